@@ -8,7 +8,7 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
-from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtCore import QLibraryInfo, QSettings, QTimer, QTranslator
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
@@ -18,6 +18,7 @@ from studio.window.crash_reporter import CrashReporter
 from studio.window.main_window import MainWindow
 from td3core.runs.new_run import default_runs_dir
 from td3core.system.openmp import shorten_waits
+from td3core.text import ENGLISH, choose_language
 
 SWITCH_INTERVAL_S = 0.0005
 """How often Python switches threads. With its default of 5 ms, the warm-up and the environments,
@@ -39,6 +40,16 @@ def build_window(runs_dir: Path) -> MainWindow:
     return MainWindow(runs_dir, settings, theme)
 
 
+def translate_qt(app: QApplication, language: str) -> QTranslator | None:
+    """Let Qt's own buttons and menus speak a language; None if they stay English."""
+    folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    translator = QTranslator(app)
+    if language == ENGLISH or not translator.load(f"qtbase_{language}", folder):
+        return None
+    app.installTranslator(translator)
+    return translator
+
+
 def run(runs_dir: Path | None = None, paths: Sequence[Path] = ()) -> int:
     """Open the window and return the exit status once it is closed.
 
@@ -52,6 +63,7 @@ def run(runs_dir: Path | None = None, paths: Sequence[Path] = ()) -> int:
     app = QApplication(sys.argv[:1])
     app.setApplicationName("TD3 Studio")
     app.setDesktopFileName("td3-studio")
+    translate_qt(app, choose_language())
     app.setWindowIcon(QIcon(str(files("resources") / "icons" / "td3-studio.svg")))
     window = build_window(runs_dir or default_runs_dir())
     CrashReporter(window, window.controller, partial(window.log.add, "error")).install()

@@ -1,33 +1,53 @@
 """The one place that turns numbers into text: counts, returns, durations, sizes, settings.
 
-Counts have groups of thousands, returns one decimal, other measured values four digits.
+Counts have groups of thousands, returns one decimal, other measured values four digits. Negative
+numbers have a minus sign, not a hyphen: whoever copies, types or parses them needs ``plain_minus``.
 """
 
 import math
 
+from td3core.config import value_text
 from td3core.config.spec import Spec
 from td3core.config.value_text import Value, with_letter
 from td3core.config.value_text import about_steps as about_steps
 from td3core.config.value_text import format_count as format_count
-from td3core.config.value_text import format_value as format_value
+from td3core.config.value_text import plain_minus as plain_minus
+from td3core.config.value_text import typographic as typographic
+from td3core.protocol.run_status import RunStatus
+from td3core.text import Text, tr
+
+_STATES = {
+    RunStatus.RUNNING: Text("running"),
+    RunStatus.FINISHED: Text("finished"),
+    RunStatus.STOPPED: Text("stopped"),
+    RunStatus.FAILED: Text("failed"),
+    RunStatus.INTERRUPTED: Text("interrupted"),
+}
+
+
+def format_state(state: RunStatus) -> str:
+    """Return what the state of a run is called."""
+    return str(_STATES[state])
 
 
 def format_duration(seconds: float) -> str:
     """Format a duration: 45 s, 6 min, 2 h 10 min."""
     if seconds < 90:
-        return f"{seconds:.0f} s"
+        return tr("{seconds:.0f} s", seconds=seconds)
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+    if minutes < 90:
+        return tr("{minutes} min", minutes=minutes)
+    return tr("{hours} h {minutes:02d} min", hours=minutes // 60, minutes=minutes % 60)
 
 
 def format_minutes(seconds: float) -> str:
     """Format an estimate: less than a minute, about 3 minutes, about 2 h 10 min."""
     if seconds < 50:
-        return "less than a minute"
+        return tr("less than a minute")
     minutes = max(round(seconds / 60), 1)
     if minutes >= 90:
-        return f"about {format_duration(seconds)}"
-    return f"about {minutes} minute{'' if minutes == 1 else 's'}"
+        return tr("about {duration}", duration=format_duration(seconds))
+    return str(Text.counted("about {n} minute", "about {n} minutes", n=minutes))
 
 
 def short_steps(steps: int) -> str:
@@ -39,7 +59,7 @@ def short_steps(steps: int) -> str:
 
 def format_size(size: float) -> str:
     """Format a size in bytes: 340 kB, 12 MB, 1.5 GB."""
-    units = ("bytes", "kB", "MB", "GB", "TB")
+    units = (tr("bytes"), tr("kB"), tr("MB"), tr("GB"), tr("TB"))
     power = 0
     while size >= 999.5 and power < len(units) - 1:
         size, power = size / 1000, power + 1
@@ -48,32 +68,36 @@ def format_size(size: float) -> str:
 
 
 def format_number(value: float) -> str:
-    """Format a measured value in four digits: -207.1, 0.003214, 1,234 or 1.2e-07."""
-    if not math.isfinite(value):
-        return "" if math.isnan(value) else f"{value}"
+    """Format a measured value in four digits: −207.1, 0.003214, 1,234 or 1.2e−07."""
+    if math.isnan(value):
+        return ""
     # From 999.95 on, four digits show no decimals.
-    if 999.95 <= abs(value) < 1e9:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+    return typographic(f"{value:,.0f}" if 999.95 <= abs(value) < 1e9 else f"{value:.4g}")
 
 
 def format_tick(value: float) -> str:
-    """Format a value where there is little room, in three digits: -0.25, 12.4, 1.2e+04."""
-    return f"{value:.3g}"
+    """Format a value where there is little room, in three digits: −0.25, 12.4, 1.2e+04."""
+    return typographic(f"{value:.3g}")
 
 
 def format_return(value: float | None, spread: float | None = None) -> str:
-    """Format a return, perhaps with its spread: -207.1, 1,234.5 ± 9.0; empty without one."""
+    """Format a return, perhaps with its spread: −207.1, 1,234.5 ± 9.0; empty without one."""
     if value is None:
         return ""
     # Minus zero is no return that anybody wants to read about.
     text = f"{value + 0.0:,.1f}".replace("-0.0", "0.0") if abs(value) < 0.05 else f"{value:,.1f}"
-    return text if spread is None else f"{text} ± {spread:,.1f}"
+    return typographic(text if spread is None else f"{text} ± {spread:,.1f}")
 
 
 def format_share(share: float) -> str:
     """Format a share from 0 to 1: 62%."""
     return f"{share:.0%}"
+
+
+def format_value(value: Value) -> str:
+    """Format the value of a setting: on, −0.005, 300,000, relu, 64, 64. A text stays as it is."""
+    text = value_text.format_value(value)
+    return text if isinstance(value, str) else typographic(text)
 
 
 def format_setting(spec: Spec, value: Value) -> str:

@@ -1,42 +1,11 @@
-"""Messages for the user as data, and the errors that carry them."""
+"""Errors whose text is for the user, and what is said of those of other software."""
 
 import difflib
 import traceback
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
-
-class Message(str):
-    """An English message that keeps its template and values, so that it can be translated.
-
-    A value may itself be a message. Numbers stay numbers; the template formats them::
-
-        Message("{name} cannot be {value:g}.", name="tau", value=7)
-
-    Without values the template is taken literally, braces included.
-
-    Attributes:
-        template: The text with a replacement field for each value; the key of a translation.
-        values: What the replacement fields stand for.
-    """
-
-    __slots__ = ("template", "values")
-    template: str
-    values: dict[str, Any]
-
-    def __new__(cls, template: str, /, **values: Any) -> Self:
-        """Format ``template`` with ``values``."""
-        message = super().__new__(cls, template.format(**values) if values else template)
-        message.template, message.values = template, values
-        return message
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Keep template and values when pickled."""
-        return _message, (self.template, self.values)
-
-
-def _message(template: str, values: dict[str, Any]) -> Message:
-    return Message(template, **values)
+from td3core.text import Text
 
 
 class MessageError(Exception):
@@ -46,9 +15,9 @@ class MessageError(Exception):
         message: That sentence.
     """
 
-    def __init__(self, template: str, /, **values: Any) -> None:
-        """Take a template and its values, or a finished :class:`Message`."""
-        self.message = template if isinstance(template, Message) else Message(template, **values)
+    def __init__(self, template: str | Text, /, **values: Any) -> None:
+        """Take a template and its values, or a finished :class:`Text`."""
+        self.message = template if isinstance(template, Text) else Text(template, **values)
         super().__init__(self.message)
 
 
@@ -86,14 +55,14 @@ def file_reason(problem: BaseException) -> str:
     return brief(known or reason_of(problem)).rstrip(".")
 
 
-def message_of(problem: BaseException) -> Message:
+def message_of(problem: BaseException) -> Text:
     """Return the message of an exception, or its text if it is not a :class:`MessageError`."""
     return problem.message if isinstance(problem, MessageError) else quoted(str(problem))
 
 
-def quoted(text: str) -> Message:
+def quoted(text: str) -> Text:
     """Return text of other software as a message; it is a value, so no translation is looked up."""
-    return Message("{text}", text=text)
+    return Text("{text}", text=text)
 
 
 def brief(problem: object, most: int = 200) -> str:

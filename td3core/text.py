@@ -10,10 +10,23 @@ travels as data through errors, events and signals::
 A widget, a terminal or a log calls ``str``; nothing else does, and nothing decides by the words.
 """
 
+import contextlib
 import gettext
+import math
+import os
+import re
+import struct
+from collections.abc import Iterable
+from importlib.resources import files
+from string import Formatter
 from typing import Any, Self
 
 DOMAIN = "td3_studio"
+ENGLISH = "en"
+_VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+
+_SPEC = re.compile(r"[<>^+ ]?,?\d{0,2},?(\.\d{1,2})?[a-z%]?")
+"""How the templates of the studio format a value."""
 
 _translations = gettext.NullTranslations()
 
@@ -46,6 +59,12 @@ class Text:
         text.plural = plural
         return text
 
+    @classmethod
+    def joined(cls, texts: "Iterable[Text]") -> "Text":
+        """Return whole sentences one after the other."""
+        values = {f"t{place}": text for place, text in enumerate(texts)}
+        return cls(" ".join(f"{{{name}}}" for name in values), **values)
+
     def __str__(self) -> str:
         """Render in the language in force; in English where the catalogue's template fails."""
         translated = self._translated()
@@ -54,7 +73,15 @@ class Text:
         try:
             return translated.format(**self.values)
         except (LookupError, ValueError, TypeError, AttributeError):
-            return self._english().format(**self.values)
+            return self._template().format(**self.values)
+
+    @property
+    def english(self) -> str:
+        """Rendered in English, for scripts and files."""
+        if not self.values:
+            return self.template
+        plain = {k: v.english if isinstance(v, Text) else v for k, v in self.values.items()}
+        return self._template().format(**plain)
 
     def __format__(self, spec: str) -> str:
         """Render as part of another text."""
@@ -81,7 +108,7 @@ class Text:
         """Return whether there is anything to read."""
         return bool(self.template)
 
-    def _english(self) -> str:
+    def _template(self) -> str:
         if self.plural is None or self.values.get("n") == 1:
             return self.template
         return self.plural
@@ -94,6 +121,64 @@ class Text:
         return _translations.ngettext(self.template, self.plural, self.values["n"])
 
 
+NO_TEXT = Text("")
+"""Nothing to read."""
+
+
+def plain(text: Text) -> dict[str, Any]:
+    """Return a text as JSON has it; values of other types than JSON's are kept as words."""
+    values = {name: _plain_value(value) for name, value in text.values.items()}
+    found = {"template": text.template, "values": values}
+    return found if text.plural is None else found | {"plural": text.plural}
+
+
+def from_plain(found: Any) -> Text:
+    """Return the text that :func:`plain` wrote, or a plain string of an earlier version.
+
+    Raises:
+        ValueError: it is neither, or its values do not fit its template.
+    """
+    match found:
+        case str():
+            return Text(found)
+        case {"template": str(template), "values": dict(values)}:
+            known = {str(name): _value_of(value) for name, value in values.items()}
+            text = Text(template, **known)
+            text.plural = found["plural"] if isinstance(found.get("plural"), str) else None
+        case _:
+            raise ValueError("no text")
+    if text.values:
+        for each in filter(None, (text.template, text.plural)):
+            _require_fitting(each, text.values)
+    return text
+
+
+def _require_fitting(template: str, values: dict[str, Any]) -> None:
+    """Refuse a template of a file that asks for more than its values, such as a huge width."""
+    try:
+        for _, field, spec, _ in Formatter().parse(template):
+            if field is not None and (field not in values or not _SPEC.fullmatch(spec or "")):
+                raise ValueError(f"a text with the field {field}")
+        template.format(**values)
+    except (LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise ValueError("a text whose values do not fit") from problem
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Text):
+        return plain(value)
+    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value if is_number or value is None else str(value)
+
+
+def _value_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return from_plain(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ValueError("a value of a text that none has")
+
+
 def tr(template: str, /, **values: Any) -> str:
     """Render a text that is shown at once, as a widget's caption is."""
     return str(Text(template, **values))
@@ -103,3 +188,22 @@ def install(translations: gettext.NullTranslations) -> None:
     """Render texts by ``translations`` from now on."""
     global _translations
     _translations = translations
+
+
+def choose_language() -> str:
+    """Render in the first language wanted that there is a catalogue for; return its name.
+
+    The environment tells which are wanted, as for every program that uses gettext. Without a
+    catalogue that can be read, texts stay English.
+    """
+    folder = str(files("resources") / "translations")
+    for wanted in next(filter(None, map(os.environ.get, _VARIABLES)), "").split(":"):
+        if wanted.partition("_")[0].partition(".")[0] in (ENGLISH, "C", "POSIX"):
+            break
+        found = gettext.find(DOMAIN, folder, [wanted])
+        with contextlib.suppress(OSError, ValueError, struct.error):
+            if found is not None:
+                with open(found, "rb") as file:  # noqa: PTH123
+                    install(gettext.GNUTranslations(file))
+                return found.replace(os.sep, "/").split("/")[-3]
+    return ENGLISH

@@ -33,6 +33,7 @@ from td3core.system import numerics  # noqa: E402
 numerics.pin()
 
 from studio.source_reading import stop_source_reading  # noqa: E402
+from td3core.system import allowed_code  # noqa: E402
 from td3core.system.capacity import usable_cores  # noqa: E402
 from td3core.system.openmp import shorten_waits  # noqa: E402
 
@@ -101,6 +102,12 @@ def root() -> Path:
 def runs_dir(tmp_path: Path) -> Path:
     """Return a folder of runs that does not exist yet."""
     return tmp_path / "runs"
+
+
+@pytest.fixture(autouse=True)
+def _no_code_is_allowed() -> None:
+    """Forget what tests before this one were allowed to import."""
+    allowed_code.replace(())
 
 
 @pytest.fixture(autouse=True)

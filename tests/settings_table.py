@@ -25,7 +25,7 @@ def _table(settings: type[Tunables] | type[RunConfig]) -> str:
         called = f"`{name}` {spec.symbol}"
         usual = default(name)
         shown = spec.lowest if spec.lowest and usual == spec.low else _shown(usual)
-        cells = (called, f"{shown} {spec.unit}", spec.allowed, spec.help)
+        cells = (called, f"{shown} {spec.unit}", spec.allowed, str(spec.help))
         lines.append("| " + " | ".join(cell.strip() for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -117,7 +117,7 @@ def test_a_run_of_the_compiled_update_resumes_exactly_though_its_kernels_were_no
     run = copy_of(COMPILED, runs_dir)
     outcome, told = go_on(run)
     assert outcome.stopped == "finished"
-    (said, *others) = [warned.message for warned in told.all(Warned)]
+    (said, *others) = [str(warned.message) for warned in told.all(Warned)]
     assert said == "The kernels of this run were not recorded; assumed avx512."
     if others:
         pytest.skip(f"recorded with other versions: {others}")

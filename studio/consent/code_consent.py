@@ -1,4 +1,4 @@
-"""Which code the user has allowed in this window."""
+"""Asks the user, where need be, to allow the code of environments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,14 @@ from PySide6.QtWidgets import QWidget
 
 from studio.consent.dialog import ConsentDialog
 from studio.tasks.background_queue import BackgroundQueue
-from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
 from td3core.errors import RequestError
+from td3core.system import allowed_code
+from td3core.system.allowed_code import LocatedModule
+from td3core.text import Text
 
-Then = Callable[[Consent], object]
+Then = Callable[[], object]
 Declined = Callable[[LocatedModule], object]
 
 
@@ -22,9 +24,13 @@ Declined = Callable[[LocatedModule], object]
 class _Examined:
     """What an environment needs, as found in the background."""
 
-    consent: Consent
-    missing: tuple[LocatedModule, ...]
-    problem: str = ""
+    missing: tuple[LocatedModule, ...] = ()
+    problem: Text | str = ""
+
+
+def nothing_started(module: LocatedModule) -> Text:
+    """Say that nothing trains, because the code of this module is not allowed."""
+    return Text("Nothing was started: the code in {path} was not allowed to run.", path=module.path)
 
 
 def _ignore(_: LocatedModule) -> None:
@@ -34,26 +40,21 @@ def _ignore(_: LocatedModule) -> None:
 class CodeConsent(QObject):
     """Obtains consent to the code of environments: remembered, or from the user in a dialog.
 
-    Modules are located, and answers read and written, in the background.
+    What it obtains is in the list of this process (:mod:`td3core.system.allowed_code`). Modules are
+    located, and answers read and written, in the background.
     """
 
-    refused = Signal(str)
-    """An answer could not be remembered."""
+    refused = Signal(object)
+    """An answer could not be remembered; a ``Text``."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
-        self._given = NO_CONSENT
         self._declined: set[LocatedModule] = set()
         self._asking: dict[LocatedModule, ConsentDialog] = {}
         self._queue = BackgroundQueue("consent", self)
         self._queue.failed.connect(self.refused)
         self._closed = False
-
-    @property
-    def given(self) -> Consent:
-        """What was allowed since the window opened."""
-        return self._given
 
     def obtain(
         self,
@@ -64,39 +65,37 @@ class CodeConsent(QObject):
         typed: bool = False,
         insist: bool = True,
     ) -> None:
-        """Call ``then`` with consent to all code of an environment, at once if it names none.
+        """Call ``then`` once all code of an environment is allowed, at once if it names none.
 
         Args:
             choice: The environment.
-            then: What to do with the consent.
+            then: What to do then.
             declined: Called instead with the first module that the user does not allow.
             typed: The user typed the name, which is consent in itself.
             insist: Ask again about what the user has declined in this window.
         """
         if not trust.names_code(choice):
-            then(NO_CONSENT)
+            then()
             return
-        known = choice.with_consent(self._given)
         self._add(
-            partial(_examine, known, typed),
+            partial(_examine, choice, typed),
             partial(self._on_examined, then, declined, insist),
         )
 
     def obtain_all(
         self, choices: Sequence[EnvChoice], then: Then, declined: Declined = _ignore
     ) -> None:
-        """Call ``then`` with consent to all code of several environments, asked for in turn."""
+        """Call ``then`` once all code of several environments is allowed, asked for in turn."""
         naming = [each for each in choices if trust.names_code(each)]
         if not naming:
-            then(self._given)
+            then()
             return
         rest = naming[1:]
-        self.obtain(naming[0], lambda _: self.obtain_all(rest, then, declined), declined)
+        self.obtain(naming[0], lambda: self.obtain_all(rest, then, declined), declined)
 
     def allow(self, module: LocatedModule, then: Then, declined: Declined, *, insist: bool) -> None:
         """Call ``then`` once the user allows a module that another process asks for."""
-        found = _Examined(consent=self._given, missing=(module,))
-        self._on_examined(then, declined, insist, found)
+        self._on_examined(then, declined, insist, _Examined(missing=(module,)))
 
     def stop(self) -> None:
         """Finish what is being written, and ask nothing any more: the window is closing."""
@@ -111,12 +110,11 @@ class CodeConsent(QObject):
         self._queue.add(work, pass_on)
 
     def _on_examined(self, then: Then, declined: Declined, insist: bool, found: _Examined) -> None:
-        self._given |= found.consent
         if found.problem:
             self.refused.emit(found.problem)
-        missing = [module for module in found.missing if not self._given.covers(module)]
+        missing = [module for module in found.missing if not allowed_code.is_allowed(module)]
         if not missing:
-            then(self._given)
+            then()
             return
         module = missing[0]
         if module in self._declined and not insist:
@@ -146,29 +144,27 @@ class CodeConsent(QObject):
             declined(module)
             return
         self._declined.discard(module)
-        # Once it is written: processes started next read it.
-        self._add(partial(_remember, self._given, module), lambda found: self._go_on(found, again))
+        # Once it is written, or could not be: the user is told that before anything starts.
+        self._add(partial(_remember, module), lambda found: self._go_on(found, again))
 
     def _go_on(self, found: _Examined, again: Callable[[], None]) -> None:
-        self._given |= found.consent
         if found.problem:
             self.refused.emit(found.problem)
         again()
 
 
 def _examine(choice: EnvChoice, typed: bool) -> _Examined:
-    choice = choice.with_consent(choice.consent | trust_store.remembered())
+    allowed_code.allow(trust_store.remembered())
     missing = trust.unconsented(choice)
-    if not typed:
-        return _Examined(consent=choice.consent, missing=tuple(missing))
-    return _remember(choice.consent, *missing)
+    return _remember(*missing) if typed else _Examined(missing=tuple(missing))
 
 
-def _remember(consent: Consent, *modules: LocatedModule) -> _Examined:
-    problem = ""
+def _remember(*modules: LocatedModule) -> _Examined:
+    allowed_code.allow(module.entry for module in modules)
+    problem: Text | str = ""
     try:
         trust_store.remember(*modules)
     except RequestError as caught:
         # It holds in this window all the same.
-        problem = str(caught)
-    return _Examined(consent=consent.adding(modules), missing=(), problem=problem)
+        problem = caught.message
+    return _Examined(problem=problem)

@@ -7,12 +7,13 @@ from functools import partial
 from PySide6.QtCore import QObject
 
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.experiments.groups.commands import Command, request
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import GroupEnded, GroupMessage, GroupStarted
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.experiments.groups.watch import watch
+from td3core.text import Text
 
 _POLL_S = 1.0
 
@@ -24,7 +25,7 @@ class FollowedGroup:
         self,
         group: Group,
         report: Callable[[GroupMessage], None],
-        on_refused: Callable[[str], None],
+        on_refused: Callable[[object], None],
         parent: QObject,
     ) -> None:
         self._report = report
@@ -33,7 +34,7 @@ class FollowedGroup:
         self._task.reported.connect(self._take)
         self._task.failed.connect(on_refused)
         self._refused = on_refused
-        reason = Message("it trains in the background")
+        reason = Text("it trains in the background")
         report(GroupStarted(group=group, jobs=0, reason=reason))
         self._task.start(partial(_follow, group, self._asks))
 
@@ -48,7 +49,7 @@ class FollowedGroup:
 
     def _take(self, found: object) -> None:
         if isinstance(found, RequestError):
-            self._refused(str(found))
+            self._refused(found.message)
         elif isinstance(found, SeedStatus | GroupEnded):
             self._report(found)
 

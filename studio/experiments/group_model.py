@@ -8,6 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from studio.formatting import format_count, format_return, format_share
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, spread
+from td3core.text import Text, tr
 
 Index = QModelIndex | QPersistentModelIndex
 STATUS = Qt.ItemDataRole.UserRole
@@ -28,13 +29,25 @@ class SeedColumn(IntEnum):
 
 
 _HEADINGS = {
-    SeedColumn.SEED: ("Seed", ""),
-    SeedColumn.STATE: ("State", ""),
-    SeedColumn.PROGRESS: ("Done", "Steps done, of those the run is set to"),
-    SeedColumn.STEP: ("Step", ""),
-    SeedColumn.LAST: ("Last", "Mean return of the last evaluation"),
-    SeedColumn.BEST: ("Best", "Mean return of the best evaluation"),
-    SeedColumn.SPEED: ("Steps/s", ""),
+    SeedColumn.SEED: (Text("Seed"), None),
+    SeedColumn.STATE: (Text("State"), None),
+    SeedColumn.PROGRESS: (Text("Done"), Text("Steps done, of those the run is set to")),
+    SeedColumn.STEP: (Text("Step"), None),
+    SeedColumn.LAST: (Text("Last"), Text("Mean return of the last evaluation")),
+    SeedColumn.BEST: (Text("Best"), Text("Mean return of the best evaluation")),
+    SeedColumn.SPEED: (Text("Steps/s"), None),
+}
+_STATES = {
+    SeedState.WAITING: Text("waiting"),
+    SeedState.HELD: Text("held back"),
+    SeedState.STARTING: Text("starting"),
+    SeedState.TRAINING: Text("training"),
+    SeedState.PAUSED: Text("paused"),
+    SeedState.SAVING: Text("saving"),
+    SeedState.FINISHED: Text("finished"),
+    SeedState.STOPPED: Text("stopped"),
+    SeedState.FAILED: Text("failed"),
+    SeedState.INTERRUPTED: Text("interrupted"),
 }
 
 
@@ -66,18 +79,17 @@ class GroupModel(QAbstractTableModel):
     def summary(self) -> str:
         """Return how the group stands, in one line."""
         over = sum(status.state is SeedState.FINISHED for status in self._rows)
-        parts = [f"{over} of {len(self._rows)} finished"]
+        parts = [tr("{over} of {count} finished", over=over, count=len(self._rows))]
         failed = (SeedState.FAILED, SeedState.INTERRUPTED)
         bad = sum(status.state in failed for status in self._rows)
         if bad:
-            parts.append(f"{bad} failed")
-        for name, values in (
-            ("last", [status.last for status in self._rows]),
-            ("best", [status.best for status in self._rows]),
-        ):
-            found = spread(values)
-            if found is not None and found.count > 1:
-                parts.append(f"{name} {format_return(found.mean, found.std)}")
+            parts.append(tr("{count} failed", count=bad))
+        last = spread([status.last for status in self._rows])
+        if last is not None and last.count > 1:
+            parts.append(tr("last {mean}", mean=format_return(last.mean, last.std)))
+        best = spread([status.best for status in self._rows])
+        if best is not None and best.count > 1:
+            parts.append(tr("best {mean}", mean=format_return(best.mean, best.std)))
         return "  ·  ".join(parts)
 
     # Qt -----------------------------------------------------------------------------------------
@@ -97,9 +109,9 @@ class GroupModel(QAbstractTableModel):
         if orientation is Qt.Orientation.Horizontal:
             heading, tip = _HEADINGS[SeedColumn(section)]
             if role == Qt.ItemDataRole.DisplayRole:
-                return heading
-            if role == Qt.ItemDataRole.ToolTipRole:
-                return tip or None
+                return str(heading)
+            if role == Qt.ItemDataRole.ToolTipRole and tip is not None:
+                return str(tip)
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -112,7 +124,7 @@ class GroupModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return _text(status, column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return status.message or (str(status.run) if status.run else None)
+            return str(status.message or status.run or "") or None
         if role == Qt.ItemDataRole.TextAlignmentRole and column >= SeedColumn.STEP:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
@@ -123,7 +135,7 @@ def _text(status: SeedStatus, column: SeedColumn) -> str:
         case SeedColumn.SEED:
             return str(status.seed)
         case SeedColumn.STATE:
-            return str(status.state)
+            return str(_STATES[status.state])
         case SeedColumn.PROGRESS:
             return format_share(min(status.env_steps / max(status.steps, 1), 1.0))
         case SeedColumn.STEP:

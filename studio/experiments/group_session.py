@@ -7,8 +7,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
-from td3core.config.consent import Consent
-from td3core.errors import Message
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import (
@@ -22,10 +20,10 @@ from td3core.experiments.groups.messages import (
 from td3core.experiments.groups.process import GroupProcess
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.protocol.steering import Verb
+from td3core.text import Text
 
-Allowed = Callable[[Consent], None]
-Allow = Callable[[Group, Allowed], None]
-"""Calls a function with the consent, once the user has given it."""
+Allow = Callable[[Group, Callable[[], None]], None]
+"""Calls a function once the user has allowed the code that a group's files name."""
 
 
 class GroupSession(QObject):
@@ -38,12 +36,11 @@ class GroupSession(QObject):
     ended = Signal()
     commanded = Signal()
     busy_changed = Signal(bool)
-    message_added = Signal(str, str)
-    refused = Signal(str)
+    message_added = Signal(str, object)
+    refused = Signal(object)
     _received = Signal(object, object)
 
     def __init__(self, allow: Allow, parent: QObject | None = None) -> None:
-        """``allow`` obtains consent to the code that a group's files name."""
         super().__init__(parent)
         self._allow = allow
         self._process: GroupProcess | FollowedGroup | None = None
@@ -84,7 +81,7 @@ class GroupSession(QObject):
         except OSError as problem:
             self._current = earlier
             reason = problem.strerror or str(problem)
-            self.refused.emit(str(Message("No process could be started: {r}.", r=reason)))
+            self.refused.emit(str(Text("No process could be started: {r}.", r=reason)))
             return
         self.busy_changed.emit(True)
 
@@ -92,8 +89,7 @@ class GroupSession(QObject):
         """Continue a group, or else the :attr:`current` one, after its end."""
         wanted = group or self.group
         if wanted is not None:
-            path = wanted.path
-            self._allow(wanted, lambda c: self.start(ResumedGroup(path=path, consent=c)))
+            self._allow(wanted, lambda: self.start(ResumedGroup(path=wanted.path)))
 
     def follow(self, group: Group) -> None:
         """Show and steer a group that another process trains. Ignored while one is shown."""
@@ -128,14 +124,16 @@ class GroupSession(QObject):
             case GroupStarted():
                 self._begin(GroupRecord(message.group))
                 self.group_started.emit(message)
-                text = f"Group {message.group.name}: {message.reason}"
+                name = message.group.name
+                text = Text("Group {group}: {reason}", group=name, reason=message.reason)
                 self.message_added.emit("info", text)
             case SeedStatus():
                 if self._current is not None:
                     self._current.take(message)
                 self.status_changed.emit(message)
             case GroupLog():
-                self.message_added.emit("info", f"Seed {message.seed}: {message.line}")
+                line = Text("Seed {seed}: {line}", seed=message.seed, line=message.line)
+                self.message_added.emit("info", line)
             case GroupEnded():
                 self._on_ended(message)
 
@@ -148,6 +146,6 @@ class GroupSession(QObject):
     def _on_ended(self, message: GroupEnded) -> None:
         self._process = None
         if message.problem is not None:
-            self.refused.emit(str(message.problem))
+            self.refused.emit(message.problem)
         self.ended.emit()
         self.busy_changed.emit(False)

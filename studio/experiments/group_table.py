@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 from studio.experiments.group_model import PROGRESS, STATUS, GroupModel, SeedColumn
 from studio.theme.sizes import scaled
 from td3core.experiments.groups.seed_status import SeedStatus
+from td3core.text import tr
 
 _WIDTHS = {  # With the usual font.
     SeedColumn.SEED: 46,
@@ -46,7 +47,7 @@ class GroupTable(QTreeView):
     def __init__(self, model: GroupModel) -> None:
         super().__init__()
         self.setObjectName("group_view")
-        self.setAccessibleName("Runs of the group")
+        self.setAccessibleName(tr("Runs of the group"))
         self.setModel(model)
         self.setRootIsDecorated(False)
         self.setUniformRowHeights(True)
@@ -54,8 +55,6 @@ class GroupTable(QTreeView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setMinimumHeight(scaled(60))
         self.setItemDelegateForColumn(SeedColumn.PROGRESS, _Bar(self))
-        for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, scaled(width))
         header = self.header()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(scaled(40))
@@ -68,7 +67,10 @@ class GroupTable(QTreeView):
         super().resizeEvent(event)
         room = self.viewport().width()
         for column in (*_FIRST, *(each for each in SeedColumn if each not in _FIRST)):
-            room -= scaled(_WIDTHS[column])
+            # A heading may be longer than any number below it.
+            width = max(scaled(_WIDTHS[column]), self.header().sectionSizeHint(column))
+            self.setColumnWidth(column, width)
+            room -= width
             # The first one is always there: a table without columns has no rows.
             self.setColumnHidden(column, room < 0 and column is not _FIRST[0])
 

@@ -25,14 +25,15 @@ from studio.session.group_record import GroupRecord
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_icon_button, make_label
-from studio.widgets.labels import ElidedLabel
+from studio.widgets.labels import ElidedLabel, plain_tip
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.steering import Verb
+from td3core.text import Text, tr
 
-_NO_GROUP = "Enter several seeds in Setup, such as 5 or 0-4,7, and press Train."
-_NO_QUEUE = "“Train next” adds the run in Setup."
-_QUEUE_STARTS = "The first starts when what trains has ended."
-_QUEUE_WAITS = "Press ▶ to start the first."
+_NO_GROUP = Text("Enter several seeds in Setup, such as 5 or 0-4,7, and press Train.")
+_NO_QUEUE = Text("“Train next” adds the run in Setup.")
+_QUEUE_STARTS = Text("The first starts when what trains has ended.")
+_QUEUE_WAITS = Text("Press ▶ to start the first.")
 
 _NARROW, _HIGH = 380, 320
 """Below this width, and from this height on, the queue is below the group; with the usual font."""
@@ -96,35 +97,35 @@ class ManyRunsPanel(QWidget):
         self._group_note = _make_note("group_note")
         self._groups = QComboBox()
         self._groups.setObjectName("group_combo")
-        self._groups.setAccessibleName("Group")
+        self._groups.setAccessibleName(tr("Group"))
         # The names are long, and both sections share a narrow dock.
         self._groups.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._groups.setMinimumWidth(scaled(60))
-        self._pause = self._button("group_pause", "pause", "Pause these runs")
-        self._resume = self._button("group_resume", "play", "Continue these runs")
-        self._stop = self._button("group_stop", "stop", "Save these runs and end them")
+        self._pause = self._button("group_pause", "pause", tr("Pause these runs"))
+        self._resume = self._button("group_resume", "play", tr("Continue these runs"))
+        self._stop = self._button("group_stop", "stop", tr("Save these runs and end them"))
         self._compare = self._button(
-            "group_compare", "chart-multiple", "Show the curves of the group"
+            "group_compare", "chart-multiple", tr("Show the curves of the group")
         )
         buttons = (self._compare, self._pause, self._resume, self._stop)
-        return _section("Group", (self._group_note, self._groups), buttons, self.table)
+        return _section(tr("Group"), (self._group_note, self._groups), buttons, self.table)
 
     def _make_queue(self) -> QWidget:
         self.list = QListWidget()
         self.list.setObjectName("queue_list")
-        self.list.setAccessibleName("Runs that wait")
+        self.list.setAccessibleName(tr("Runs that wait"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.setMinimumWidth(scaled(110))
         self._queue_note = _make_note("queue_note")
-        self._next = self._button("queue_start", "play", "Start the next run now")
-        self._up = self._button("queue_up", "arrow-up", "Start this run earlier")
-        self._down = self._button("queue_down", "arrow-down", "Start this run later")
-        self._drop = self._button("queue_remove", "close", "Remove this run from the queue")
+        self._next = self._button("queue_start", "play", tr("Start the next run now"))
+        self._up = self._button("queue_up", "arrow-up", tr("Start this run earlier"))
+        self._down = self._button("queue_down", "arrow-down", tr("Start this run later"))
+        self._drop = self._button("queue_remove", "close", tr("Remove this run from the queue"))
         buttons = (self._next, self._up, self._down, self._drop)
         self._queue_hint = make_label("queue_hint", muted=True)
         self._queue_hint.setWordWrap(True)
-        section = _section("Queue", (self._queue_note,), buttons, self.list)
+        section = _section(tr("Queue"), (self._queue_note,), buttons, self.list)
         layout = section.layout()
         assert layout is not None
         layout.addWidget(self._queue_hint)
@@ -149,7 +150,7 @@ class ManyRunsPanel(QWidget):
         self._stop.clicked.connect(partial(self._ask, Verb.STOP))
         self._resume.clicked.connect(self._on_resume)
         self._compare.clicked.connect(lambda: self.compare_wanted.emit(self._shown))
-        self._next.clicked.connect(self.queue.start_next)
+        self._next.clicked.connect(self.queue.start_again)
         self._up.clicked.connect(partial(self._move, -1))
         self._down.clicked.connect(partial(self._move, 1))
         self._drop.clicked.connect(lambda: self.queue.remove(self.list.currentRow()))
@@ -232,8 +233,12 @@ class ManyRunsPanel(QWidget):
         row = self.list.currentRow()
         self.list.clear()
         for run in self.queue.runs:
-            item = QListWidgetItem(run.text)
-            item.setToolTip(run.text)
+            first, _, second = run.text.partition("\n")
+            if run.problem:
+                # First, because the list is narrow.
+                second = tr("failed · {about}", about=second)
+            item = QListWidgetItem(f"{first}\n{second}")
+            item.setToolTip(plain_tip("\n".join(filter(None, (item.text(), run.problem)))))
             self.list.addItem(item)
         self.list.setCurrentRow(min(row, self.list.count() - 1))
         self._update()
@@ -252,39 +257,51 @@ class ManyRunsPanel(QWidget):
         waits = [s for s in states if s is SeedState.WAITING]
         held = [s for s in states if s in (SeedState.PAUSED, SeedState.HELD)]
         missing = [s for s in states if s.is_resumable]
-        idle = "" if busy else "no group is training"
+        idle = "" if busy else tr("no group is training")
         if occupied and self._over and states:
-            idle = "this group has ended"
+            idle = tr("this group has ended")
         if busy and not states:
-            idle = "the group is starting"
+            idle = tr("the group is starting")
         begun = any(status.run is not None for status in self.model.statuses)
-        enable(self._compare, "" if begun else "no run of a group has begun")
-        whose = "the selected runs" if chosen else "its runs"
-        enable(self._pause, idle or ("" if live or waits else f"{whose} do not train"))
-        enable(self._stop, idle or ("" if live or waits or held else f"{whose} have ended"))
+        enable(self._compare, "" if begun else tr("no run of a group has begun"))
+        not_training, ended = tr("its runs do not train"), tr("its runs have ended")
+        if chosen:
+            not_training = tr("the selected runs do not train")
+            ended = tr("the selected runs have ended")
+        enable(self._pause, idle or ("" if live or waits else not_training))
+        enable(self._stop, idle or ("" if live or waits or held else ended))
         trains = self._training or occupied
         restart = missing and (chosen if busy else not trains)
-        what = "a group" if occupied else "a run"
-        why = f"{what} is training" if missing and trains else "there is nothing to continue"
+        why = tr("there is nothing to continue")
+        if missing and trains:
+            why = tr("a group is training") if occupied else tr("a run is training")
         enable(self._resume, "" if (busy and held) or restart else why)
-        self._summary.setText(self.model.summary() if states else _NO_GROUP)
+        self._summary.setText(self.model.summary() if states else str(_NO_GROUP))
         count = len(self.model.statuses)
-        self._group_note.setText(f"{count} runs" if count else "")
+        runs = Text.counted("{n} run", "{n} runs", n=count)
+        self._group_note.setText(str(runs) if count else "")
         several = self._groups.count() > 1
         self._groups.setVisible(several)
         self._groups.setToolTip(self._groups.currentText())
         self._group_note.setHidden(several)
         row, count = self.list.currentRow(), self.list.count()
-        empty = "" if count else "the queue is empty"
-        enable(self._next, empty or ("training is in progress" if trains else ""))
-        none = empty or ("" if row >= 0 else "no run is selected")
-        enable(self._up, none or ("" if row > 0 else "it is the first one"))
-        enable(self._down, none or ("" if row < count - 1 else "it is the last one"))
+        empty = "" if count else tr("the queue is empty")
+        enable(self._next, empty or (tr("training is in progress") if trains else ""))
+        none = empty or ("" if row >= 0 else tr("no run is selected"))
+        enable(self._up, none or ("" if row > 0 else tr("it is the first one")))
+        enable(self._down, none or ("" if row < count - 1 else tr("it is the last one")))
         enable(self._drop, none)
-        self._queue_note.setText(f"{count} waiting" if count else "empty")
-        self._queue_note.setToolTip(_NO_QUEUE)
+        failed = sum(bool(run.problem) for run in self.queue.runs)
+        counts = (
+            tr("{count} waiting", count=count - failed) if count > failed else "",
+            tr("{n} failed", n=failed) if failed else "",
+        )
+        self._queue_note.setText(" · ".join(filter(None, counts)) or tr("empty"))
+        self._queue_note.setToolTip(str(_NO_QUEUE))
         hint = _NO_QUEUE if not count else _QUEUE_STARTS if trains else _QUEUE_WAITS
-        self._queue_hint.setText(hint)
+        if count and count == failed:
+            hint = Text("Press ▶ to try again.")
+        self._queue_hint.setText(str(hint))
 
 
 def _make_note(name: str) -> ElidedLabel:

@@ -1,44 +1,49 @@
 """Connects groups and the queue with the rest of the window."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.consent.code_consent import CodeConsent
-from studio.experiments.group_session import Allowed, GroupSession
+from studio.consent.code_consent import CodeConsent, nothing_started
+from studio.experiments.group_session import GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
 from studio.experiments.sweep_reader import running_sweep
 from studio.session.controller import RunController, SessionState
 from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from td3core.config import RunConfig, Tunables
-from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import NewGroup
 from td3core.experiments.groups.watch import training_groups
 from td3core.protocol.events import Failed, Started
 from td3core.protocol.steering import Verb
+from td3core.system.allowed_code import LocatedModule
+from td3core.text import Text
 
-_GROUP_BUSY = "A group is training. Use Train next, or stop the group first."
-_GROUP_TRAINS = "The group {name} is training. Wait for its end, or stop it first."
-_RUN_BUSY = "A run is training. Wait for its end, or stop it first."
+_GROUP_BUSY = Text("A group is training. Use Train next, or stop the group first.")
+_RUN_BUSY = Text("A run is training. Wait for its end, or stop it first.")
 
 
 class ManyRuns(QObject):
     """Starts single runs, groups and what waits in the queue: never two of them at once."""
 
-    refused = Signal(str)
+    refused = Signal(object)
     beginning = Signal()
     panel_wanted = Signal()
     group_changed = Signal()
     """What :attr:`steers_group` or :attr:`group` says may have changed."""
     sweep_found = Signal(str)
     """The name of a sweep that trains in the background."""
-    branch_wanted = Signal(object, object, object, object)
-    """A branch that has waited: its checkpoint, :class:`RunConfig`, :class:`Tunables`, consent."""
+    branch_wanted = Signal(object, object, object)
+    """A branch that has waited: its checkpoint, :class:`RunConfig` and :class:`Tunables`.
+    Whoever starts it calls :meth:`skip` if that is impossible."""
+    skipped = Signal(object)
+    """A run of the queue could not start, and why; the next one does."""
     opened = Signal(object)
     """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
@@ -52,14 +57,18 @@ class ManyRuns(QObject):
         """Train in ``runs_dir``."""
         super().__init__(parent)
         self._controller, self._runs_dir = controller, runs_dir
-        self._from_queue = self._goes_on = False
-        """Whether what starts next was taken from the queue; whether its end starts the next."""
+        self._claimed: QueuedRun | None = None
+        """Taken out of the queue to start now; None once it has begun or cannot."""
+        self._goes_on = False
+        """Whether the end of what trains starts the next run of the queue."""
         self._consent = consent
-        self.session = GroupSession(self._allow, self)
+        self.session = GroupSession(self._obtain_consent, self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
-        self._reader = BackgroundReader("read-run", self)
-        self._reader.refused.connect(self.refused)
+        self._reader = BackgroundTask("read-run", self)
+        self._reader.failed.connect(self.refused)
         self.session.refused.connect(self.refused)
+        self.session.refused.connect(self.skip)
+        self.session.group_started.connect(self._on_began)
         self.queue.refused.connect(self.refused)
         self.queue.wanted.connect(partial(self.start, from_queue=True))
         controller.state_changed.connect(self._on_state)
@@ -71,8 +80,8 @@ class ManyRuns(QObject):
             changed.connect(self.group_changed)
         for changed in (session.group_started, controller.state_changed):
             changed.connect(self.group_changed)
-        self._finder = BackgroundReader("find-training", self)
-        self._finder.refused.connect(self.refused)
+        self._finder = BackgroundTask("find-training", self)
+        self._finder.failed.connect(self.refused)
 
     @property
     def busy(self) -> bool:
@@ -131,14 +140,18 @@ class ManyRuns(QObject):
 
     # Starting -----------------------------------------------------------------------------------
 
-    def obstacle(self) -> str:
-        """Return why no run can be resumed or branched now; empty if one can."""
+    def obstacle(self) -> Text | None:
+        """Return why no run can be resumed or branched now; None if one can."""
         if not self.session.busy:
-            return ""
+            return None
         group = self.session.group
-        return _GROUP_TRAINS.format(name=group.name) if group else _GROUP_BUSY
+        if group is None:
+            return _GROUP_BUSY
+        return Text(
+            "The group {name} is training. Wait for its end, or stop it first.", name=group.name
+        )
 
-    def _allow(self, group: Group, then: Allowed) -> None:
+    def _obtain_consent(self, group: Group, then: Callable[[], None]) -> None:
         """Ask the user, if need be, to allow the code that a group's files name."""
         self._consent.obtain(group.config.choice, then, self._on_declined)
 
@@ -165,21 +178,33 @@ class ManyRuns(QObject):
         if self.busy:
             self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
+        # One that still waits for an answer waits in the queue again.
+        self.skip("")
+        self._claimed = run if from_queue else None
         start = partial(self._start, run, from_queue)
-        self._consent.obtain(run.config.choice, start, self._on_declined)
+        declined = self._on_declined_in_queue if from_queue else self._on_declined
+        self._consent.obtain(run.config.choice, start, declined)
 
     def _on_declined(self, module: LocatedModule) -> None:
-        self.refused.emit(f"Nothing was started: the code in {module.path} was not allowed to run.")
+        self.refused.emit(nothing_started(module))
 
-    def _start(self, run: QueuedRun, from_queue: bool, consent: Consent) -> None:
+    def _on_declined_in_queue(self, module: LocatedModule) -> None:
+        self.skip(Text("The code in {path} was not allowed to run.", path=module.path))
+
+    def _start(self, run: QueuedRun, from_queue: bool) -> None:
+        if from_queue and run is not self._claimed:
+            return
         if self.busy:
             # Since the user was asked.
-            self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
+            self.skip("")
+            if not from_queue:
+                self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
-        self._from_queue = from_queue
-        self.beginning.emit()
+        if not from_queue:
+            # What the queue has said of the run before stays.
+            self.beginning.emit()
         if run.checkpoint is not None:
-            self.branch_wanted.emit(run.checkpoint, run.config, run.tunables, consent)
+            self.branch_wanted.emit(run.checkpoint, run.config, run.tunables)
         elif run.seeds:
             self.panel_wanted.emit()
             self.session.start(
@@ -188,11 +213,10 @@ class ManyRuns(QObject):
                     seeds=run.seeds,
                     config=run.config,
                     tunables=run.tunables,
-                    consent=consent,
                 )
             )
         else:
-            self._controller.start(run.config, run.tunables, self._runs_dir, consent=consent)
+            self._controller.start(run.config, run.tunables, self._runs_dir)
 
     def add(self, run: QueuedRun) -> None:
         """Add a run to the queue, and show the queue."""
@@ -218,8 +242,29 @@ class ManyRuns(QObject):
 
     # What waits, after the end of what trained ---------------------------------------------------
 
+    @Slot(object)
+    def skip(self, reason: Text | str) -> None:
+        """Put the run that was to start back into the queue, and start the next one.
+
+        Without a ``reason`` it only waits again: something else was started meanwhile.
+        """
+        run, self._claimed = self._claimed, None
+        if run is None:
+            return
+        self.queue.put_back(replace(run, problem=str(reason)))
+        if reason:
+            name = run.text.replace("\n", " · ")
+            text = Text("{run} could not start. {reason}", run=name, reason=reason)
+            # After what others say of the same end.
+            QTimer.singleShot(0, self, partial(self.skipped.emit, text))
+            self.queue.on_ended()
+
+    @Slot()
+    def _on_began(self) -> None:
+        self._claimed = None
+
     def _expect_start(self) -> None:
-        self._goes_on, self._from_queue = self._from_queue, False
+        self._goes_on = self._claimed is not None
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
@@ -232,10 +277,17 @@ class ManyRuns(QObject):
 
     @Slot(object)
     def _on_event(self, event: object) -> None:
+        if self._controller.following:
+            return
         # One that the user asked for and that failed to start leaves its message there.
         cancelled = isinstance(event, Failed) and event.cancelled
-        if self._controller.busy and (cancelled or isinstance(event, Started)):
+        began = cancelled or isinstance(event, Started)
+        if self._controller.busy and began:
             self._goes_on = True
+        if began:
+            self._on_began()
+        elif isinstance(event, Failed):
+            self.skip(event.message)
 
     @Slot(bool)
     def _on_group_busy(self, busy: bool) -> None:
@@ -246,6 +298,7 @@ class ManyRuns(QObject):
     def _on_group_ended(self) -> None:
         record = self.session.current
         goes_on, self._goes_on = self._goes_on, False
+        self._on_began()
         if goes_on or (record is not None and record.began):
             self.queue.on_ended()
 
@@ -267,11 +320,13 @@ class ManyRuns(QObject):
     def leave_all(self) -> None:
         """Let everything that trains continue in the background."""
         self.queue.close()
+        self._claimed = None
         self._controller.leave()
         self.session.detach()
 
     def shutdown(self) -> None:
         """Stop reading, and wait until the queue is on disk."""
-        self._finder.stop()
-        self._reader.stop()
+        self._finder.cancel()
+        self._reader.cancel()
+        self.skip("")
         self.queue.shutdown()

@@ -21,6 +21,7 @@ from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import exists, read_text, require_own
+from td3core.text import Text, tr
 
 NAME = "queue.json"
 LOCK = "queue.lock"
@@ -43,18 +44,25 @@ class QueuedRun:
     checkpoint: Path | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Tells it from equal ones in the queue."""
+    problem: str = ""
+    """Why it could not start; empty while it waits."""
 
     @property
     def text(self) -> str:
         """Two lines for a list."""
-        seeds = f"seeds {format_seeds(self.seeds)}" if self.seeds else f"seed {self.config.seed}"
-        if self.seeds == tuple(range(len(self.seeds))) and self.seeds:
-            seeds = f"{len(self.seeds)} seeds"
         preset = "" if self.config.preset == self.config.env else self.config.preset
-        if self.checkpoint is not None:
-            seeds = f"branch from {self.checkpoint.stem}"
-        parts = (preset, seeds, f"{format_count(self.config.steps)} steps")
+        steps = tr("{steps} steps", steps=format_count(self.config.steps))
+        parts = (preset, str(self._which()), steps)
         return f"{self.config.env}\n" + " · ".join(part for part in parts if part)
+
+    def _which(self) -> Text:
+        if self.checkpoint is not None:
+            return Text("branch from {checkpoint}", checkpoint=self.checkpoint.stem)
+        if not self.seeds:
+            return Text("seed {seed}", seed=self.config.seed)
+        if self.seeds == tuple(range(len(self.seeds))):
+            return Text.counted("{n} seeds", "{n} seeds", n=len(self.seeds))
+        return Text("seeds {seeds}", seeds=format_seeds(self.seeds))
 
 
 def write_queue(runs_dir: Path, runs: Sequence[QueuedRun]) -> None:
@@ -70,6 +78,7 @@ def write_queue(runs_dir: Path, runs: Sequence[QueuedRun]) -> None:
             "seeds": format_seeds(run.seeds),
             "checkpoint": str(run.checkpoint or ""),
             "id": run.id,
+            "problem": run.problem,
         }
         for run in runs
     ]
@@ -109,6 +118,7 @@ def _read(found: Any, number: int) -> QueuedRun:
         seeds=seeds,
         checkpoint=Path(found["checkpoint"]) if found.get("checkpoint") else None,
         id=str(found.get("id") or own),
+        problem=str(found.get("problem") or ""),
     )
 
 
@@ -156,7 +166,7 @@ class SharedQueue:
             self._learn(read_queue(self._runs_dir), 0)
 
     def claim(self) -> QueuedRun | None:
-        """Take the first run out of the queue, to start it; None if nothing waits.
+        """Take the first run that may start out of the queue; None if nothing waits.
 
         Raises:
             RequestError: as :meth:`sync`.
@@ -173,7 +183,8 @@ class SharedQueue:
                 with self._guard:
                     changes = list(self._changes)
                 after = _after(before, changes)
-                first, left = (after[0], after[1:]) if claim and after else (None, after)
+                first = next((run for run in after if not run.problem), None) if claim else None
+                left = tuple(run for run in after if run is not first)
                 if left != before:
                     write_queue(self._runs_dir, left)
         except Timeout as problem:

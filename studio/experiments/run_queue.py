@@ -1,6 +1,7 @@
 """The runs that wait, and when the next one starts."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.experiments.queue_file import Change, QueuedRun, Runs, SharedQueue
 from studio.tasks.background_queue import BackgroundQueue
 from td3core.errors import RequestError
+from td3core.text import Text
 
 
 class RunQueue(QObject):
@@ -19,7 +21,7 @@ class RunQueue(QObject):
     """
 
     changed = Signal()
-    refused = Signal(str)
+    refused = Signal(object)
     wanted = Signal(object)
     """Carries the :class:`QueuedRun` to start now."""
 
@@ -53,10 +55,22 @@ class RunQueue(QObject):
         if 0 <= row < len(self.runs) and 0 <= to < len(self.runs):
             self._change(partial(_moved, self.runs[row], to))
 
+    def put_back(self, run: QueuedRun) -> None:
+        """Let a run that was to start wait again, or list why it could not, before the others."""
+        self._change(lambda runs: (run, *runs))
+
+    @Slot()
+    def start_again(self) -> None:
+        """Start the next run; those that could not start before get another try."""
+        if any(run.problem for run in self.runs):
+            self._change(lambda runs: tuple(replace(run, problem="") for run in runs))
+        self.start_next()
+
     @Slot()
     def start_next(self) -> None:
-        """Start the next run, unless one trains."""
-        if self.runs and not (self._closed or self._claiming or self._is_busy()):
+        """Start the next run that waits, unless one trains."""
+        waits = any(not run.problem for run in self.runs)
+        if waits and not (self._closed or self._claiming or self._is_busy()):
             self._claiming = True
             self._disk.add(self._claim, self._on_claimed)
 
@@ -85,13 +99,13 @@ class RunQueue(QObject):
     def _sync(self) -> None:
         self._disk.add(partial(_try, self._shared.sync), self._on_synced)
 
-    @Slot(str)
-    def _on_synced(self, problem: str) -> None:
+    @Slot(object)
+    def _on_synced(self, problem: Text | str) -> None:
         if problem:
             self.refused.emit(problem)
         self.changed.emit()
 
-    def _claim(self) -> str:
+    def _claim(self) -> Text | str:
         """Take out the first run; it is removed first: one that ends the program must not return.
 
         Returns:
@@ -103,7 +117,7 @@ class RunQueue(QObject):
 
         return _try(claim)
 
-    def _on_claimed(self, problem: str) -> None:
+    def _on_claimed(self, problem: Text | str) -> None:
         self._claiming = False
         self._on_synced(problem)
         run = self._claimed
@@ -119,18 +133,19 @@ class RunQueue(QObject):
     def _return_claimed(self) -> None:
         run, self._claimed = self._claimed, None
         if run is not None:
-            self._change(lambda runs: (run, *runs))
+            self.put_back(run)
 
 
-def _try(work: Callable[[], None]) -> str:
+def _try(work: Callable[[], None]) -> Text | str:
     """Return what is wrong with the queue's file, if anything is."""
     try:
         work()
     except RequestError as problem:
-        return str(problem)
+        return problem.message
     except OSError as problem:
-        return f"The queue cannot be written: {problem.strerror or problem}."
-    return ""
+        reason = problem.strerror or str(problem)
+        return Text("The queue cannot be written: {reason}.", reason=reason)
+    return Text("")
 
 
 def _moved(run: QueuedRun, to: int, runs: Runs) -> Runs:

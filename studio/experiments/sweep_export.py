@@ -7,25 +7,33 @@ from pathlib import Path
 from typing import Any
 
 from td3core.experiments.sweeps.folder import SweepState
+from td3core.text import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialMark:
     """One entry of the legend of a picture."""
 
-    text: str
+    about: Text
     colour: str
     mark: str = "●"
     hidden: bool = False
 
+    @property
+    def text(self) -> str:
+        """What it is called."""
+        return str(self.about)
+
 
 BEST_LEGEND = (
-    TrialMark(text="value of a trial", colour="curve_raw"),
-    TrialMark(text="best so far", colour="curve_1", mark="━"),
+    TrialMark(about=Text("value of a trial"), colour="curve_raw"),
+    TrialMark(about=Text("best so far"), colour="curve_1", mark="━"),
 )
-PARALLEL_LEGEND = (TrialMark(text="a trial; the stronger the line, the better", colour="curve_1"),)
-SLICE_LEGEND = (TrialMark(text="value of a trial", colour="curve_1"),)
-IMPORTANCE_LEGEND = (TrialMark(text="share of the differences in value", colour="curve_1"),)
+PARALLEL_LEGEND = (
+    TrialMark(about=Text("a trial; the stronger the line, the better"), colour="curve_1"),
+)
+SLICE_LEGEND = (TrialMark(about=Text("value of a trial"), colour="curve_1"),)
+IMPORTANCE_LEGEND = (TrialMark(about=Text("share of the differences in value"), colour="curve_1"),)
 
 
 def write_trials(state: SweepState, path: Path) -> None:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.consent.code_consent import CodeConsent
-from studio.experiments.sweep_plots import VIEWS, SweepPlots
+from studio.experiments.sweep_plots import VIEWS, SweepPlots, View
 from studio.experiments.sweep_process import SweepProcess
 from studio.experiments.sweep_reader import (
     SweepNews,
@@ -26,7 +26,7 @@ from studio.experiments.sweep_reader import (
 )
 from studio.experiments.sweep_table import SORT, TrialTable, words_of
 from studio.session.history import read_history
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
@@ -39,18 +39,19 @@ from studio.widgets.controls import (
 )
 from studio.widgets.figure_export import make_export_button
 from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.text import Text, tr
 
 _LOOK_EVERY_MS = 1_000
 _COLUMN = 100
 """Pixels of a column of trials, with the usual font."""
-_FILES = "Sweep files (*.toml)"
-_NONE = "No sweep yet. Open a sweep file, or create one from the example."
+_FILES = Text("Sweep files ({pattern})", pattern="*.toml")
+_NONE = Text("No sweep yet. Open a sweep file, or create one from the example.")
 
 
 class SweepPanel(QWidget):
     """The sweeps of a runs folder. A sweep runs in a process of its own."""
 
-    refused = Signal(str)
+    refused = Signal(object)
     opened = Signal(object)
     """The history of a trial's run, to be shown (:class:`~studio.session.history.RunHistory`)."""
     settings_chosen = Signal(object)
@@ -74,7 +75,7 @@ class SweepPanel(QWidget):
         """A sweep that was just started; its folder may not be there yet."""
         self._process = SweepProcess(runs_dir, consent, self)
         self._measure = CliProcess(self)
-        self._look, self._read = (BackgroundReader(n, self) for n in ("look-sweeps", "read-sweep"))
+        self._look, self._read = (BackgroundTask(n, self) for n in ("look-sweeps", "read-sweep"))
         self._timer = QTimer(self, interval=_LOOK_EVERY_MS)
         self.table = TrialTable(theme, self)
         self._proxy = QSortFilterProxyModel(self)
@@ -88,24 +89,27 @@ class SweepPanel(QWidget):
         self._show_what_is_possible()
 
     def _make_controls(self) -> None:
-        self._sweeps = make_narrow_combo("sweep_combo", "Sweep", "The current sweep")
-        self._views = make_narrow_combo("sweep_view_combo", "View", "What the plots show")
-        self._views.addItems(VIEWS)
-        tip = "Start or continue the sweep of a file"
-        self._open = make_icon_button("sweep_open_button", "Open sweep", tip)
-        tip = "Save the example to a file, and edit it"
-        self._new = make_icon_button("sweep_new_button", "New sweep", tip)
-        self._continue = make_button("sweep_continue_button", "Continue", "Continue this sweep")
+        self._sweeps = make_narrow_combo("sweep_combo", tr("Sweep"), tr("The current sweep"))
+        self._views = make_narrow_combo("sweep_view_combo", tr("View"), tr("What the plots show"))
+        for view, text in VIEWS.items():
+            self._views.addItem(str(text), view.value)
+        tip = tr("Start or continue the sweep of a file")
+        self._open = make_icon_button("sweep_open_button", tr("Open sweep"), tip)
+        tip = tr("Save the example to a file, and edit it")
+        self._new = make_icon_button("sweep_new_button", tr("New sweep"), tip)
+        self._continue = make_button(
+            "sweep_continue_button", tr("Continue"), tr("Continue this sweep")
+        )
         self._stop = make_button(
-            "sweep_stop_button", "Stop", "Save the runs of this sweep and stop it"
+            "sweep_stop_button", tr("Stop"), tr("Save the runs of this sweep and stop it")
         )
         self._open_run = make_button(
-            "sweep_open_run_button", "Open run", "Show the run of this trial"
+            "sweep_open_run_button", tr("Open run"), tr("Show the run of this trial")
         )
         self._use = make_button(
-            "sweep_use_button", "Use settings", "Copy this trial's settings to Setup"
+            "sweep_use_button", tr("Use settings"), tr("Copy this trial's settings to Setup")
         )
-        self._export = make_export_button("sweep_export_button", "plot", self.plots.ask_export)
+        self._export = make_export_button("sweep_export_button", tr("plot"), self.plots.ask_export)
         self._export.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
         self._icons = (
             (self._open, "folder-open-outline"),
@@ -116,7 +120,7 @@ class SweepPanel(QWidget):
         self._status.setWordWrap(True)
         self.view = QTableView()
         self.view.setObjectName("sweep_trials")
-        self.view.setAccessibleName("Trials")
+        self.view.setAccessibleName(tr("Trials"))
         self.view.setModel(self._proxy)
         self.view.setSortingEnabled(True)
         self.view.sortByColumn(0, Qt.SortOrder.AscendingOrder)
@@ -158,13 +162,13 @@ class SweepPanel(QWidget):
         self._stop.clicked.connect(self._stop_shown)
         self._open_run.clicked.connect(self._open_chosen)
         self._use.clicked.connect(self._use_chosen)
-        self._views.currentTextChanged.connect(self._on_view)
+        self._views.currentIndexChanged.connect(self._on_view)
         self._sweeps.currentTextChanged.connect(self._on_sweep)
         self.view.doubleClicked.connect(self._open_chosen)
         self.view.selectionModel().selectionChanged.connect(self._show_what_is_possible)
         self._timer.timeout.connect(self.look)
-        self._look.refused.connect(self.refused)
-        self._read.refused.connect(self.refused)
+        self._look.failed.connect(self.refused)
+        self._read.failed.connect(self.refused)
         self._process.refused.connect(self.refused)
         self._process.started.connect(self._on_started)
         self._process.ended.connect(self._on_ended)
@@ -201,8 +205,8 @@ class SweepPanel(QWidget):
         self._timer.stop()
         self._process.shutdown()
         self._measure.cancel()
-        self._look.stop()
-        self._read.stop()
+        self._look.cancel()
+        self._read.cancel()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Look for sweeps as long as the panel is visible."""
@@ -229,7 +233,7 @@ class SweepPanel(QWidget):
         self._show_starting()
 
     def _show_starting(self) -> None:
-        self._status.setText("Starting…")
+        self._status.setText(tr("Starting…"))
         self._show_what_is_possible()
 
     @Slot()
@@ -243,13 +247,13 @@ class SweepPanel(QWidget):
         """Ask the sweep that was started here, if there is one, to save and stop."""
         if not self.busy:
             return
-        self._status.setText("Stopping…")
+        self._status.setText(tr("Stopping…"))
         self._process.stop(self._process.name)
 
     @Slot()
     def _stop_shown(self) -> None:
         if self._state is not None and self._state.running:
-            self._status.setText("Stopping…")
+            self._status.setText(tr("Stopping…"))
             self._process.stop(self.name)
         else:
             self.stop()
@@ -261,19 +265,21 @@ class SweepPanel(QWidget):
 
     @Slot()
     def _choose_file(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, "Open sweep file", "", _FILES)
+        path, _ = QFileDialog.getOpenFileName(self, tr("Open sweep file"), "", str(_FILES))
         if path:
             self.start(Path(path))
 
     @Slot()
     def _make_file(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(self, "New sweep file", "my_sweep.toml", _FILES)
+        path, _ = QFileDialog.getSaveFileName(
+            self, tr("New sweep file"), "my_sweep.toml", str(_FILES)
+        )
         if path:
             self._read.read(lambda _: write_example(Path(path)), self._edit)
 
     def _edit(self, path: Path) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
-        self._status.setText(f"Edit {path.name}, save it, and open it here.")
+        self._status.setText(tr("Edit {name}, save it, and open it here.", name=path.name))
 
     @Slot()
     def _on_ended(self) -> None:
@@ -314,13 +320,18 @@ class SweepPanel(QWidget):
             self.view.resizeColumnsToContents()
             self._done_when_asked = -1
             self.plots.show_importance({})
-        self._status.setText(words_of(state) if state else _NONE if not self.name else "")
+        none = "" if self.name else str(_NONE)
+        self._status.setText(words_of(state) if state else none)
         self._ask_importance()
         self._show_what_is_possible()
 
-    @Slot(str)
-    def _on_view(self, name: str) -> None:
-        self.plots.show_view(name)
+    @property
+    def _view(self) -> View:
+        return View(self._views.currentData())
+
+    @Slot()
+    def _on_view(self) -> None:
+        self.plots.show_view(self._view)
         self._ask_importance()
 
     @Slot()
@@ -333,7 +344,7 @@ class SweepPanel(QWidget):
     def _ask_importance(self) -> None:
         """Compute the importance in a process of its own, when there are new trials."""
         done = self._state.count("done") if self._state else 0
-        wanted = self._views.currentText() == VIEWS[3] and self.name
+        wanted = self._view is View.IMPORTANCE and self.name
         if wanted and done != self._done_when_asked and not self._measure.busy:
             self._done_when_asked = done
             words = ["show", self.name, "--runs-dir", str(self._runs_dir), "--json"]
@@ -350,15 +361,16 @@ class SweepPanel(QWidget):
         running = bool(self._state and self._state.running)
         trial = self._chosen()
         usable = trial is not None and bool(trial.runs) and trial.env_steps > 0
-        busy = "a sweep is running here" if self.busy else ""
+        busy = tr("a sweep is running here") if self.busy else ""
         enable(self._open, busy)
-        none = "" if self.name else "there is no sweep yet"
-        enable(self._continue, none or busy or ("it is running" if running else ""))
-        enable(self._stop, "" if running or self.busy else none or "it is not running")
-        why = "" if usable else "the trial has no results" if trial else "no trial is selected"
+        none = "" if self.name else tr("there is no sweep yet")
+        enable(self._continue, none or busy or (tr("it is running") if running else ""))
+        enable(self._stop, "" if running or self.busy else none or tr("it is not running"))
+        missing = tr("the trial has no results") if trial else tr("no trial is selected")
+        why = "" if usable else missing
         for button in (self._open_run, self._use):
-            enable(button, "a run is training" if self._training else why)
-        enable(self._export, "" if self.plots.drawn else "there is nothing to export")
+            enable(button, tr("a run is training") if self._training else why)
+        enable(self._export, "" if self.plots.drawn else tr("there is nothing to export"))
 
     # One trial ----------------------------------------------------------------------------------
 

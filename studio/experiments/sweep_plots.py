@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,32 @@ from studio.formatting import format_number
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import (
     FigureHeading,
+    cannot_write,
     choose_file,
     fill_export_menu,
     large_enough,
     write_picture,
 )
 from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.text import Text, tr
 
-VIEWS = ("Best so far", "Parallel coordinates", "Slices", "Importance")
+
+class View(StrEnum):
+    """What can be drawn of a sweep; the value is part of a proposed file name."""
+
+    BEST = "best_so_far"
+    PARALLEL = "parallel_coordinates"
+    SLICES = "slices"
+    IMPORTANCE = "importance"
+
+
+VIEWS = {
+    View.BEST: Text("Best so far"),
+    View.PARALLEL: Text("Parallel coordinates"),
+    View.SLICES: Text("Slices"),
+    View.IMPORTANCE: Text("Importance"),
+}
+"""What each is called."""
 _MOST_LINES = 500
 _SHADES = 8
 """Lines of one shade are one item: a thousand items would be slow."""
@@ -43,19 +62,19 @@ class SweepPlots(QWidget):
     """Draws one view of a sweep at a time."""
 
     exported = Signal()
-    export_failed = Signal(str)
+    export_failed = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.drawn = False
         """Whether a plot is shown, which can be exported."""
         self._legend: tuple[TrialMark, ...] = ()
-        self._theme, self._view = theme, VIEWS[0]
+        self._theme, self._view = theme, View.BEST
         self._state: SweepState | None = None
         self._importance: Mapping[str, float] = {}
         self.area = pg.GraphicsLayoutWidget()
         self.area.setObjectName("sweep_plots")
-        self.area.setAccessibleName("Plots of the sweep")
+        self.area.setAccessibleName(tr("Plots of the sweep"))
         for part in (self.area, self.area.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.area.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -74,9 +93,9 @@ class SweepPlots(QWidget):
         self.area.setBackground(theme.panel)
         self.draw()
 
-    def show_view(self, name: str) -> None:
-        """Switch to one of :data:`VIEWS`."""
-        self._view = name
+    def show_view(self, view: View) -> None:
+        """Switch to another view."""
+        self._view = view
         self.draw()
 
     def show_state(self, state: SweepState | None) -> None:
@@ -88,7 +107,7 @@ class SweepPlots(QWidget):
     def show_importance(self, importance: Mapping[str, float]) -> None:
         """Draw how much each setting matters."""
         self._importance = importance
-        if self._view == VIEWS[3]:
+        if self._view is View.IMPORTANCE:
             self.draw()
 
     def draw(self) -> None:
@@ -97,12 +116,12 @@ class SweepPlots(QWidget):
         self._legend = ()
         drawn = [t for t in self._trials() if t.value is not None and t.state in ("done", "pruned")]
         if self._state is None or not drawn:
-            self._say("Shown after the first trial.")
-        elif self._view == VIEWS[0]:
+            self._say(tr("Shown after the first trial."))
+        elif self._view is View.BEST:
             self._draw_best([each for each in drawn if each.state == "done"])
-        elif self._view == VIEWS[1]:
+        elif self._view is View.PARALLEL:
             self._draw_parallel(drawn[-_MOST_LINES:])
-        elif self._view == VIEWS[2]:
+        elif self._view is View.SLICES:
             self._draw_slices(drawn)
         else:
             self._draw_importance()
@@ -134,11 +153,10 @@ class SweepPlots(QWidget):
     @Slot(str)
     def ask_export(self, kind: str) -> None:
         """Ask for a file and write the displayed view, as a picture or as a table."""
-        name = f"{self._state.name}_{self._view}" if self._state else self._view
-        proposed = name.lower().replace(" ", "_")
-        path = choose_file(
-            self, f"Export {self._view.lower()}", proposed, kind, self.export_failed.emit
-        )
+        view = self._view.value
+        proposed = f"{self._state.name}_{view}".lower() if self._state else view
+        title = tr("Export {what}", what=VIEWS[self._view])
+        path = choose_file(self, title, proposed, kind, self.export_failed.emit)
         if path is not None:
             self.export(path)
 
@@ -147,20 +165,21 @@ class SweepPlots(QWidget):
         state = self._state
         # It may have changed while the name was asked for.
         if state is None or not self.drawn:
-            self.export_failed.emit("There is nothing to export.")
+            self.export_failed.emit(Text("There is nothing to export."))
             return
-        title = f"{self._view} · {state.environment} · sweep {state.name}"
+        name = tr("sweep {name}", name=state.name)
+        title = f"{VIEWS[self._view]} · {state.environment} · {name}"
         try:
             if path.suffix.lower() != ".csv":
                 caption = FigureHeading(title=title, legend=self._legend, theme=self._theme)
                 with large_enough(self.area):
                     write_picture(self.area, path, caption)
-            elif self._view == VIEWS[3]:
+            elif self._view is View.IMPORTANCE:
                 write_importance(self._importance, path)
             else:
                 write_trials(state, path)
         except OSError as problem:
-            self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
+            self.export_failed.emit(cannot_write(path, problem))
             return
         self.exported.emit()
 
@@ -168,7 +187,7 @@ class SweepPlots(QWidget):
 
     def _draw_best(self, trials: Sequence[TrialState]) -> None:
         if not trials:
-            self._say("Shown after the first completed trial.")
+            self._say(tr("Shown after the first completed trial."))
             return
         self._legend = BEST_LEGEND
         plot = self._plot()
@@ -178,7 +197,7 @@ class SweepPlots(QWidget):
         best = np.maximum.accumulate(values)
         edges = np.append(numbers, numbers[-1] + 1)
         plot.plot(edges, best, stepMode="center", pen=self._theme.curve_1)
-        plot.setLabel("bottom", "trial", color=self._theme.muted)
+        plot.setLabel("bottom", tr("trial"), color=self._theme.muted)
         # Trials are whole numbers.
         plot.getAxis("bottom").setTickSpacing(levels=[(max(1, len(self._trials()) // 6), 0)])
         assert self._state is not None
@@ -243,7 +262,7 @@ class SweepPlots(QWidget):
 
     def _draw_importance(self) -> None:
         if not self._importance:
-            self._say("Shown after four completed trials.")
+            self._say(tr("Shown after four completed trials."))
             return
         self._legend = IMPORTANCE_LEGEND
         plot = self._plot()
@@ -254,7 +273,7 @@ class SweepPlots(QWidget):
         )
         plot.addItem(bars)
         plot.getAxis("left").setTicks([list(enumerate(names))])
-        plot.setLabel("bottom", "importance (PED-ANOVA)", color=self._theme.muted)
+        plot.setLabel("bottom", tr("importance (PED-ANOVA)"), color=self._theme.muted)
 
 
 def _number(about: Mapping[str, Any], value: Any) -> float:

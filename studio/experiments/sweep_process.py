@@ -8,12 +8,12 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.sweep_reader import ask_to_stop, read_spec
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
-from td3core.config.consent import Consent, LocatedModule
-from td3core.envs.trust_store import handed_on
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.system.allowed_code import LocatedModule
+from td3core.text import Text
 
 _ASK_AGAIN_MS = 500
 """A process that is starting cannot be asked to stop yet."""
@@ -25,7 +25,7 @@ class SweepProcess(QObject):
     The user is asked before code runs that the sweep's file names.
     """
 
-    refused = Signal(str)
+    refused = Signal(object)
     started = Signal()
     ended = Signal()
     """The process has ended, or there will be none."""
@@ -40,10 +40,10 @@ class SweepProcess(QObject):
         self._process.refused.connect(self._on_refused)
         self._process.not_started.connect(self._on_refused)
         self._process.answered.connect(self._end)
-        self._read = BackgroundReader("start-sweep", self)
-        self._read.refused.connect(self._on_refused)
-        self._stop = BackgroundReader("stop-sweep", self)
-        self._stop.refused.connect(self._on_not_stopped)
+        self._read = BackgroundTask("start-sweep", self)
+        self._read.failed.connect(self._on_refused)
+        self._stop = BackgroundTask("stop-sweep", self)
+        self._stop.failed.connect(self._on_not_stopped)
         self._again = QTimer(self, singleShot=True, interval=_ASK_AGAIN_MS)
         self._again.timeout.connect(self._ask_to_stop)
 
@@ -75,8 +75,8 @@ class SweepProcess(QObject):
         """End the process and stop reading; the runs of a sweep save themselves."""
         self._again.stop()
         self._process.cancel()
-        self._read.stop()
-        self._stop.stop()
+        self._read.cancel()
+        self._stop.cancel()
         self.name = ""
 
     def _begin(self, called: str, words: list[str], read: Callable[[], SweepSpec]) -> None:
@@ -91,31 +91,34 @@ class SweepProcess(QObject):
         self.name = spec.name
         self._consent.obtain_all(spec.env_choices(), partial(self._run, words), self._on_declined)
 
-    def _run(self, words: list[str], consent: Consent) -> None:
+    def _run(self, words: list[str]) -> None:
         if not self.busy:
             return
-        command = ["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"]
-        self._process.run(command, handed_on(consent))
+        self._process.run(["sweep", *words, "--runs-dir", str(self._runs_dir), "--json"])
         self.started.emit()
 
     def _on_declined(self, module: LocatedModule) -> None:
-        path = module.path
-        self._on_refused(f"The sweep was not started: the code in {path} was not allowed to run.")
+        declined = Text(
+            "The sweep was not started: the code in {path} was not allowed to run.",
+            path=module.path,
+        )
+        self._on_refused(declined)
 
     @Slot()
     def _ask_to_stop(self) -> None:
         name = self._stop_name
         self._stop.read(lambda _: ask_to_stop(self._runs_dir, name), lambda _: None)
 
-    @Slot(str)
-    def _on_not_stopped(self, sentence: str) -> None:
+    @Slot(object)
+    def _on_not_stopped(self, sentence: Text) -> None:
         if self._process.busy and self._stop_name == self.name:
             self._again.start()
         elif self._stopping:
             self.refused.emit(sentence)
 
     @Slot(str)
-    def _on_refused(self, sentence: str) -> None:
+    @Slot(object)
+    def _on_refused(self, sentence: Text | str) -> None:
         self.refused.emit(sentence)
         self._end()
 

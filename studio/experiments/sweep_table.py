@@ -5,13 +5,21 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from studio.formatting import format_duration, format_number
+from studio.formatting import format_duration, format_number, typographic
 from studio.theme.theme import Theme
 from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.text import Text, tr
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-_FIRST = ("Trial", "State", "Value")
+_FIRST = (Text("Trial"), Text("State"), Text("Value"))
+_STATES = {
+    "running": Text("running"),
+    "done": Text("done"),
+    "pruned": Text("pruned"),
+    "failed": Text("failed"),
+}
+"""What the states of a trial are called."""
 SORT = Qt.ItemDataRole.UserRole
 _LOWEST = float("-inf")
 
@@ -20,7 +28,9 @@ def shown(value: Any) -> str:
     """Return a value of a setting as text."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    return format_number(value) if isinstance(value, float) else str(value)
+    if isinstance(value, str | bool):
+        return str(value)
+    return format_number(value) if isinstance(value, float) else typographic(str(value))
 
 
 class TrialTable(QAbstractTableModel):
@@ -72,7 +82,7 @@ class TrialTable(QAbstractTableModel):
     ) -> Any:
         """Return the heading of a column."""
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (*_FIRST, *self._names)[section]
+            return str((*_FIRST, *self._names)[section])
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -87,7 +97,7 @@ class TrialTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole and column != 1:
             return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return trial.reason or None
+            return str(trial.reason) or None
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._colour(trial)
         return None
@@ -96,7 +106,9 @@ class TrialTable(QAbstractTableModel):
         if column >= len(_FIRST):
             return shown(trial.settings.get(self._names[column - len(_FIRST)], ""))
         value = "" if trial.value is None else format_number(trial.value)
-        state = f"{trial.state}, best" if trial.number == self._best else trial.state
+        state = str(_STATES.get(trial.state, trial.state))
+        if trial.number == self._best:
+            state = tr("{state}, best", state=state)
         return (str(trial.number), state, value)[column]
 
     def _order(self, trial: TrialState, column: int) -> Any:
@@ -115,12 +127,17 @@ class TrialTable(QAbstractTableModel):
 
 def words_of(state: SweepState) -> str:
     """Return how a sweep stands, in one line."""
-    counts = [f"{state.count(n)} {n}" for n in ("running", "done", "pruned", "failed")]
-    words = [f"{state.environment}, {state.wanted} trials", *counts]
+    trials = Text.counted("{n} trial", "{n} trials", n=state.wanted)
+    words = [f"{state.environment}, {trials}"]
+    for name, text in _STATES.items():
+        count = state.count(name)
+        if count:
+            words.append(tr("{count} {state}", count=count, state=text))
     if state.best is not None and state.best.value is not None:
-        words.append(f"best {format_number(state.best.value)} in trial {state.best.number}")
+        value, number = format_number(state.best.value), state.best.number
+        words.append(tr("best {value} in trial {number}", value=value, number=number))
     if state.running and state.time_left_s is not None:
-        words.append(f"{format_duration(state.time_left_s)} left")
+        words.append(tr("{duration} left", duration=format_duration(state.time_left_s)))
     elif not state.running and state.message:
-        words.append(state.message)
-    return " · ".join(word for word in words if not word.startswith("0 "))
+        words.append(str(state.message))
+    return " · ".join(words)

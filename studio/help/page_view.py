@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from studio.help.pages import Page, heading_anchor, manual_folder, read_picture, split_target
 from studio.help.style import CODE_PADDING, HelpStyle, blocks_of, fit_tables, is_code
+from td3core.text import tr
 
 _WIDTH = 740
 """Pixels of a line; a longer one is hard to follow."""
@@ -43,7 +44,7 @@ class HelpView(QTextBrowser):
         self._pictures: dict[str, QImage] = {}
         self._code: list[tuple[int, int]] = []
         self.setObjectName("help_view")
-        self.setAccessibleName("Page of the manual")
+        self.setAccessibleName(tr("Page of the manual"))
         self.setOpenLinks(False)
         self.setStyleSheet("QTextBrowser { background: palette(alternate-base); border: none; }")
         self.anchorClicked.connect(self._follow)

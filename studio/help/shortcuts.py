@@ -14,51 +14,55 @@ from PySide6.QtWidgets import (
 )
 
 from studio.widgets.forms import resize_within_screen
+from td3core.text import Text, tr
 
 _SIZE = (560, 620)
 _ELSEWHERE = (
     (
-        "In the plots",
+        Text("In the plots"),
         (
-            ("Left, Right", "Read the value before or after this one; with Ctrl, ten further"),
-            ("Up, Down", "Read another curve"),
-            ("+, −", "Zoom along x, with Ctrl along y"),
-            ("0, Home", "Show everything again"),
-            ("Enter", "Fill the middle with this plot, or show all again"),
-            ("Wheel", "Zoom along x"),
-            ("Ctrl+wheel", "Zoom along y"),
-            ("Drag", "Move"),
-            ("Double click", "Show everything again"),
-            ("Click on a title", "Show this plot large"),
-            ("Click in a legend", "Hide or show a curve"),
-            ("Esc", "Show all plots again"),
+            (
+                Text("Left, Right"),
+                Text("Read the value before or after this one; with Ctrl, ten further"),
+            ),
+            (Text("Up, Down"), Text("Read another curve")),
+            ("+, −", Text("Zoom along x, with Ctrl along y")),
+            (Text("0, Home"), Text("Show everything again")),
+            (Text("Enter"), Text("Fill the middle with this plot, or show all again")),
+            (Text("Wheel"), Text("Zoom along x")),
+            (Text("Ctrl+wheel"), Text("Zoom along y")),
+            (Text("Drag"), Text("Move")),
+            (Text("Double click"), Text("Show everything again")),
+            (Text("Click on a title"), Text("Show this plot large")),
+            (Text("Click in a legend"), Text("Hide or show a curve")),
+            (Text("Esc"), Text("Show all plots again")),
         ),
     ),
     (
-        "In the replay",
+        Text("In the replay"),
         (
-            ("Space", "Play or pause"),
-            (", and .", "One step back, one step forward"),
-            ("Left, Right", "On the timeline: the agent before and after this one"),
-            ("Drag, wheel", "Turn and zoom the camera, where there is one"),
-            ("P", "In a comparison: push the agent"),
-            ("Esc", "Leave the comparison, the large replay or the full screen"),
+            (Text("Space"), Text("Play or pause")),
+            (Text(", and ."), Text("One step back, one step forward")),
+            (Text("Left, Right"), Text("On the timeline: the agent before and after this one")),
+            (Text("Drag, wheel"), Text("Turn and zoom the camera, where there is one")),
+            (Text("P"), Text("In a comparison: push the agent")),
+            (Text("Esc"), Text("Leave the comparison, the large replay or the full screen")),
         ),
     ),
     (
-        "In the list of runs",
+        Text("In the list of runs"),
         (
-            ("Enter", "Open the run chosen"),
-            ("F2", "Rename it"),
-            ("Del", "Move it to the trash"),
+            (Text("Enter"), Text("Open the run chosen")),
+            (Text("F2"), Text("Rename it")),
+            (Text("Del"), Text("Move it to the trash")),
         ),
     ),
     (
-        "In forms",
+        Text("In forms"),
         (
-            ("Tab, Shift+Tab", "Next and previous field"),
-            ("Up, Down", "Change a number by one step"),
-            ("Space", "Press the button that has the focus"),
+            (Text("Tab, Shift+Tab"), Text("Next and previous field")),
+            (Text("Up, Down"), Text("Change a number by one step")),
+            (Text("Space"), Text("Press the button that has the focus")),
         ),
     ),
 )
@@ -71,27 +75,27 @@ class ShortcutsDialog(QDialog):
         """Take ``keys``, those of the window with what each of them does."""
         super().__init__(parent)
         self.setObjectName("shortcuts_dialog")
-        self.setWindowTitle("Keyboard shortcuts")
+        self.setWindowTitle(tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         resize_within_screen(self, *_SIZE)
         self.table = QTreeWidget()
         self.table.setObjectName("shortcuts_table")
-        self.table.setAccessibleName("Keyboard shortcuts")
+        self.table.setAccessibleName(tr("Keyboard shortcuts"))
         self.table.setHeaderHidden(True)
         self.table.setColumnCount(2)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.table.setRootIsDecorated(False)
         self.table.setWordWrap(True)
-        for heading, rows in (("Everywhere", tuple(keys)), *_ELSEWHERE):
-            group = QTreeWidgetItem(self.table, [heading])
+        for heading, rows in ((Text("Everywhere"), tuple(keys)), *_ELSEWHERE):
+            group = QTreeWidgetItem(self.table, [str(heading)])
             group.setFirstColumnSpanned(True)
             font = group.font(0)
             font.setBold(True)
             group.setFont(0, font)
             for row in rows:
-                item = QTreeWidgetItem(group, row)
+                texts = [str(part) for part in row]
                 # Cut off where the dialog is narrow.
-                item.setToolTip(1, row[1])
+                QTreeWidgetItem(group, texts).setToolTip(1, texts[1])
         self.table.expandAll()
         self.table.resizeColumnToContents(0)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

@@ -13,12 +13,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.formatting import format_count
 from studio.help.page_view import HelpView
 from studio.help.pages import INDEX, load_pages, manual_folder
 from studio.theme.icons import icon
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import plain_label
+from td3core.text import Text, tr
 
 _SIZE = (1040, 760)
 _LIST_WIDTH = 220
@@ -35,7 +35,7 @@ class HelpViewer(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("help_viewer")
-        self.setWindowTitle("TD3 Studio manual")
+        self.setWindowTitle(tr("TD3 Studio manual"))
         resize_within_screen(self, *_SIZE)
         self._pages = {page.name: page for page in load_pages(manual_folder())}
         self._history: list[tuple[str, int]] = []
@@ -51,20 +51,20 @@ class HelpViewer(QWidget):
     def _make_widgets(self) -> None:
         self.back_button = QToolButton()
         self.back_button.setObjectName("help_back_button")
-        self.back_button.setAccessibleName("Back")
-        self.back_button.setToolTip("Back to the page before (Alt+Left)")
+        self.back_button.setAccessibleName(tr("Back"))
+        self.back_button.setToolTip(tr("Back to the page before (Alt+Left)"))
         self.back_button.setProperty("role", "small")
         self.back_button.setProperty("icon_px", 18)
         self.back_button.setEnabled(False)
         self.search = QLineEdit()
         self.search.setObjectName("help_search")
-        self.search.setAccessibleName("Search the manual")
-        self.search.setPlaceholderText("Search (Ctrl+F)")
-        self.search.setToolTip("Enter: next place, Shift+Enter: the one before")
+        self.search.setAccessibleName(tr("Search the manual"))
+        self.search.setPlaceholderText(tr("Search (Ctrl+F)"))
+        self.search.setToolTip(tr("Enter: next place, Shift+Enter: the one before"))
         self.search.setClearButtonEnabled(True)
         self.list = QListWidget()
         self.list.setObjectName("help_list")
-        self.list.setAccessibleName("Pages of the manual")
+        self.list.setAccessibleName(tr("Pages of the manual"))
         self.list.setStyleSheet(_LIST_STYLE)
         for page in self._pages.values():
             item = QListWidgetItem(page.title)
@@ -179,7 +179,7 @@ class HelpViewer(QWidget):
             self._show_page(next(best, found[0]))
         self._highlight()
         if words and not found:
-            self.count.setText(f"No page contains “{text.strip()}”.")
+            self.count.setText(tr("No page contains “{search}”.", search=text.strip()))
 
     def _highlight(self) -> None:
         """Highlight what is searched for: as a phrase where the page has it, else word by word."""
@@ -187,8 +187,8 @@ class HelpViewer(QWidget):
         places = self.view.highlight([" ".join(words)] if words else [])
         if words and not places:
             places = self.view.highlight(words)
-        where = "1 match" if places == 1 else f"{format_count(places)} matches"
-        self.count.setText(f"{where} on this page" if words else "")
+        found = Text.counted("{n:,} match on this page", "{n:,} matches on this page", n=places)
+        self.count.setText(str(found) if words else "")
 
     @Slot()
     def _focus_search(self) -> None:

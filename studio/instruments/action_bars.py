@@ -12,6 +12,7 @@ from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
 from td3core.arrays import Doubles, Floats
 from td3core.playing.numbers import SATURATED, AgentSpec, EpisodeNumbers, in_bounds
+from td3core.text import Text, tr
 
 # With the usual font:
 _FONT_PX = 11
@@ -27,8 +28,8 @@ class ActionInstrument(Instrument):
     """A bar for each dimension of the action."""
 
     name = "actions"
-    title = "Actions"
-    help = (
+    title = Text("Actions")
+    help = Text(
         "The action that led to the picture, one bar for each dimension between the environment's"
         " bounds: low + (a + 1)/2 × (high − low) for the actor's a in [−1, 1]. The bar starts in"
         " the middle. MIN and MAX mark saturation, |a| ≥ 0.99: the actor is at the bound."
@@ -37,7 +38,7 @@ class ActionInstrument(Instrument):
     def __init__(self) -> None:
         super().__init__()
         self.bars = ActionBars()
-        self.bars.setToolTip(plain_tip(self.help))
+        self.bars.setToolTip(plain_tip(str(self.help)))
         self._body.addWidget(self.bars, 1)
 
     def set_theme(self, theme: Theme) -> None:
@@ -53,7 +54,7 @@ class ActionInstrument(Instrument):
         action = numbers.action[step - numbers.first]
         self.bars.show_action(action)
         saturated = self.bars.saturated
-        self.note.setText(f"{saturated} saturated" if saturated else "")
+        self.note.setText(tr("{count} saturated", count=saturated) if saturated else "")
 
     def clear(self) -> None:
         """Show nothing."""
@@ -165,9 +166,10 @@ class ActionBars(QWidget):
             painter.drawText(between, right, format_tick(low))
             painter.drawText(area.adjusted(track.right() + 3, 0, 0, 0), left, format_tick(high))
         if abs(self._action[number]) >= SATURATED:
-            word = "MAX" if self._action[number] > 0 else "MIN"
+            high = self._action[number] > 0
+            word = tr("MAX") if high else tr("MIN")
             width = QFontMetricsF(painter.font()).horizontalAdvance(word)
             room = track.adjusted(4, 0, -4, 0)
             painter.setPen(QColor(theme.on_accent))
             if width < room.width() / 2:
-                painter.drawText(room, right if word == "MAX" else left, word)
+                painter.drawText(room, right if high else left, word)

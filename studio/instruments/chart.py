@@ -20,6 +20,7 @@ from studio.instruments.picture_cache import PictureCache
 from studio.theme.sizes import scaled, sized_font
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
+from td3core.text import Text
 
 # With the usual font:
 _FONT_PX = 11
@@ -36,7 +37,7 @@ _KEY_PX = 14
 class Line:
     """One curve of a chart."""
 
-    name: str
+    name: Text
     colour: str
     """Name of a colour of the theme: the same as that of this quantity in the plots."""
     style: Qt.PenStyle = Qt.PenStyle.SolidLine
@@ -181,7 +182,7 @@ class _LanePainter:
             middle = baseline - self._metrics.xHeight() / 2
             self._painter.drawLine(QPointF(x, middle), QPointF(x + _KEY_PX, middle))
             x += _KEY_PX + _GAP_PX
-            for text, colour in ((line.name, self._theme.muted), (reading, self._theme.text)):
+            for text, colour in ((str(line.name), self._theme.muted), (reading, self._theme.text)):
                 self._painter.setPen(QColor(colour))
                 self._painter.drawText(QPointF(x, baseline), text)
                 x += self._metrics.horizontalAdvance(text) + _GAP_PX

@@ -9,23 +9,24 @@ from studio.instruments.instrument import ChartInstrument
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, spec
 from td3core.playing.numbers import AgentSpec, EpisodeNumbers
+from td3core.text import Text, tr
 
 _NO_FLOOR = spec(RunConfig, "reward_floor").low
-NO_CRITIC = "This file has only the actor, no critic."
+NO_CRITIC = Text("This file has only the actor, no critic.")
 
 
 class RewardInstrument(ChartInstrument):
     """Reward of each step, and the return so far."""
 
     name = "reward"
-    title = "Reward"
-    help = (
+    title = Text("Reward")
+    help = Text(
         "The environment's own rewards. Reward: r_t of each step. Return: their sum so far,"
         " r_1 + … + r_t, without discount. The vertical line is the step in the picture."
     )
     lanes = (
-        Lane(lines=(Line(name="return", colour="curve_eval"),)),
-        Lane(lines=(Line(name="reward", colour="curve_3"),)),
+        Lane(lines=(Line(name=Text("return"), colour="curve_eval"),)),
+        Lane(lines=(Line(name=Text("reward"), colour="curve_3"),)),
     )
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
@@ -47,8 +48,8 @@ class ValueInstrument(ChartInstrument):
     """What the critics expected of each action, and what came of it."""
 
     name = "value"
-    title = "Value"
-    help = (
+    title = Text("Value")
+    help = Text(
         "min Q: what the critics expect of the action taken, min(Q₁, Q₂)(s, a). Obtained: the"
         " discounted return from that step to the end, G_t = Σ γ^(k−t) r_k, with the checkpoint's"
         " γ and the rewards as the agent learns them, max(reward_scale × r, reward_floor); known"
@@ -58,8 +59,8 @@ class ValueInstrument(ChartInstrument):
     lanes = (
         Lane(
             lines=(
-                Line(name="min Q", colour="marker"),
-                Line(name="obtained", colour="curve_eval", style=Qt.PenStyle.DashLine),
+                Line(name=Text("min Q"), colour="marker"),
+                Line(name=Text("obtained"), colour="curve_eval", style=Qt.PenStyle.DashLine),
             )
         ),
     )
@@ -67,8 +68,9 @@ class ValueInstrument(ChartInstrument):
     def show_agent(self, spec: AgentSpec) -> None:
         """Note the discount, or that there is no critic."""
         shaped = spec.reward_scale != 1.0 or spec.reward_floor > _NO_FLOOR
-        text = f"γ {format_value(spec.gamma)}" + (" · shaped rewards" if shaped else "")
-        self.note.setText(text if spec.critics else NO_CRITIC)
+        parts = [f"γ {format_value(spec.gamma)}", tr("shaped rewards") if shaped else ""]
+        text = " · ".join(filter(None, parts))
+        self.note.setText(text if spec.critics else str(NO_CRITIC))
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
         """Show the episode, with the values at a step."""
@@ -81,8 +83,8 @@ class ValueInstrument(ChartInstrument):
                 version=(numbers.first, numbers.count, numbers.discounted is not None),
                 ys=(expected, obtained),
                 readings=(
-                    "none" if expected is None else format_number(expected[row]),
-                    "at the end" if obtained is None else format_number(obtained[row]),
+                    tr("none") if expected is None else format_number(expected[row]),
+                    tr("at the end") if obtained is None else format_number(obtained[row]),
                 ),
                 cursor=step,
             )

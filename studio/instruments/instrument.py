@@ -8,26 +8,27 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.labels import ElidedLabel, plain_tip
 from td3core.playing.numbers import AgentSpec, EpisodeNumbers
+from td3core.text import Text
 
 
 class Instrument(QWidget):
     """Shows something of an episode at one of its steps. Told only while it can be seen."""
 
     name = ""
-    title = ""
-    help = ""
+    title: Text
+    help: Text
     """What it shows, with its formula."""
     first_on = True
     """Whether it is switched on until the user decides."""
 
     def __init__(self) -> None:
         super().__init__()
-        describe(self, f"instrument_{self.name}", self.title, "")
+        describe(self, f"instrument_{self.name}", str(self.title), "")
         self.setProperty("role", "card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.heading = QHBoxLayout()
-        label = QLabel(self.title)
-        label.setToolTip(plain_tip(self.help))
+        label = QLabel(str(self.title))
+        label.setToolTip(plain_tip(str(self.help)))
         # Cut off where there is no room: a long note must not widen the window.
         self.note = ElidedLabel()
         self.note.setObjectName(f"instrument_{self.name}_note")
@@ -62,7 +63,7 @@ class ChartInstrument(Instrument):
     def __init__(self) -> None:
         super().__init__()
         self.chart = Chart(self.lanes)
-        self.chart.setToolTip(plain_tip(self.help))
+        self.chart.setToolTip(plain_tip(str(self.help)))
         self._body.addWidget(self.chart, 1)
 
     def set_theme(self, theme: Theme) -> None:

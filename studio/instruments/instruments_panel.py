@@ -17,9 +17,10 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import ElidedLabel, plain_tip
 from td3core.playing.numbers import AgentSpec, EpisodeNumbers, Steps
+from td3core.text import Text
 
-_WAITING = "The numbers of an agent appear here when it plays."
-_UNKNOWN = "The numbers of this step are not known."
+_WAITING = Text("The numbers of an agent appear here when it plays.")
+_UNKNOWN = Text("The numbers of this step are not known.")
 
 
 class InstrumentPanel(QWidget):
@@ -50,14 +51,14 @@ class InstrumentPanel(QWidget):
         self.message = ElidedLabel()
         self.message.setObjectName("instruments_message")
         self.message.setProperty("role", "muted")
-        self.message.setText(_WAITING)
+        self.message.setText(str(_WAITING))
         self._lay_out()
         self.set_theme(theme)
 
     def _make_switch(self, instrument: Instrument) -> QCheckBox:
-        switch = QCheckBox(instrument.title)
-        tip = plain_tip(instrument.help)
-        describe(switch, f"instrument_switch_{instrument.name}", instrument.title, tip)
+        title, tip = str(instrument.title), plain_tip(str(instrument.help))
+        switch = QCheckBox(title)
+        describe(switch, f"instrument_switch_{instrument.name}", title, tip)
         on = self._settings.value(f"instruments/{instrument.name}", instrument.first_on, bool)
         switch.setChecked(bool(on))
         # All of them fit into a window of 1024 pixels.
@@ -152,7 +153,7 @@ class InstrumentPanel(QWidget):
             self._spec, self._numbers, self._place = None, None, None
             for instrument in self.instruments:
                 instrument.clear()
-            self.message.setText(_WAITING)
+            self.message.setText(str(_WAITING))
 
     # Showing ------------------------------------------------------------------------------------
 
@@ -164,7 +165,7 @@ class InstrumentPanel(QWidget):
         if place.complete:
             numbers.end(place.latest)
         known = numbers.has(step)
-        self.message.setText("" if known or not step else _UNKNOWN)
+        self.message.setText("" if known or not step else str(_UNKNOWN))
         for instrument in self.instruments:
             if instrument.isVisible() and known:
                 instrument.show_step(numbers, step)

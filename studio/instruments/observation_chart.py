@@ -13,6 +13,7 @@ from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
 from td3core.arrays import Floats
 from td3core.playing.numbers import AgentSpec, EpisodeNumbers
+from td3core.text import Text
 
 _LEAST_ROW_PX = 9.0
 """Lower rows hold no line that can be read."""
@@ -25,8 +26,8 @@ class ObservationInstrument(Instrument):
 
     name = "observations"
     first_on = False
-    title = "Observations"
-    help = (
+    title = Text("Observations")
+    help = Text(
         "One row for each dimension of the observation, over the episode, as the environment"
         " returns it. Each row is scaled by the smallest and largest value of its dimension so far,"
         " (s − min)/(max − min). Where there are too many rows for lines, brightness shows the"
@@ -36,7 +37,7 @@ class ObservationInstrument(Instrument):
     def __init__(self) -> None:
         super().__init__()
         self.chart = ObservationChart()
-        self.chart.setToolTip(plain_tip(self.help))
+        self.chart.setToolTip(plain_tip(str(self.help)))
         self._body.addWidget(self.chart, 1)
 
     def set_theme(self, theme: Theme) -> None:
@@ -46,7 +47,8 @@ class ObservationInstrument(Instrument):
     def show_agent(self, spec: AgentSpec) -> None:
         """Forget the values of another agent."""
         self.chart.forget(spec.obs_dim)
-        self.note.setText(f"{spec.obs_dim} dimensions")
+        dimensions = Text.counted("{n} dimension", "{n} dimensions", n=spec.obs_dim)
+        self.note.setText(str(dimensions))
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
         """Show the episode, with a cursor at a step."""

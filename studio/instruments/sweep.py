@@ -11,6 +11,7 @@ from studio.instruments.instrument import ChartInstrument
 from studio.replay.renderer.protocol import Sweep, Swept
 from studio.widgets.controls import describe
 from td3core.playing.numbers import AgentSpec, EpisodeNumbers
+from td3core.text import Text, tr
 
 _INTERVAL_MS = 200
 """Between two sweeps: five a second are enough to follow, and leave the renderer its time."""
@@ -21,8 +22,8 @@ class SweepInstrument(ChartInstrument):
 
     name = "sweep"
     first_on = False
-    title = "Critic"
-    help = (
+    title = Text("Critic")
+    help = Text(
         "The critics' values if one dimension of the action were another: Q(s, a) with that"
         " dimension of a swept over its bounds and the others as taken. The vertical line is the"
         " action taken; where the actor has learned all its critic knows, Q₁ has its maximum there."
@@ -30,9 +31,9 @@ class SweepInstrument(ChartInstrument):
     lanes = (
         Lane(
             lines=(
-                Line(name="min Q", colour="marker"),
-                Line(name="Q₁", colour="curve_1", style=Qt.PenStyle.DashLine),
-                Line(name="Q₂", colour="curve_2", style=Qt.PenStyle.DotLine),
+                Line(name=Text("min Q"), colour="marker"),
+                Line(name=Text("Q₁"), colour="curve_1", style=Qt.PenStyle.DashLine),
+                Line(name=Text("Q₂"), colour="curve_2", style=Qt.PenStyle.DotLine),
             )
         ),
     )
@@ -42,10 +43,10 @@ class SweepInstrument(ChartInstrument):
     def __init__(self) -> None:
         super().__init__()
         self.dimension = QSpinBox()
-        self.dimension.setPrefix("action ")
+        self.dimension.setPrefix(f"{tr('action')} ")
         self.dimension.setMinimum(1)
-        tip = "The dimension of the action that is swept"
-        describe(self.dimension, "instrument_sweep_dimension", "Swept action", tip)
+        tip = tr("The dimension of the action that is swept")
+        describe(self.dimension, "instrument_sweep_dimension", tr("Swept action"), tip)
         self.heading.addWidget(self.dimension)
         self.dimension.valueChanged.connect(self._ask)
         self._timer = QTimer(self)
@@ -64,7 +65,7 @@ class SweepInstrument(ChartInstrument):
         self._spec = spec
         self.dimension.setMaximum(len(spec.action_low))
         self.dimension.setEnabled(spec.critics > 0)
-        self.note.setText("" if spec.critics else NO_CRITIC)
+        self.note.setText("" if spec.critics else str(NO_CRITIC))
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
         """Ask for the sweep at a step, now or when the last one is long enough ago."""
@@ -122,7 +123,7 @@ class SweepInstrument(ChartInstrument):
                 x=(low + high) / 2 + (high - low) / 2 * swept.action.astype(np.float64),
                 subject=swept.ticket,
                 ys=(*lines, *[None] * missing),
-                readings=(*[format_number(y[at]) for y in lines], *["none"] * missing),
+                readings=(*[format_number(y[at]) for y in lines], *[tr("none")] * missing),
                 cursor=(low + high) / 2 + (high - low) / 2 * taken,
             )
         )

@@ -4,10 +4,10 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from td3core.errors import Message
 from td3core.experiments.jobs import Job
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Failed, Started
+from td3core.text import Text
 
 
 class RunsBeside(QObject):
@@ -15,7 +15,7 @@ class RunsBeside(QObject):
 
     started = Signal(object)
     """A run trains now; carries its :class:`~td3core.protocol.events.Started`."""
-    refused = Signal(str)
+    refused = Signal(object)
     _reported = Signal(int, object)
 
     def __init__(self, parent: QObject) -> None:
@@ -32,7 +32,7 @@ class RunsBeside(QObject):
             process = RunProcess(job, partial(self._reported.emit, self._count))
         except OSError as problem:
             reason = problem.strerror or str(problem)
-            self.refused.emit(str(Message("No process could be started: {r}.", r=reason)))
+            self.refused.emit(str(Text("No process could be started: {r}.", r=reason)))
         else:
             self._starting[self._count] = process
 
@@ -46,7 +46,7 @@ class RunsBeside(QObject):
     def _on_event(self, number: int, event: object) -> None:
         if isinstance(event, Failed) and number in self._starting:
             del self._starting[number]
-            self.refused.emit(str(event.message))
+            self.refused.emit(event.message)
         elif isinstance(event, Started) and number in self._starting:
             self._starting.pop(number).detach()
             self.started.emit(event)

@@ -28,6 +28,7 @@ from td3core.config.spec import Spec
 from td3core.errors import RequestError
 from td3core.runs.branching import branch_settings
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
+from td3core.text import Text, tr
 
 _SIZE = (470, 600)
 _LEFT_AS_IT_IS = ("preset",)
@@ -36,8 +37,14 @@ _LEFT_AS_IT_IS = ("preset",)
 class When(StrEnum):
     """When a branch starts, if something else trains."""
 
-    QUEUED = "when what trains now has ended"
-    BESIDE = "now, in a process of its own"
+    QUEUED = "queued"
+    BESIDE = "beside"
+
+
+_WHEN = {
+    When.QUEUED: Text("when what trains now has ended"),
+    When.BESIDE: Text("now, in a process of its own"),
+}
 
 
 class BranchDialog(QDialog):
@@ -56,7 +63,7 @@ class BranchDialog(QDialog):
         self._path, self._header = path, header
         self._fields: dict[str, tuple[Field, Any]] = {}
         self.setObjectName("branch_dialog")
-        self.setWindowTitle("Branch from here")
+        self.setWindowTitle(tr("Branch from here"))
         resize_within_screen(self, *_SIZE)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 12)
@@ -73,7 +80,7 @@ class BranchDialog(QDialog):
         self.problem.hide()
         layout.addWidget(self.problem)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        train = buttons.addButton("Train", QDialogButtonBox.ButtonRole.AcceptRole)
+        train = buttons.addButton(tr("Train"), QDialogButtonBox.ButtonRole.AcceptRole)
         train.setObjectName("branch_train_button")
         train.setDefault(True)
         buttons.accepted.connect(self._check)
@@ -84,9 +91,13 @@ class BranchDialog(QDialog):
     def _about(self) -> QLabel:
         path, reached = self._path, self._header.counters.env_steps
         return plain_label(
-            f"This starts a new run of {breakable(self._header.config.env)} from"
-            f" {shortened(path.name)}, at step {format_count(reached)}."
-            " The parent run is not changed."
+            tr(
+                "This starts a new run of {env} from {checkpoint}, at step {step}."
+                " The parent run is not changed.",
+                env=breakable(self._header.config.env),
+                checkpoint=shortened(path.name),
+                step=format_count(reached),
+            )
         )
 
     def _length(self) -> QFormLayout:
@@ -101,16 +112,17 @@ class BranchDialog(QDialog):
     def _choice_of_time(self) -> QFormLayout:
         form = make_form()
         self._when = QComboBox()
-        describe(self._when, "branch_when", "Start", "Something else trains in this window")
-        for when in When:
-            self._when.addItem(when.value, when.name)
-        form.addRow("Start", self._when)
+        tip = tr("Something else trains in this window")
+        describe(self._when, "branch_when", tr("Start"), tip)
+        for when, text in _WHEN.items():
+            self._when.addItem(str(text), when.value)
+        form.addRow(tr("Start"), self._when)
         return form
 
     @property
     def when(self) -> When | None:
         """When to start it; None if nothing else trains."""
-        return None if self._when is None else When[self._when.currentData()]
+        return None if self._when is None else When(self._when.currentData())
 
     def _settings(self) -> QScrollArea:
         page = QWidget()
@@ -120,15 +132,15 @@ class BranchDialog(QDialog):
         layout.setContentsMargins(10, 8, 14, 8)
         layout.setSpacing(6)
         for title, values, settings in (
-            ("Live settings", self._header.tunables, specs(Tunables)),
-            ("Settings of the run", self._header.config, _changeable()),
+            (tr("Live settings"), self._header.tunables, specs(Tunables)),
+            (tr("Settings of the run"), self._header.config, _changeable()),
         ):
             layout.addWidget(_heading(title))
             form = make_form()
             for name, known in settings:
                 self._add(form, name, known, getattr(values, name))
             layout.addLayout(form)
-        layout.addWidget(_heading("Fixed by the checkpoint"))
+        layout.addWidget(_heading(tr("Fixed by the checkpoint")))
         layout.addLayout(self._fixed())
         layout.addStretch(1)
         area = QScrollArea()
@@ -148,7 +160,7 @@ class BranchDialog(QDialog):
         form = make_form()
         for name, known in specs(RunConfig):
             if name in FIXED_BY_CHECKPOINT:
-                text = format_setting(known, getattr(self._header.config, name)) or "none"
+                text = format_setting(known, getattr(self._header.config, name)) or tr("none")
                 value = plain_label(breakable(text))
                 value.setProperty("role", "muted")
                 label = setting_label(known)

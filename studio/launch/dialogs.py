@@ -22,6 +22,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
 from td3core.runs.listing import RunSummary
 from td3core.system.numerics import current, shown
+from td3core.text import Text, tr
 
 _WIDTH = 420
 
@@ -50,7 +51,7 @@ class _Question(QDialog):
     def _add(self, name: str, value: int) -> QSpinBox:
         field = make_field(name, spec(RunConfig, name), value)
         assert isinstance(field.widget, QSpinBox)
-        self._form.addRow(spec(RunConfig, name).label, field.widget)
+        self._form.addRow(str(spec(RunConfig, name).label), field.widget)
         # The buttons were made before it, and would have the focus.
         field.widget.setFocus()
         field.widget.selectAll()
@@ -62,11 +63,13 @@ class MoreStepsDialog(_Question):
 
     def __init__(self, run: RunSummary, parent: QWidget) -> None:
         reached = max(run.env_steps, run.steps)
-        sentence = (
-            f"{run.full_title} finished at step {format_count(run.env_steps)}."
-            " To resume it, choose a later last step."
+        sentence = tr(
+            "{run} finished at step {step}. To resume it, choose a later last step.",
+            run=run.full_title,
+            step=format_count(run.env_steps),
         )
-        super().__init__("more_steps", "Resume a finished run", sentence, "Resume", parent)
+        title = tr("Resume a finished run")
+        super().__init__("more_steps", title, sentence, tr("Resume"), parent)
         self._spin = self._add("steps", 2 * reached)
         self._spin.setMinimum(reached + 1)
         self._spin.setObjectName("more_steps_spin")
@@ -81,14 +84,16 @@ class OtherClassDialog(_Question):
     """Says that a run cannot be continued exactly on this processor, and asks whether to go on."""
 
     def __init__(self, run: RunSummary, numerics: str, parent: QWidget) -> None:
-        sentence = (
-            f"{run.full_title} was trained with {shown(numerics)} kernels, which this"
-            f" processor does not have. Here it continues with {shown(current())} kernels: it"
-            " learns just as well, but will not be the same bit for bit as if it had never been"
-            " interrupted."
+        sentence = tr(
+            "{run} was trained with {kernels} kernels, which this processor does not have. Here it"
+            " continues with {present} kernels: it learns just as well, but will not be the same"
+            " bit for bit as if it had never been interrupted.",
+            run=run.full_title,
+            kernels=shown(numerics),
+            present=shown(current()),
         )
-        title = "This run cannot be resumed exactly"
-        super().__init__("other_class", title, sentence, "Resume anyway", parent)
+        title = tr("This run cannot be resumed exactly")
+        super().__init__("other_class", title, sentence, tr("Resume anyway"), parent)
 
 
 class ChangesDialog(_Question):
@@ -96,18 +101,28 @@ class ChangesDialog(_Question):
 
     def __init__(self, title: str, at: Progress, wanted: Tunables, parent: QWidget) -> None:
         names = [
-            f"{spec(Tunables, name).label} from {format_value(old)} to {format_value(new)}"
+            tr(
+                "{setting} from {old} to {new}",
+                setting=spec(Tunables, name).label,
+                old=format_value(old),
+                new=format_value(new),
+            )
             for name, old, new in changes(at.tunables, wanted)
         ]
-        sentence = f"Since {title} ended, you have changed {_enumerated(names)}."
-        super().__init__("resume_changes", "Resume a run", sentence, "Resume", parent)
-        step = format_count(at.env_steps)
-        one = len(names) == 1
-        self._make = QCheckBox(
-            f"Make {'this live change' if one else 'these changes'} at step {step}"
+        sentence = tr(
+            "Since {run} ended, you have changed {changes}.", run=title, changes=_enumerated(names)
         )
+        super().__init__("resume_changes", tr("Resume a run"), sentence, tr("Resume"), parent)
+        make = Text.counted(
+            "Make this live change at step {step}",
+            "Make these changes at step {step}",
+            n=len(names),
+            step=format_count(at.env_steps),
+        )
+        self._make = QCheckBox(str(make))
         self._make.setObjectName("resume_changes_check")
-        self._make.setToolTip("Recorded in the journal. Otherwise the run goes on as it was")
+        tip = tr("Recorded in the journal. Otherwise the run goes on as it was")
+        self._make.setToolTip(tip)
         self._make.setChecked(True)
         self._form.addRow(self._make)
         self._make.setFocus()
@@ -132,7 +147,9 @@ def with_visible_changes(last: Tunables, shown: Tunables) -> Tunables | None:
 
 
 def _enumerated(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    if len(names) == 1:
+        return names[0]
+    return tr("{first} and {last}", first=", ".join(names[:-1]), last=names[-1])
 
 
 class RepeatDialog(_Question):
@@ -142,18 +159,29 @@ class RepeatDialog(_Question):
         self, run: RunDirectory, changes: Sequence[Change], run_title: str, parent: QWidget
     ) -> None:
         first, last = changes[0].env_steps, changes[-1].env_steps
-        where = (
-            f"at step {format_count(first)}"
-            if first == last
-            else f"from step {format_count(first)} to {format_count(last)}"
+        repeated = Text.counted(
+            "repeats its live change at step {first}",
+            "repeats its {n} live changes at step {first}",
+            n=len(changes),
+            first=format_count(first),
         )
-        what = "live change" if len(changes) == 1 else f"{len(changes)} live changes"
-        sentence = (
-            f"This starts a new run of {run.config.env} ({format_count(run.config.steps)} steps)"
-            f" with the settings of {run_title}, and repeats its {what} {where}."
+        if first != last:
+            repeated = Text(
+                "repeats its {count} live changes from step {first} to {last}",
+                count=len(changes),
+                first=format_count(first),
+                last=format_count(last),
+            )
+        sentence = tr(
+            "This starts a new run of {env} ({steps} steps) with the settings of {run}, and"
+            " {repeated}.",
+            env=run.config.env,
+            steps=format_count(run.config.steps),
+            run=run_title,
+            repeated=repeated,
         )
-        title = "Train with a run's live changes"
-        super().__init__("repeat_changes", title, sentence, "Train", parent)
+        title = tr("Train with a run's live changes")
+        super().__init__("repeat_changes", title, sentence, tr("Train"), parent)
         self._spin = self._add("seed", run.config.seed)
         self._spin.setObjectName("repeat_seed_spin")
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
-from studio.consent.code_consent import CodeConsent
+from studio.consent.code_consent import CodeConsent, nothing_started
 from studio.launch.beside import RunsBeside
 from studio.launch.dialogs import (
     ChangesDialog,
@@ -22,11 +22,9 @@ from studio.session.controller import RunController
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory, read_history, read_parent_curves
 from studio.session.model import RunModel
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import Header, read_header
 from td3core.config import RunConfig, Tunables, to_dict
-from td3core.config.consent import Consent, LocatedModule
 from td3core.experiments.jobs import Branch
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings
@@ -35,7 +33,9 @@ from td3core.runs.journal import Change, changes_of, read_whole
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.naming import full_name_of
 from td3core.runs.resumption import class_of_run
+from td3core.system.allowed_code import LocatedModule
 from td3core.system.numerics import is_here
+from td3core.text import Text
 
 T = TypeVar("T")
 
@@ -52,13 +52,15 @@ class RunLauncher(QObject):
     """A run is about to begin."""
     resuming = Signal(object)
     """The run to be resumed, from its files (:class:`~studio.session.history.RunHistory`)."""
-    verifying = Signal(Path, str, object)
+    verifying = Signal(Path, str)
     """A run that may be verified: its code is allowed, or it names none."""
     continuing_with = Signal(object)
     """The live settings to request of the run that was just resumed (:class:`Tunables`)."""
     queue_wanted = Signal(object, object, object)
     """A branch is to wait: its checkpoint, :class:`RunConfig` and :class:`Tunables`."""
-    refused = Signal(str)
+    refused = Signal(object)
+    branch_refused = Signal(object)
+    """Why a branch that has waited cannot start; empty if something else was started meanwhile."""
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class RunLauncher(QObject):
         runs_dir: Path,
         window: QWidget,
         *,
-        obstacle: Callable[[], str],
+        obstacle: Callable[[], Text | None],
         edited: Callable[[Path], Tunables | None],
     ) -> None:
         """Start runs in ``runs_dir``.
@@ -76,10 +78,10 @@ class RunLauncher(QObject):
         Args:
             controller: trains them.
             model: shows them.
-            consent: to the code that they name.
+            consent: has the code allowed that they name.
             runs_dir: the folder of new runs.
             window: the parent of dialogs.
-            obstacle: returns why nothing may be started now; empty if something may.
+            obstacle: returns why nothing may be started now; None if something may.
             edited: returns the live settings that the user has chosen for a run, if any.
         """
         super().__init__(window)
@@ -88,16 +90,20 @@ class RunLauncher(QObject):
         self._obstacle, self._edited = obstacle, edited
         self.beside = RunsBeside(self)
         self.beside.refused.connect(self.refused)
-        self._reader = BackgroundReader("read-run", self)
-        self._reader.refused.connect(self.refused)
-        self._verified = BackgroundReader("read-settings", self)
-        self._verified.refused.connect(self.refused)
+        self._reader = BackgroundTask("read-run", self)
+        self._reader.failed.connect(self.refused)
+        # No other question replaces it: the branch is no longer in the queue.
+        self._waited = BackgroundTask("read-branch", self)
+        self._waited.failed.connect(self.branch_refused)
+        self._verified = BackgroundTask("read-settings", self)
+        self._verified.failed.connect(self.refused)
 
     def stop(self) -> None:
         """Drop what is being read; what trains beside the window goes on."""
         self.beside.leave()
-        self._reader.stop()
-        self._verified.stop()
+        self._reader.cancel()
+        self._waited.cancel()
+        self._verified.cancel()
 
     def _read(self, function: Callable[[Stopped], T], then: Callable[[T], None]) -> None:
         """Read in the background and pass it on, unless a run is training then or now."""
@@ -111,21 +117,21 @@ class RunLauncher(QObject):
 
     def _may_start(self) -> bool:
         problem = self._obstacle()
-        if problem:
+        if problem is not None:
             self.refused.emit(problem)
-        return not problem and not self._controller.busy
+        return problem is None and not self._controller.busy
 
-    def _obtain(self, config: RunConfig, then: Callable[[Consent], None]) -> None:
-        """Go on with consent to the code of a run's environment, unless a run is training then."""
+    def _obtain(self, config: RunConfig, then: Callable[[], None]) -> None:
+        """Go on once the code of a run's environment is allowed, unless a run is training then."""
 
-        def pass_on(consent: Consent) -> None:
+        def pass_on() -> None:
             if not self._controller.busy:
-                then(consent)
+                then()
 
         self._consent.obtain(config.choice, pass_on, self._on_declined)
 
     def _on_declined(self, module: LocatedModule) -> None:
-        self.refused.emit(f"Nothing was started: the code in {module.path} was not allowed to run.")
+        self.refused.emit(nothing_started(module))
 
     # Resuming -----------------------------------------------------------------------------------
 
@@ -149,14 +155,14 @@ class RunLauncher(QObject):
         dialog = OtherClassDialog(found, numerics, self._window)
         return dialog.exec() == QDialog.DialogCode.Accepted
 
-    def _ask_for_steps(self, found: RunSummary, numerics: str, consent: Consent) -> None:
+    def _ask_for_steps(self, found: RunSummary, numerics: str) -> None:
         steps = None
         if found.state is RunStatus.FINISHED or found.env_steps > found.steps:
             dialog = MoreStepsDialog(found, self._window)
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
-        resume = partial(self._controller.resume, found.run, steps, consent, numerics)
+        resume = partial(self._controller.resume, found.run, steps, numerics)
         then = partial(self._ask_for_changes, resume, self._edited(found.run.absolute()))
         self._read(partial(read_history, found.run), then)
 
@@ -191,11 +197,11 @@ class RunLauncher(QObject):
 
         self._reader.read(lambda _: _header_of(checkpoint), ask)
 
-    def _ask_for_settings(self, checkpoint: Path, header: Header, consent: Consent) -> None:
+    def _ask_for_settings(self, checkpoint: Path, header: Header) -> None:
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
         from studio.launch.branch_dialog import BranchDialog, When
 
-        occupied = bool(self._obstacle()) or self._controller.busy
+        occupied = self._obstacle() is not None or self._controller.busy
         dialog = BranchDialog(checkpoint, header, self._window, occupied=occupied)
         if dialog.exec() != QDialog.DialogCode.Accepted:
             return
@@ -209,12 +215,11 @@ class RunLauncher(QObject):
                     checkpoint=checkpoint,
                     values=values,
                     runs_dir=self._runs_dir,
-                    consent=consent,
                     numerics=str(values.get("numerics", name)),
                 )
             )
         else:
-            self._branch(checkpoint, values, name, consent)
+            self._branch(checkpoint, values, name)
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
@@ -227,29 +232,34 @@ class RunLauncher(QObject):
 
         self._read(lambda _: _header_of(checkpoint), start)
 
-    def branch_as(
-        self, checkpoint: Path, config: RunConfig, tunables: Tunables, consent: Consent
-    ) -> None:
-        """Start a branch that has waited with these settings, unless something trains."""
+    def branch_as(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
+        """Start a branch that has waited with these settings; announce it if that cannot be."""
 
-        def start(header: Header) -> None:
+        def read(stopped: Stopped) -> tuple[Header, RunCurves]:
+            return _header_of(checkpoint), read_parent_curves(checkpoint, stopped)
+
+        def start(found: tuple[Header, RunCurves]) -> None:
+            if self._obstacle() or self._controller.busy:
+                self.branch_refused.emit("")
+                return
+            header, curves = found
             # Only what differs was chosen: other settings may still change on their schedule.
             own = to_dict(header.config) | to_dict(header.tunables)
             wanted = to_dict(config) | to_dict(tunables)
             values = {name: value for name, value in wanted.items() if value != own[name]}
-            self._branch(checkpoint, values, config.numerics, consent)
+            name = str(values.get("numerics", config.numerics))
+            self._model.expect_branch(curves)
+            self._controller.branch(checkpoint, values, self._runs_dir, name)
 
-        self._read(lambda _: _header_of(checkpoint), start)
+        self._waited.read(read, start)
 
-    def _branch(
-        self, checkpoint: Path, values: Mapping[str, Any], numerics: str, consent: Consent
-    ) -> None:
+    def _branch(self, checkpoint: Path, values: Mapping[str, Any], numerics: str) -> None:
         name = str(values.get("numerics", numerics))
 
         def start(parent_curves: RunCurves) -> None:
             self.beginning.emit()
             self._model.expect_branch(parent_curves)
-            self._controller.branch(checkpoint, values, self._runs_dir, consent, name)
+            self._controller.branch(checkpoint, values, self._runs_dir, name)
 
         self._read(partial(read_parent_curves, checkpoint), start)
 
@@ -269,18 +279,16 @@ class RunLauncher(QObject):
             if changes:
                 self._obtain(run.config, partial(self._ask_for_seed, run, changes, title))
             else:
-                self.refused.emit(f"No live setting was changed in {title}.")
+                self.refused.emit(Text("No live setting was changed in {run}.", run=title))
 
         self._read(read, ask)
 
-    def _ask_for_seed(
-        self, run: RunDirectory, changes: list[Change], title: str, consent: Consent
-    ) -> None:
+    def _ask_for_seed(self, run: RunDirectory, changes: list[Change], title: str) -> None:
         dialog = RepeatDialog(run, changes, title, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self.beginning.emit()
             config = replace(run.config, seed=dialog.seed)
-            self._controller.start(config, run.first_tunables, self._runs_dir, changes, consent)
+            self._controller.start(config, run.first_tunables, self._runs_dir, changes)
 
     # Verifying ----------------------------------------------------------------------------------
 
@@ -294,13 +302,10 @@ class RunLauncher(QObject):
 
         def ask(found: tuple[RunConfig, str]) -> None:
             config, title = found
-            pass_on = partial(self._verify, path, title)
-            self._consent.obtain(config.choice, pass_on, self._on_declined)
+            verify = partial(self.verifying.emit, path, title)
+            self._consent.obtain(config.choice, verify, self._on_declined)
 
         self._verified.read(read, ask)
-
-    def _verify(self, path: Path, title: str, consent: Consent) -> None:
-        self.verifying.emit(path, title, consent)
 
 
 def _header_of(checkpoint: Path) -> Header:

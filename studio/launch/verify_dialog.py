@@ -21,10 +21,9 @@ from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
-from td3core.config.consent import NO_CONSENT, Consent
-from td3core.envs.trust_store import handed_on
+from td3core.text import Text, tr
 
-_ABOUT = (
+_ABOUT = Text(
     "A copy of the run is trained further twice: once without a break, once with an interruption"
     " half-way. The run resumes exactly if both end with the same weights, replay buffer and"
     " results, bit for bit."
@@ -44,8 +43,8 @@ class VerifyDialog(QDialog):
         self.command.refused.connect(self._on_refused)
         self.command.not_started.connect(self._on_not_started)
         self.setObjectName("verify_dialog")
-        self.setWindowTitle("Does this run resume exactly?")
-        about = QLabel(_ABOUT)
+        self.setWindowTitle(tr("Does this run resume exactly?"))
+        about = QLabel(str(_ABOUT))
         about.setWordWrap(True)
         about.setProperty("role", "muted")
         self.verdict = plain_label()
@@ -53,7 +52,7 @@ class VerifyDialog(QDialog):
         self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._bar = QProgressBar()
         self._bar.setObjectName("verify_progress")
-        self._bar.setAccessibleName("Progress of the check")
+        self._bar.setAccessibleName(tr("Progress of the check"))
         self._bar.setRange(0, 0)
         self._bar.setTextVisible(False)
         self.buttons = QDialogButtonBox()
@@ -71,19 +70,16 @@ class VerifyDialog(QDialog):
         """True while the check runs."""
         return self.command.busy
 
-    def check(self, run: Path, title: str = "", consent: Consent = NO_CONSENT) -> None:
-        """Show the dialog and start to verify a run, which the user calls ``title``.
-
-        ``consent`` is to the code that the run's files name.
-        """
+    def check(self, run: Path, title: str = "") -> None:
+        """Show the dialog and start to verify a run, which the user calls ``title``."""
         self.cancel()
         self._name = title or run.name
-        self._show(f"{self._name}: starting …")
+        self._show(tr("{run}: starting …", run=self._name))
         self._show_waiting(waiting=True)
         # A process that is killed leaves its copies behind; here they are found again.
         self._folder = tempfile.mkdtemp(prefix="td3-studio-verify-")
         folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)
-        self.command.run(["verify", "--json", "--", str(run)], folders | handed_on(consent))
+        self.command.run(["verify", "--json", "--", str(run)], folders)
         self.show()
         self.raise_()
 
@@ -106,16 +102,15 @@ class VerifyDialog(QDialog):
 
     @Slot(str)
     def _on_not_started(self, reason: str) -> None:
-        self._conclude(f"The check could not be started: {reason}.")
+        self._conclude(tr("The check could not be started: {reason}.", reason=reason))
 
     @Slot(object)
     def _on_answered(self, found: dict[str, Any]) -> None:
-        self._conclude(_in_words(self._name, found))
+        self._conclude(in_words(self._name, found))
 
     @Slot(str)
-    def _on_refused(self, line: str) -> None:
-        why = line.removeprefix("The check failed: ")
-        self._conclude(f"{self._name} could not be verified. {why}")
+    def _on_refused(self, why: str) -> None:
+        self._conclude(tr("{run} could not be verified. {why}", run=self._name, why=why))
 
     def _conclude(self, text: str) -> None:
         self.cancel()
@@ -135,11 +130,23 @@ class VerifyDialog(QDialog):
         self.buttons.button(wanted).setAutoDefault(not waiting)
 
 
-def _in_words(name: str, found: dict[str, Any]) -> str:
+def in_words(name: str, found: dict[str, Any]) -> str:
     """Return the verdict that ``verify --json`` printed, in words."""
-    first, last = found["from_step"], found["from_step"] + found["steps"]
-    verified = f"(verified from step {format_count(first)} to {format_count(last)})"
+    steps = {
+        "first": format_count(found["from_step"]),
+        "last": format_count(found["from_step"] + found["steps"]),
+    }
     if found["exact"]:
-        return f"Yes. {name} resumes exactly: both ways end with the same result {verified}."
+        return tr(
+            "Yes. {run} resumes exactly: both ways end with the same result"
+            " (verified from step {first} to {last}).",
+            run=name,
+            **steps,
+        )
     differences = "\n".join(f"•  {each}" for each in found["differences"])
-    return f"No. {name} does not resume exactly {verified}.\n{differences}"
+    verdict = tr(
+        "No. {run} does not resume exactly (verified from step {first} to {last}).",
+        run=name,
+        **steps,
+    )
+    return f"{verdict}\n{differences}"

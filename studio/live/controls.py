@@ -9,6 +9,7 @@ from studio.widgets.number_box import NumberBox
 from studio.widgets.setting_fields import make_editor
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config.spec import Spec
+from td3core.text import tr
 
 LiveValue = bool | int | float | str
 
@@ -76,9 +77,9 @@ class NumberControl(QObject):
         self.editor = NumberBox(spec, whole=whole)
         self.editor.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.slider.setObjectName(f"slider_{name}")
-        self.slider.setAccessibleName(f"{spec.label} slider")
+        self.slider.setAccessibleName(tr("{setting} slider", setting=spec.label))
         self.editor.setObjectName(f"spin_{name}")
-        self.editor.setAccessibleName(spec.label)
+        self.editor.setAccessibleName(str(spec.label))
         self.slider.valueChanged.connect(self._on_slider)
         self.slider.sliderReleased.connect(self.settled)
         self.editor.valueChanged.connect(self._on_number)
@@ -135,7 +136,7 @@ class FieldControl(QObject):
         self._field = make_editor(name, spec, default)
         self.editor = self._field.widget
         self.editor.setObjectName(f"field_{name}")
-        self.editor.setAccessibleName(spec.label)
+        self.editor.setAccessibleName(str(spec.label))
         self._field.changed.connect(self._on_changed)
 
     def entered(self) -> LiveValue:

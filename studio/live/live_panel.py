@@ -22,6 +22,7 @@ from studio.widgets.setting_fields import guard_wheel
 from td3core.config import Tunables, changes, specs
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned
+from td3core.text import Text, tr
 
 _SEND_INTERVAL_MS = 60
 """A drag produces hundreds of values; the run and its journal need about sixteen a second."""
@@ -30,7 +31,7 @@ _SEND_INTERVAL_MS = 60
 class LivePanel(QWidget):
     """All live settings. A change stays marked as pending until the run acknowledges it."""
 
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(
         self,
@@ -83,12 +84,12 @@ class LivePanel(QWidget):
         self._last_change.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._undo = QToolButton()
         self._undo.setObjectName("undo_button")
-        self._undo.setAccessibleName("Undo the last live change")
+        self._undo.setAccessibleName(tr("Undo the last live change"))
         self._undo.setProperty("role", "small")
         self._undo.clicked.connect(self.undo)
         self._redo = QToolButton()
         self._redo.setObjectName("redo_button")
-        self._redo.setAccessibleName("Redo the last live change")
+        self._redo.setAccessibleName(tr("Redo the last live change"))
         self._redo.setProperty("role", "small")
         self._redo.clicked.connect(self.redo)
         self._choice.shown.connect(self._last_change.setHidden)
@@ -197,7 +198,7 @@ class LivePanel(QWidget):
         try:
             wanted = self._in_use()
         except RequestError as problem:
-            self.refused.emit(str(problem))
+            self.refused.emit(problem.message)
             return
         if wanted == self._shown:
             return
@@ -261,19 +262,24 @@ class LivePanel(QWidget):
     def _update_undo(self) -> None:
         last = self._history.last
         if last is None:
-            hint = "Changes take effect at once" if self._busy else "Values for the next run"
+            hint = (
+                tr("Changes take effect at once") if self._busy else tr("Values for the next run")
+            )
             self._last_change.setText(hint)
-            self._undo.setToolTip("No change to undo")
+            self._undo.setToolTip(tr("No change to undo"))
         else:
-            values = f"{format_value(last.before)} → {format_value(last.after)}"
-            change = f"{self._rows[last.name].title} {values}"
-            self._last_change.setText(f"Last change: {change}")
-            self._undo.setToolTip(f"Undo {change} (Ctrl+Z)")
+            change = self._in_words(last)
+            self._last_change.setText(tr("Last change: {change}", change=change))
+            self._undo.setToolTip(tr("Undo {change} ({keys})", change=change, keys="Ctrl+Z"))
         self._undo.setEnabled(last is not None)
         again = self._history.next
         self._redo.setEnabled(again is not None)
-        self._redo.setToolTip("No change to redo" if again is None else self._redo_tip(again))
+        tip = Text("No change to redo")
+        if again is not None:
+            change = self._in_words(again)
+            tip = Text("Redo {change} ({keys})", change=change, keys="Ctrl+Shift+Z")
+        self._redo.setToolTip(str(tip))
 
-    def _redo_tip(self, edit: Edit) -> str:
-        values = f"{format_value(edit.before)} → {format_value(edit.after)}"
-        return f"Redo {self._rows[edit.name].title} {values} (Ctrl+Shift+Z)"
+    def _in_words(self, edit: Edit) -> str:
+        title = self._rows[edit.name].title
+        return f"{title} {format_value(edit.before)} → {format_value(edit.after)}"

@@ -7,6 +7,7 @@ from studio.formatting import format_value
 from studio.live.controls import LiveValue, make_control
 from studio.widgets.controls import enable, retip
 from td3core.config.spec import Spec
+from td3core.text import tr
 
 
 class LiveRow(QWidget):
@@ -27,7 +28,7 @@ class LiveRow(QWidget):
         self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._reset = QToolButton()
         self._reset.setObjectName(f"reset_{name}")
-        self._reset.setAccessibleName(f"{spec.label} reset")
+        self._reset.setAccessibleName(tr("{setting} reset", setting=spec.label))
         self._reset.setText("↺")
         self._reset.setProperty("role", "reset")
         self._lay_out()
@@ -71,7 +72,7 @@ class LiveRow(QWidget):
     @property
     def title(self) -> str:
         """The setting's symbol, or its label if it has none."""
-        return self._spec.symbol or self._spec.label
+        return self._spec.symbol or str(self._spec.label)
 
     def value(self) -> LiveValue:
         """Return the value in use, also where wrong text is shown."""
@@ -93,20 +94,20 @@ class LiveRow(QWidget):
     def set_default(self, default: LiveValue) -> None:
         """Change the value that the reset button restores."""
         self._default = default
-        retip(self._reset, f"Reset to {format_value(default)}")
+        retip(self._reset, tr("Reset to {value}", value=format_value(default)))
         self._update_reset()
 
     def show_pending(self, pending: bool) -> None:
         """Mark the row until the run has applied the change."""
         spec = self._spec
-        name = f"<b>{spec.symbol}</b>&nbsp; {spec.label}" if spec.symbol else spec.label
+        name = f"<b>{spec.symbol}</b>&nbsp; {spec.label}" if spec.symbol else str(spec.label)
         self._label.setText(f"{name} …" if pending else name)
         self._label.setProperty("role", "pending" if pending else "")
         self._label.style().unpolish(self._label)
         self._label.style().polish(self._label)
 
     def _update_reset(self) -> None:
-        enable(self._reset, "" if self.value() != self._default else "this is the value")
+        enable(self._reset, "" if self.value() != self._default else tr("this is the value"))
 
     @Slot()
     def _on_edited(self) -> None:

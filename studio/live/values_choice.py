@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QRadioButton, QWidget
 
 from studio.widgets.controls import describe
 from td3core.config import Tunables
+from td3core.text import tr
 
 
 class ValuesChoice(QWidget):
@@ -23,8 +24,12 @@ class ValuesChoice(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         for name, text, tip in (
-            ("first", "First values", "The live settings that the run was started with"),
-            ("last", "Last values", "The live settings after all changes made while it learned"),
+            ("first", tr("First values"), tr("The live settings that the run was started with")),
+            (
+                "last",
+                tr("Last values"),
+                tr("The live settings after all changes made while it learned"),
+            ),
         ):
             button = QRadioButton(text)
             describe(button, f"live_{name}_values", text, tip)

@@ -10,6 +10,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 
+from studio.formatting import typographic
 from studio.theme.theme import Theme
 
 _BETWEEN_LABELS = 6
@@ -170,7 +171,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
             return [_power(value) if spacing else "" for value in values]
         if spacing is None:
             return [_power(value) for value in values]
-        return [_short(value * scale, spacing * scale) for value in values]
+        return [typographic(_short(value * scale, spacing * scale)) for value in values]
 
 
 class _Room:
@@ -305,7 +306,10 @@ def _moved_into(rect: QRectF, area: QRectF) -> QRectF:
 
 
 def _power(exponent: float) -> str:
-    """Return a power of ten with as few digits as it needs: 1e-3, 0.05, 2, 1500, 1e4."""
+    """Return a power of ten with as few digits as it needs: 1e-3, 0.05, 2, 1500, 1e4.
+
+    An exponent has the hyphen with which it is typed: a minus sign would take the room of a digit.
+    """
     digits, power = f"{10.0**exponent:.2e}".split("e")
     if int(power) in _PLAIN:
         return f"{float(digits) * 10.0 ** int(power):g}"

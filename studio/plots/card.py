@@ -26,8 +26,15 @@ from studio.plots.view_range import Range, heights_shown
 from studio.plots.x_axis import BY_STEPS, LABELS, StepToX, heading_at
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
-from studio.widgets.figure_export import FigureHeading, choose_file, large_enough, write_picture
+from studio.widgets.figure_export import (
+    FigureHeading,
+    cannot_write,
+    choose_file,
+    large_enough,
+    write_picture,
+)
 from td3core.arrays import Doubles
+from td3core.text import tr
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
@@ -39,7 +46,7 @@ _NAME_SIZE = 8 / 9
 """Of the name of an axis, as a share of the application's font."""
 _LEAST_WIDTH, _LEAST_HEIGHT, _THREE_LINES = 86, 90, 64
 """Pixels of a plot, and the height of three labels above an x axis, with the usual font."""
-_LONGEST, _TICKS = "-1.3k", 6
+_LONGEST, _TICKS = "−1.3k", 6
 """The longest usual label of a tick, and pixels around it."""
 _NAME_MARGIN = 5
 """Pixels by which pyqtgraph lets the name of an axis reach beyond it."""
@@ -66,7 +73,7 @@ class PlotCard(QWidget):
     """The user wants to see this plot large."""
     maximise_toggled = Signal(bool)
     exported = Signal()
-    export_failed = Signal(str)
+    export_failed = Signal(object)
 
     def __init__(
         self,
@@ -91,7 +98,7 @@ class PlotCard(QWidget):
         super().__init__()
         self.setObjectName("card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._name, self._title, self._unit = plot.name, plot.title, plot.unit
+        self._name, self._title, self._unit = plot.name, str(plot.title), str(plot.unit)
         self._theme, self._small = theme, False
         self.layers = tuple(layers)
         self._heights: list[Doubles] = []
@@ -105,11 +112,11 @@ class PlotCard(QWidget):
         self._writer = writer or self._write
         self._axes_shown: bool | None = None
         self.plot = self._make_plot()
-        self._hint = EmptyHint(plot.empty, plot.example, theme, self.plot)
+        self._hint = EmptyHint(str(plot.empty), plot.example, theme, self.plot)
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
-        self._legend = Legend(plot.title, plot.help, theme)
+        self.legend = Legend(self._title, str(plot.help), theme)
         self._readout = Readout(self.plot, theme)
         self._keys = PlotKeys(self)
         self._lay_out()
@@ -120,7 +127,7 @@ class PlotCard(QWidget):
         self._header.reset_requested.connect(self.reset_requested)
         self._header.chosen.connect(self.chosen)
         self._header.maximise_toggled.connect(self.maximise_toggled)
-        self._legend.switched.connect(self._switch_curve)
+        self.legend.switched.connect(self._switch_curve)
         self._header.export_requested.connect(self._ask_export)
         # Losses span orders of magnitude; on a linear scale the first spike hides the rest.
         self._set_log(plot.log_button)
@@ -131,7 +138,7 @@ class PlotCard(QWidget):
         box.fit_requested.connect(self.reset_requested)
         plot = PlotCanvas(box, *map(ShortAxis, _AXES))
         plot.setObjectName(self._name)
-        plot.setAccessibleName(f"{self._title} plot")
+        plot.setAccessibleName(tr("{title} plot", title=self._title))
         # Without curves no key does anything in it; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -153,21 +160,21 @@ class PlotCard(QWidget):
         layout.setSpacing(0)
         layout.addWidget(self._header)
         # On a line of its own: next to the title there is no room for the names of three curves.
-        self._legend.setContentsMargins(10, 0, 0, 2)
-        layout.addWidget(self._legend)
+        self.legend.setContentsMargins(10, 0, 0, 2)
+        layout.addWidget(self.legend)
         layout.addWidget(self.plot, 1)
 
     def replace_title(self, control: QWidget) -> None:
         """Show a control in place of the title."""
         self._header.replace_title(control)
-        stops: list[QWidget] = [*self._header.stops, self._legend, self.plot]
+        stops: list[QWidget] = [*self._header.stops, self.legend, self.plot]
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
 
     def set_legend_lines(self, count: int) -> None:
         """Let the legend wrap into so many lines while the plot is one of several."""
-        self._legend_lines = count
-        self._legend.set_most_lines(count)
+        self.legend_lines = count
+        self.legend.set_most_lines(count)
 
     def set_small(self, small: bool) -> None:
         """Show less: the names of the axes and the rare buttons stay with the large plot."""
@@ -178,7 +185,7 @@ class PlotCard(QWidget):
     def show_maximised(self, maximised: bool) -> None:
         """Show that this plot fills all the room, or no longer does."""
         self._header.show_maximised(maximised)
-        self._legend.set_most_lines(_MOST_LINES if maximised else self._legend_lines)
+        self.legend.set_most_lines(_MOST_LINES if maximised else self.legend_lines)
 
     def _name_axes(self, *, shown: bool) -> None:
         left, bottom = (self.plot.getAxis(side) for side in _AXES)
@@ -187,7 +194,7 @@ class PlotCard(QWidget):
         name_size = _NAME_SIZE * QFontInfo(QApplication.font()).pointSizeF()
         style = {"color": self._theme.muted, "font-size": f"{name_size:.4g}pt"}
         left.setLabel(self._unit, **style)
-        bottom.setLabel(LABELS[self.step_map.axis], **style)
+        bottom.setLabel(str(LABELS[self.step_map.axis]), **style)
         left.showLabel(named)
         bottom.showLabel(named)
         ticks, name = QFontMetricsF(QApplication.font()), left.label.boundingRect().height()
@@ -212,7 +219,7 @@ class PlotCard(QWidget):
         self._name_axes(shown=not self._small)
         self.plot.setBackground(theme.panel)
         axes = [self.plot.getAxis(side) for side in ("left", "bottom")]
-        for part in (*axes, *self.layers, self._header, self._legend, self._readout, self._hint):
+        for part in (*axes, *self.layers, self._header, self.legend, self._readout, self._hint):
             part.set_theme(theme)
         self._keys.set_theme(theme)
 
@@ -227,7 +234,7 @@ class PlotCard(QWidget):
         if follow:
             self._fit_heights()
         self._show_axes(bool(self._heights))
-        self._legend.show_entries([entry for layer in self.layers for entry in layer.legend()])
+        self.legend.show_entries([entry for layer in self.layers for entry in layer.legend()])
 
     def _show_axes(self, shown: bool) -> None:
         """Show the axes or the hint: numbers on the axes of an empty plot would mean nothing."""
@@ -367,7 +374,8 @@ class PlotCard(QWidget):
     @Slot(str)
     def _ask_export(self, kind: str) -> None:
         name = self._name.removeprefix("plot_")
-        path = choose_file(self, f"Export {self._title}", name, kind, self.export_failed.emit)
+        title = tr("Export {what}", what=self._title)
+        path = choose_file(self, title, name, kind, self.export_failed.emit)
         if path is not None:
             self.export(path)
 
@@ -376,7 +384,7 @@ class PlotCard(QWidget):
         try:
             self._writer(path)
         except OSError as problem:
-            self.export_failed.emit(f"{path} cannot be written: {problem.strerror}.")
+            self.export_failed.emit(cannot_write(path, problem))
             return
         self.exported.emit()
 

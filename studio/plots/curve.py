@@ -6,6 +6,7 @@ from typing import Literal
 
 from studio.session.curves import RunCurves
 from studio.session.series import Series
+from td3core.text import Text
 
 SMOOTHED = "smoothed"
 """The column with the running mean of the returns."""
@@ -31,7 +32,7 @@ class Curve:
     """One line of a plot: a column of a series, its label and its look."""
 
     column: str
-    label: str
+    label: Text
     colour: str
     """A colour's name in the theme."""
     source: Callable[[RunCurves], Series] = training_of

@@ -25,7 +25,7 @@ _SHARE = 0.02
 class CurveGrid(QWidget):
     """Plots two in a row. Redraws them when it is asked to, less often the longer that takes."""
 
-    message = Signal(str)
+    message = Signal(object)
     """Why something failed."""
     exported = Signal()
 

@@ -16,9 +16,10 @@ from PySide6.QtWidgets import (
 from studio.plots.catalogue import PlotSpec
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import fill_export_menu
+from td3core.text import Text, tr
 
-_MAXIMISE = "Fill the middle of the window with this plot"
-_RESTORE = "Show all plots again (Esc)"
+_MAXIMISE = Text("Fill the middle of the window with this plot")
+_RESTORE = Text("Show all plots again ({key})", key="Esc")
 _AROUND, _GAP = 10, 2
 """Pixels beside the title, and between the buttons."""
 
@@ -55,12 +56,12 @@ class PlotHeader(QWidget):
         self._icons: dict[QToolButton, str] = {}
         self._small = self._revealed = False
         self._less_wanted: list[QToolButton] = []
-        self.title = title = _Title(plot.title)
+        self.title = title = _Title(str(plot.title))
         self._heading: QWidget = title
         title.setObjectName(f"{plot.name}_title")
-        title.setAccessibleName(f"Show {plot.title} large")
+        title.setAccessibleName(tr("Show {plot} large", plot=plot.title))
         title.setProperty("role", "plot_title")
-        title.setToolTip(plot.help)
+        title.setToolTip(str(plot.help))
         title.setMinimumWidth(20)
         title.clicked.connect(self.chosen)
         self._bar = bar = QHBoxLayout(self)
@@ -69,14 +70,14 @@ class PlotHeader(QWidget):
         bar.addWidget(title)
         bar.addStretch(1)
         if plot.log_button:
-            log = self._button("math-log", "Logarithmic scale")
+            log = self._button("math-log", Text("Logarithmic scale"))
             self._less_wanted.append(log)
             log.setCheckable(True)
             log.setChecked(True)
             log.toggled.connect(self.log_toggled)
             bar.addWidget(log)
         self._reset = reset = self._button(
-            "fit-to-page-outline", "Show everything again (double click)"
+            "fit-to-page-outline", Text("Show everything again (double click)")
         )
         reset.clicked.connect(self.reset_requested)
         bar.addWidget(reset)
@@ -135,7 +136,7 @@ class PlotHeader(QWidget):
         """Show whether the plot fills the window's middle."""
         with QSignalBlocker(self._maximise):
             self._maximise.setChecked(maximised)
-        self._maximise.setToolTip(_RESTORE if maximised else _MAXIMISE)
+        self._maximise.setToolTip(str(_RESTORE if maximised else _MAXIMISE))
 
     def _maximise_button(self) -> QToolButton:
         self._maximise = self._button("arrow-expand-all", _MAXIMISE)
@@ -149,17 +150,17 @@ class PlotHeader(QWidget):
         for button, icon in self._icons.items():
             button.setIcon(theme.icon(icon, theme.muted))
 
-    def _button(self, icon: str, tip: str) -> QToolButton:
+    def _button(self, icon: str, tip: Text) -> QToolButton:
         button = QToolButton()
         button.setProperty("role", "small")
         button.setProperty("icon_px", 14)
-        button.setToolTip(tip)
-        button.setAccessibleName(f"{self._plot.title}: {tip.lower()}")
+        button.setToolTip(str(tip))
+        button.setAccessibleName(tr("{plot}: {action}", plot=self._plot.title, action=tip))
         self._icons[button] = icon
         return button
 
     def _export_button(self) -> QToolButton:
-        button = self._button("download-outline", "Export as PNG, SVG or CSV")
+        button = self._button("download-outline", Text("Export as PNG, SVG or CSV"))
         button.setObjectName(f"{self._plot.name}_export")
         menu = QMenu(button)
         fill_export_menu(menu, self.export_requested.emit)

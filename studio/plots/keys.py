@@ -11,6 +11,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from studio.formatting import format_number
 from studio.plots.layers.layer import Points
 from studio.theme.theme import Theme
+from td3core.text import tr
 
 if TYPE_CHECKING:
     from studio.plots.card import PlotCard
@@ -86,7 +87,7 @@ class PlotKeys(QObject):
         """Go on along the curve; the first key comes to the last point in view."""
         curves = self._curves()
         if not curves:
-            self._say("There is nothing to read yet.")
+            self._say(tr("There is nothing to read yet."))
             return
         curve = next((each for each in curves if each.label == self._label), curves[0])
         places = self._card.step_map.places_of(curve.steps)
@@ -146,11 +147,12 @@ class PlotKeys(QObject):
             box.scaleBy(x=factor, center=(middle, 0.0))
         low, high = box.viewRange()[1 if along_y else 0]
         name = format_number if along_y else self._card.heading
-        self._say(f"From {name(max(low, 0.0) if not along_y else low)} to {name(high)}")
+        first = name(max(low, 0.0) if not along_y else low)
+        self._say(tr("From {first} to {last}", first=first, last=name(high)))
 
     def _show_everything(self) -> None:
         self._card.reset_requested.emit()
-        self._say("Everything is shown.")
+        self._say(tr("Everything is shown."))
 
     # Saying -------------------------------------------------------------------------------------
 

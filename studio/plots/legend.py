@@ -12,13 +12,14 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from studio.plots.layers.layer import Entry
 from studio.theme.theme import Theme
+from td3core.text import Text, tr
 
 _GAP = "\N{NO-BREAK SPACE} "
 _MORE = "…"
 _HIGHEST = "● Q₁"
 _SLACK = 4
 """Pixels."""
-_SWITCH = "Click a name to hide its curve or to show it again."
+_SWITCH = Text("Click a name to hide its curve or to show it again.")
 
 
 class Legend(QLabel):
@@ -34,7 +35,7 @@ class Legend(QLabel):
     def __init__(self, title: str, about: str, theme: Theme) -> None:
         """Take the plot's title and ``about``, its description, which begins the tooltip."""
         super().__init__()
-        self.setAccessibleName(f"{title} legend")
+        self.setAccessibleName(tr("{plot} legend", plot=title))
         self._about = about
         self._entries: tuple[Entry, ...] = ()
         self._lines: list[list[Entry]] = []
@@ -111,7 +112,7 @@ class Legend(QLabel):
         switches = any(entry.switch for line in lines for entry in line)
         policy = Qt.FocusPolicy
         self.setFocusPolicy(policy.StrongFocus if switches else policy.ClickFocus)
-        hint = _SWITCH if any(entry.switch for entry in self._entries) else ""
+        hint = str(_SWITCH) if any(entry.switch for entry in self._entries) else ""
         about = [escape(self._about), _GAP.join(parts), hint]
         self.setToolTip(f"<qt>{'<br>'.join(line for line in about if line)}</qt>")
         if len(lines) != before:

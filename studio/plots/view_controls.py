@@ -5,18 +5,19 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QWidget
 
 from studio.plots.x_axis import AXES
 from studio.widgets.controls import describe
+from td3core.text import Text, tr
 
 _SETTLED_MS = 150
 _MOST_SMOOTHED = 100
-_SMOOTHING = "Each value becomes the mean of so many last values; 1 changes nothing"
+_SMOOTHING = Text("Each value becomes the mean of so many last values; 1 changes nothing")
 
 
 def make_axis_combo(name: str) -> QComboBox:
     """Return the list of what may run along the x axis."""
     combo = QComboBox()
-    describe(combo, name, "x axis", "What runs along the x axis")
+    describe(combo, name, tr("x axis"), tr("What runs along the x axis"))
     for text, value in AXES:
-        combo.addItem(text, value)
+        combo.addItem(str(text), value)
     return combo
 
 
@@ -30,7 +31,7 @@ class SmoothingSlider(QWidget):
         """Take ``name``, the start of the object names of the parts."""
         super().__init__()
         self.slider, self._count = QSlider(Qt.Orientation.Horizontal), QLabel()
-        describe(self.slider, f"{name}_slider", "Smoothing", _SMOOTHING)
+        describe(self.slider, f"{name}_slider", tr("Smoothing"), str(_SMOOTHING))
         self.slider.setRange(1, _MOST_SMOOTHED)
         self.slider.setMinimumWidth(36)
         self.slider.setMaximumWidth(160)
@@ -41,7 +42,7 @@ class SmoothingSlider(QWidget):
         self._settled.setInterval(settle_ms)
         self._settled.timeout.connect(lambda: self.changed.emit(self.slider.value()))
         self.slider.valueChanged.connect(self._on_moved)
-        text = QLabel("Smoothing")
+        text = QLabel(tr("Smoothing"))
         text.setProperty("role", "muted")
         text.setBuddy(self.slider)
         layout = QHBoxLayout(self)

@@ -9,17 +9,18 @@ from studio.formatting import format_count, format_duration
 from studio.session.curves import RunCurves
 from td3core.analysis.results import XAxis
 from td3core.arrays import Doubles
+from td3core.text import Text, tr
 
-AXES: tuple[tuple[str, XAxis], ...] = (
-    ("Steps", "steps"),
-    ("Episodes", "episodes"),
-    ("Wall time (s)", "time"),
+AXES: tuple[tuple[Text, XAxis], ...] = (
+    (Text("Steps"), "steps"),
+    (Text("Episodes"), "episodes"),
+    (Text("Wall time (s)"), "time"),
 )
 """Choices of the x axis, each with its name on screen."""
-LABELS: dict[XAxis, str] = {
-    "steps": "environment steps",
-    "episodes": "episodes",
-    "time": "wall time (s)",
+LABELS: dict[XAxis, Text] = {
+    "steps": Text("environment steps"),
+    "episodes": Text("episodes"),
+    "time": Text("wall time (s)"),
 }
 
 
@@ -27,7 +28,9 @@ def heading_at(axis: XAxis, x: float) -> str:
     """Return a place on the x axis as the readout names it."""
     if axis == "time":
         return format_duration(x)
-    return f"{'step' if axis == 'steps' else 'episode'} {format_count(x)}"
+    if axis == "steps":
+        return tr("step {step}", step=format_count(x))
+    return tr("episode {episode}", episode=format_count(x))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from studio.replay.renderer.protocol import Frame, Loaded
 from studio.widgets.controls import make_label, make_row
 from studio.widgets.labels import ElidedLabel, plain_tip
 from td3core.playing.step import RolloutStep
+from td3core.text import Text, tr
 
 _FIGURES = {"step": 3, "return": 4, "episode": 3}
 """The numbers shown, each with its share of the width."""
@@ -41,22 +42,26 @@ class PictureCaption(QWidget):
         self.title.setSizePolicy(policy)
         self.title.hide()
 
-    def show_agent(self, loaded: Loaded, role: str = "") -> None:
+    def show_agent(self, loaded: Loaded, role: Text | None = None) -> None:
         """Name the agent; ``role`` is what it is to its run, such as ``newest``."""
-        mean = "" if loaded.mean_return is None else f", return {format_return(loaded.mean_return)}"
-        name = f"{role}, step" if role else "step"
-        self.title.setText(f"{loaded.env_id} · {name} {format_count(loaded.env_steps)}")
-        self.title.setToolTip(
-            plain_tip(f"{loaded.path}\nstep {format_count(loaded.env_steps)}{mean}")
-        )
+        title = Text("step {step}", step=format_count(loaded.env_steps))
+        if role is not None:
+            title = Text("{role}, {step}", role=role, step=title)
+        self.title.setText(f"{loaded.env_id} · {title}")
+        facts = agent_facts(loaded.env_steps, loaded.mean_return)
+        self.title.setToolTip(plain_tip(f"{loaded.path}\n{facts}"))
         self.title.show()
 
     def show_frame(self, frame: Frame) -> None:
         """Show the numbers that belong to a picture."""
         step = frame.step
-        figures = (f"{step.number}", format_return(step.total), f"{frame.episode + 1}")
-        for label, name, figure in zip(self._figures, _FIGURES, figures, strict=True):
-            label.setText(f"{name} {figure}")
+        figures = (
+            tr("step {step}", step=step.number),
+            tr("return {mean}", mean=format_return(step.total)),
+            tr("episode {episode}", episode=frame.episode + 1),
+        )
+        for label, figure in zip(self._figures, figures, strict=True):
+            label.setText(figure)
         show_ending(self.ending, step)
 
     def clear(self) -> None:
@@ -98,6 +103,14 @@ class _Figures(QWidget):
             left += width + _GAP
 
 
+def agent_facts(env_steps: int, mean_return: float | None) -> Text:
+    """Return step and mean return of an agent, as far as that is known."""
+    step = format_count(env_steps)
+    if mean_return is None:
+        return Text("step {step}", step=step)
+    return Text("step {step}, return {mean}", step=step, mean=format_return(mean_return))
+
+
 def ending_label(name: str) -> QLabel:
     """Return a hidden label for how an episode ended; it keeps its space."""
     label = make_label(name)
@@ -113,5 +126,5 @@ def ending_label(name: str) -> QLabel:
 
 def show_ending(label: QLabel, step: RolloutStep) -> None:
     """Show how an episode ended, if it has."""
-    label.setText(step.ending)
+    label.setText(tr("ended") if step.terminated else tr("time limit"))
     label.setVisible(step.over)

@@ -19,14 +19,17 @@ from studio.replay.checkpoint_model import CheckpointModel, Section
 from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.run_combo import RunCombo
 from studio.session.agents import SavedAgents, read_agents
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.labels import plain_tip
 from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
 from td3core.runs.directory import RunDirectory
+from td3core.text import Text, tr
 
-_BRANCH = "Start a new run from this agent, with other settings"
-_WHILE_TRAINING = ". It waits for its turn, or trains in a process of its own"
+_BRANCH = Text("Start a new run from this agent, with other settings")
+_BRANCH_WHILE_TRAINING = Text(
+    "Start a new run from this agent, with other settings. It waits for its turn, or trains in a"
+    " process of its own"
+)
 
 
 class CheckpointPanel(QWidget):
@@ -47,8 +50,8 @@ class CheckpointPanel(QWidget):
         """The current agent, which may have no row yet."""
         self._asked: tuple[Path, QPoint] | None = None
         """The agent whose menu was asked for, and where."""
-        self._current_reader = BackgroundReader("list-agents", self)
-        self._earlier_reader = BackgroundReader("list-earlier-agents", self)
+        self._current_reader = BackgroundTask("list-agents", self)
+        self._earlier_reader = BackgroundTask("list-earlier-agents", self)
         self.model = CheckpointModel(self)
         self.source = RunCombo()
         self.view = _AgentView()
@@ -59,10 +62,10 @@ class CheckpointPanel(QWidget):
 
     def _lay_out(self) -> None:
         self.source.setObjectName("checkpoint_source")
-        self.source.setAccessibleName("Earlier run")
-        self.source.setToolTip("Also list the checkpoints of an earlier run")
+        self.source.setAccessibleName(tr("Earlier run"))
+        self.source.setToolTip(tr("Also list the checkpoints of an earlier run"))
         self.view.setObjectName("checkpoint_list")
-        self.view.setAccessibleName("Saved agents")
+        self.view.setAccessibleName(tr("Saved agents"))
         self.view.setModel(self.model)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -79,17 +82,18 @@ class CheckpointPanel(QWidget):
 
     def shutdown(self) -> None:
         """Stop reading."""
-        for reader in (self.source, self._current_reader, self._earlier_reader):
-            reader.stop()
+        self.source.stop()
+        self._current_reader.cancel()
+        self._earlier_reader.cancel()
         self.model.headers.stop()
 
     # Branching ----------------------------------------------------------------------------------
 
     def _make_menu(self) -> None:
-        self.branch_action = QAction("Branch from here…", self)
+        self.branch_action = QAction(tr("Branch from here…"), self)
         self.branch_action.setObjectName("branch_action")
         self.branch_action.triggered.connect(self._branch)
-        self.compare_action = QAction("Compare with the current agent…", self)
+        self.compare_action = QAction(tr("Compare with the current agent…"), self)
         self.compare_action.setObjectName("compare_with_action")
         self.compare_action.triggered.connect(self._compare)
         self.menu = QMenu(self)
@@ -97,9 +101,9 @@ class CheckpointPanel(QWidget):
         self.menu.addActions([self.compare_action, self.branch_action])
         self.menu.addSeparator()
         for name, text, _, tip in PATH_ACTIONS:
-            action = self.menu.addAction(text, partial(self._use_path, name))
+            action = self.menu.addAction(str(text), partial(self._use_path, name))
             action.setObjectName(f"agent_{name}")
-            action.setToolTip(tip)
+            action.setToolTip(str(tip))
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self.show_menu)
 
@@ -122,8 +126,8 @@ class CheckpointPanel(QWidget):
         self.compare_action.setData(path)
         self.compare_action.setEnabled(self._shown is not None)
         self.branch_action.setEnabled(not why_not)
-        tip = _BRANCH + (_WHILE_TRAINING if self._busy else "")
-        self.branch_action.setToolTip(plain_tip(why_not or tip))
+        tip = _BRANCH_WHILE_TRAINING if self._busy else _BRANCH
+        self.branch_action.setToolTip(plain_tip(str(why_not or tip)))
         self.menu.popup(self.view.viewport().mapToGlobal(position))
 
     @Slot(Path)
@@ -165,7 +169,7 @@ class CheckpointPanel(QWidget):
         path = path.absolute() if path else None
         if path != self._current or agents is not None:
             self._current = path
-            self._show_section(Section.CURRENT, "This run" if path else "", agents)
+            self._show_section(Section.CURRENT, tr("This run") if path else "", agents)
         self._outdated = False
         if path is None or agents is not None:
             self._current_reader.cancel()
@@ -251,7 +255,7 @@ class CheckpointPanel(QWidget):
 
     def select(self, path: Path) -> None:
         """Mark the row of a saved agent without announcing it as chosen, once it has one."""
-        self.show_agent(ShownAgent(path, -1, None, role="", gone=False))
+        self.show_agent(ShownAgent(path, -1, None, role=None, gone=False))
 
     def _mark(self, index: QModelIndex) -> None:
         if index.isValid():

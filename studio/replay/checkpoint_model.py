@@ -16,12 +16,13 @@ from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.timeline.points import Mark, SavedFile, marks_of
 from studio.session.agents import SavedAgents
 from td3core.checkpoint import SUFFIX, Header
+from td3core.text import Text, tr
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 WALKER = f"BipedalWalker-v3{SUFFIX}"
 """The bundled agent to begin with: earlier agents of its run come with it."""
-_ONLY_NETWORKS = "An exported agent has only its networks: it cannot be trained further"
+_ONLY_NETWORKS = Text("An exported agent has only its networks: it cannot be trained further")
 
 
 class Section(IntEnum):
@@ -121,15 +122,15 @@ class CheckpointModel(QAbstractListModel):
         mean = checkpoint_rows.mean_of(row, header)
         return SavedFile(path=path, env_steps=header.counters.env_steps, mean_return=mean)
 
-    def why_no_branch(self, path: Path) -> str | None:
+    def why_no_branch(self, path: Path) -> Text | str | None:
         """Return why no run can be branched from an agent, empty if one can; None if unknown yet.
 
         ``headers.known`` announces when it is known.
         """
         found = self.headers.look_up(path)
-        if found is None or isinstance(found, str):
+        if not isinstance(found, Header):
             return found
-        return "" if found.complete else _ONLY_NETWORKS
+        return Text("") if found.complete else _ONLY_NETWORKS
 
     # What changes -------------------------------------------------------------------------------
 
@@ -166,7 +167,7 @@ class CheckpointModel(QAbstractListModel):
             if isinstance(path, Path) and path.name.endswith(SUFFIX)
         )
         rows = [checkpoint_rows.bundled_row(path) for path in found]
-        self._merge(Section.BUNDLED, [heading("Bundled"), *rows] if rows else [])
+        self._merge(Section.BUNDLED, [heading(tr("Bundled")), *rows] if rows else [])
 
     def note_saved(
         self, path: Path, env_steps: int, mean_return: float | None, run_bytes: int

@@ -9,15 +9,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QFont, QGuiApplication, QPalette
 
 from studio.formatting import format_count, format_return, format_size, short_steps
-from studio.replay.newest_agent_tracker import ShownAgent
+from studio.replay.newest_agent_tracker import OVERWRITTEN, ShownAgent
 from studio.widgets.labels import plain_tip
 from td3core.checkpoint import Header
+from td3core.text import Text, tr
 
 _HEADING, _STEP, _NAMED = -1, 0, 1
-_NAMES = ("best", "last")
-_GONE = "Shown, but no longer saved: its file holds another agent now, or was deleted"
 
-LookUp = Callable[[Path], Header | str | None]
+_GONE = Text("Shown, but no longer saved: its file holds another agent now, or was deleted")
+
+LookUp = Callable[[Path], Header | Text | str | None]
 """Returns a file's header, why it cannot be read, or None while it is being read."""
 
 
@@ -55,8 +56,13 @@ def row_of(path: Path, means: Mapping[int, float]) -> Row:
             env_steps=steps,
             mean_return=means.get(steps),
         )
-    rank = _NAMES.index(path.stem) if path.stem in _NAMES else len(_NAMES)
-    return Row(order=(_NAMED, rank, path.stem), text=path.stem, path=path, means=means)
+    rank = list(OVERWRITTEN).index(path.stem) if path.stem in OVERWRITTEN else len(OVERWRITTEN)
+    return Row(order=(_NAMED, rank, path.stem), text=file_text(path), path=path, means=means)
+
+
+def file_text(path: Path) -> str:
+    """Return what a checkpoint file is called."""
+    return str(OVERWRITTEN.get(path.stem, path.stem))
 
 
 def bundled_row(path: Path) -> Row:
@@ -67,7 +73,9 @@ def bundled_row(path: Path) -> Row:
 def gone_row(shown: ShownAgent) -> Row:
     """Make the row of a displayed agent whose file holds it no more, next to that file's."""
     row = row_of(shown.path, {})
-    text = _spaced(shown.role, short_steps(shown.env_steps), format_return(shown.mean_return))
+    text = _spaced(
+        str(shown.role or ""), short_steps(shown.env_steps), format_return(shown.mean_return)
+    )
     return Row(
         order=(row.order[0], row.order[1], f"{shown.path.stem} {shown.env_steps}"),
         text=text,
@@ -78,8 +86,10 @@ def gone_row(shown: ShownAgent) -> Row:
 
 def heading(title: str, run_bytes: int = 0) -> Row:
     """Make a heading, perhaps with what the run takes on disk."""
-    size = f"  ·  {format_size(run_bytes)} on disk" if run_bytes else ""
-    return Row(order=(_HEADING, 0, ""), text=title + size)
+    if run_bytes:
+        size = tr("{size} on disk", size=format_size(run_bytes))
+        title = f"{title}  ·  {size}"
+    return Row(order=(_HEADING, 0, ""), text=title)
 
 
 def heading_data(row: Row, role: int) -> Any:
@@ -87,7 +97,7 @@ def heading_data(row: Row, role: int) -> Any:
     if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
         return row.text
     if row.gone:
-        return plain_tip(_GONE) if role == Qt.ItemDataRole.ToolTipRole else None
+        return plain_tip(str(_GONE)) if role == Qt.ItemDataRole.ToolTipRole else None
     if role == Qt.ItemDataRole.ForegroundRole:
         return _muted()
     if role == Qt.ItemDataRole.FontRole:
@@ -105,7 +115,7 @@ def row_data(row: Row, role: int, look_up: LookUp) -> Any:
             return _text(row, row.path, look_up)
         case Qt.ItemDataRole.ToolTipRole:
             return plain_tip(_about(row, row.path, look_up(row.path)))
-        case Qt.ItemDataRole.ForegroundRole if isinstance(look_up(row.path), str):
+        case Qt.ItemDataRole.ForegroundRole if not isinstance(look_up(row.path), Header | None):
             return _muted()
     return None
 
@@ -115,12 +125,15 @@ def _text(row: Row, path: Path, look_up: LookUp) -> str:
         return _spaced(row.text, format_return(row.mean_return))
     found = look_up(path)
     if not isinstance(found, Header):
-        return row.text or path.stem
+        return row.text or file_text(path)
     if row.text:
         steps = found.counters.env_steps
         return _spaced(row.text, short_steps(steps), format_return(mean_of(row, found)))
     env = found.config.env
-    return f"{env} · return {format_return(found.evaluation.mean)}" if found.evaluation else env
+    if found.evaluation is None:
+        return env
+    mean = tr("return {mean}", mean=format_return(found.evaluation.mean))
+    return f"{env} · {mean}"
 
 
 def mean_of(row: Row, header: Header) -> float | None:
@@ -130,20 +143,30 @@ def mean_of(row: Row, header: Header) -> float | None:
     return row.means.get(header.counters.env_steps, row.mean_return)
 
 
-def _about(row: Row, path: Path, found: Header | str | None) -> str:
-    if isinstance(found, str):
-        return found
+def _about(row: Row, path: Path, found: Header | Text | str | None) -> str:
+    if not isinstance(found, Header | None):
+        return str(found)
     lines = [str(path)]
     if found is not None:
         config, steps, result = found.config, found.counters.env_steps, found.evaluation
-        lines.append(f"{config.env}, seed {config.seed}, step {format_count(steps)}")
-        if result is not None:
-            episodes = len(result.returns)
-            lines.append(
-                f"return {format_return(result.mean, result.std)} over {episodes} episodes"
+        lines.append(
+            tr(
+                "{env}, seed {seed}, step {step}",
+                env=config.env,
+                seed=config.seed,
+                step=format_count(steps),
             )
+        )
+        if result is not None:
+            over = Text.counted(
+                "return {mean} over {n} episode",
+                "return {mean} over {n} episodes",
+                n=len(result.returns),
+                mean=format_return(result.mean, result.std),
+            )
+            lines.append(str(over))
         elif (mean := mean_of(row, found)) is not None:
-            lines.append(f"return {format_return(mean)}")
+            lines.append(tr("return {mean}", mean=format_return(mean)))
     return "\n".join(lines)
 
 

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from studio.consent.code_consent import CodeConsent
 from studio.replay.player import Player, PlayerState
 from studio.widgets.controls import describe
-from td3core.config.consent import Consent, LocatedModule
+from td3core.system.allowed_code import LocatedModule
+from td3core.text import tr
 
 
 class CodeQuestion(QObject):
@@ -21,9 +22,9 @@ class CodeQuestion(QObject):
         super().__init__(parent)
         self._player, self._consent = player, consent
         self._needed: LocatedModule | None = None
-        self.button = QPushButton("Allow this code…")
-        tip = "Let the code of this agent's environment run, and show the agent"
-        describe(self.button, "replay_allow_button", "Allow this code", tip)
+        self.button = QPushButton(tr("Allow this code…"))
+        tip = tr("Let the code of this agent's environment run, and show the agent")
+        describe(self.button, "replay_allow_button", tr("Allow this code"), tip)
         self.button.hide()
         self.button.clicked.connect(self._on_clicked)
         player.code_refused.connect(self._on_refused)
@@ -48,7 +49,7 @@ class CodeQuestion(QObject):
     def _ask(self, module: LocatedModule, *, insist: bool) -> None:
         path = self._player.path
 
-        def reload(_: Consent) -> None:
+        def reload() -> None:
             # The user may have chosen another agent while the question was open.
             if path is not None and path == self._player.path:
                 self.allowed.emit(path)

@@ -11,8 +11,9 @@ from td3core import checkpoint
 from td3core.checkpoint import Header
 from td3core.errors import RequestError
 from td3core.evaluation.bundled import bundled_evaluation
+from td3core.text import Text
 
-_Found = tuple[Path, int, Header | str]
+_Found = tuple[Path, int, Header | Text | str]
 
 
 class HeaderCache(QObject):
@@ -23,7 +24,7 @@ class HeaderCache(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._headers: dict[Path, Header | str] = {}
+        self._headers: dict[Path, Header | Text | str] = {}
         self._wanted: list[Path] = []
         self._being_read: set[Path] = set()
         self._stamps: dict[Path, Stamp] = {}
@@ -33,7 +34,7 @@ class HeaderCache(QObject):
         self._reader.reported.connect(self._on_read)
         self._reader.finished.connect(self._on_finished)
 
-    def look_up(self, path: Path) -> Header | str | None:
+    def look_up(self, path: Path) -> Header | Text | str | None:
         """Return a file's header, or why it cannot be read; None while it is being read."""
         found = self._headers.get(path)
         if found is None and path not in self._being_read:
@@ -86,12 +87,13 @@ class HeaderCache(QObject):
         self._read_wanted()
 
 
-def _read(path: Path) -> Header | str:
+def _read(path: Path) -> Header | Text | str:
     try:
         header = checkpoint.read_header(path)
         judged = bundled_evaluation(path)
         return header if judged is None else replace(header, evaluation=judged)
     except RequestError as problem:
-        return str(problem)
+        return problem.message
     except OSError as problem:
-        return f"{path.name} cannot be read: {problem.strerror or problem}."
+        reason = problem.strerror or str(problem)
+        return Text("{file} cannot be read: {reason}.", file=path.name, reason=reason)

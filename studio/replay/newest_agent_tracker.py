@@ -11,9 +11,13 @@ from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.session.agents import SavedAgents
 from td3core.runs.directory import run_of
+from td3core.text import Text
 
-NEWEST = "newest"
+NEWEST = Text("newest")
 """The role of the agent that the current run saved last."""
+OVERWRITTEN = {"best": Text("best"), "last": Text("last")}
+"""Files that every run overwrites, and what they are called."""
+_EARLIER = {"best": Text("earlier best"), "last": Text("earlier last")}
 _UNKNOWN = -1
 
 
@@ -30,7 +34,7 @@ class ShownAgent(NamedTuple):
     path: Path
     env_steps: int
     mean_return: float | None
-    role: str
+    role: Text | None
     """What it is to the current run: ``newest``, ``best``, ``earlier best``, ``deleted``, from
     which other run, or nothing."""
     gone: bool
@@ -99,17 +103,16 @@ class NewestAgentTracker(QObject):
         role = self._role_of(agent)
         return ShownAgent(agent.path, agent.env_steps, agent.mean_return, role, gone)
 
-    def _role_of(self, agent: Loaded) -> str:
+    def _role_of(self, agent: Loaded) -> Text | None:
+        stem = agent.path.stem
         if self._file is ShownFile.REPLACED:
-            return f"earlier {agent.path.stem}"
+            return _EARLIER.get(stem) or Text("earlier {file}", file=stem)
         if self._file is ShownFile.DELETED:
-            return "deleted"
+            return Text("deleted")
         run = run_of(agent.path)
         if run is not None and self._run is not None and run != self._run:
-            return f"from {agent.run or run.name} (earlier run)"
-        if self._shows_newest(agent):
-            return NEWEST
-        return agent.path.stem if agent.path.stem in ("best", "last") else ""
+            return Text("from {run} (earlier run)", run=agent.run or run.name)
+        return NEWEST if self._shows_newest(agent) else OVERWRITTEN.get(stem)
 
     # The run ------------------------------------------------------------------------------------
 
@@ -177,7 +180,7 @@ class NewestAgentTracker(QObject):
         newest, player = self._newest, self._player
         if newest is None or player.state is PlayerState.CRASHED or self._is_on_show():
             return
-        idle = player.state is PlayerState.EMPTY
+        idle = player.idle
         if not self._visible():
             self._tracking = Tracking.BEHIND
         elif idle or not self._shows_same_run(newest):

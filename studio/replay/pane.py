@@ -25,9 +25,9 @@ from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
 from studio.widgets.labels import breakable, plain_tip
+from td3core.text import Text, tr
 
-_INVITATION = "Choose an agent below and press Play"
-_NUMBERS = "The instruments show its numbers."
+_INVITATION = Text("Choose an agent below and press Play")
 
 
 class ReplayPane(QWidget):
@@ -97,18 +97,18 @@ class ReplayPane(QWidget):
             return
         first = self._tracker.newest if live and follows else agents.favourite
         if first is not None:
-            self.load(first)
+            self.show_message(Text(""))
+            self._load(first)
 
     def play_at_start(self) -> None:
-        """Play a bundled agent if the user wants that and has not chosen another one."""
+        """Play an agent if the user wants that and has not chosen one: the run's, or a bundled."""
+        player = self._player
+        if not (self.options.play_at_start_action.isChecked() and self.isVisible()):
+            return
+        if player.state in (PlayerState.LOADING, PlayerState.PAUSED) and player.idle:
+            player.play()
         first = self.checkpoints.model.first()
-        if (
-            self.options.play_at_start_action.isChecked()
-            and first is not None
-            and self._player.state is PlayerState.EMPTY
-            and self._player.path is None
-            and self.isVisible()
-        ):
+        if player.state is PlayerState.EMPTY and player.path is None and first is not None:
             self._load_and_play(first)
 
     def note_saved(
@@ -147,8 +147,8 @@ class ReplayPane(QWidget):
     # Building -----------------------------------------------------------------------------------
 
     def _make_widgets(self) -> None:
-        self.view = FrameView(_INVITATION)
-        describe(self.view, "replay_view", "Replay", "")
+        self.view = FrameView(str(_INVITATION))
+        describe(self.view, "replay_view", tr("Replay"), "")
         self.setFocusProxy(self.view)
         self.caption = PictureCaption()
         self.controls = PlaybackControls(self._player.speed)
@@ -156,14 +156,12 @@ class ReplayPane(QWidget):
         self.message = make_label("replay_message")
         self.message.setWordWrap(True)
         self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.renderer_button = QPushButton("Restart renderer")
-        tip = "Start the renderer again with the same agent"
-        describe(self.renderer_button, "replay_renderer_button", "Restart renderer", tip)
+        self.renderer_button = QPushButton(tr("Restart renderer"))
+        tip = tr("Start the renderer again with the same agent")
+        describe(self.renderer_button, "replay_renderer_button", tr("Restart renderer"), tip)
         self.question = CodeQuestion(self._player, self._consent, self)
         self.checkpoints = CheckpointPanel()
-        self.comparison = AgentComparison(
-            self._player, self.checkpoints, self.timeline, self._give_consent, self
-        )
+        self.comparison = AgentComparison(self._player, self.checkpoints, self.timeline, self)
         self.controls.add_option(self.comparison.action)
         self.camera_menu = CameraMenu(self._player, self)
         self.camera_menu.add_view(self.view)
@@ -241,15 +239,11 @@ class ReplayPane(QWidget):
     @Slot(Path)
     def load(self, path: Path) -> None:
         """Load an agent and show its first picture."""
-        self.show_message("")
-        self._load(path)
+        self.show_message(Text(""))
+        self._load(path, chosen=True)
 
-    def _load(self, path: Path, *, at_episode_end: bool = False) -> None:
-        self._give_consent()
-        self._player.load(path, at_episode_end=at_episode_end)
-
-    def _give_consent(self) -> None:
-        self._player.allow(self._consent.given)
+    def _load(self, path: Path, *, at_episode_end: bool = False, chosen: bool = False) -> None:
+        self._player.load(path, at_episode_end=at_episode_end, chosen=chosen)
 
     def _may_follow(self) -> bool:
         """Agents of a run may be shown by themselves."""
@@ -287,7 +281,7 @@ class ReplayPane(QWidget):
             return True
         path = self.checkpoints.chosen() or self._player.path or self.checkpoints.model.first()
         if path is None:
-            self.show_message("There is no saved agent yet. Press Train to make one.")
+            self.show_message(Text("There is no saved agent yet. Press Train to make one."))
             return False
         self.load(path)
         return True
@@ -331,8 +325,9 @@ class ReplayPane(QWidget):
     @Slot(object)
     def _show_loaded(self, loaded: Loaded) -> None:
         if loaded.no_picture:
-            self.view.show_text(f"{loaded.no_picture} {_NUMBERS}")
-        self.show_message("")
+            why = loaded.no_picture
+            self.view.show_text(tr("{why} The instruments show its numbers.", why=why))
+        self.show_message(Text(""))
 
     @Slot()
     def _show_agent(self) -> None:
@@ -353,28 +348,28 @@ class ReplayPane(QWidget):
         crashed = state is PlayerState.CRASHED
         self.renderer_button.setVisible(crashed or not self._player.answers)
         if state is PlayerState.EMPTY:
-            self.view.show_text(_INVITATION)
+            self.view.show_text(str(_INVITATION))
             self.caption.clear()
             self.controls.scrub_bar.clear()
         elif state is PlayerState.LOADING and self.view.image is None:
-            self.view.show_text("Loading…")
+            self.view.show_text(tr("Loading…"))
         self.controls.show_playing(state is PlayerState.PLAYING)
 
     @Slot()
     def _show_code_refused(self) -> None:
-        self.view.show_text("Not shown: its environment is code that you have not allowed.")
+        self.view.show_text(tr("Not shown: its environment is code that you have not allowed."))
 
-    @Slot(str)
-    def _show_silent(self, sentence: str) -> None:
+    @Slot(object)
+    def _show_silent(self, sentence: Text) -> None:
         """Offer to restart a renderer that does not answer; an empty sentence: it does again."""
         self.show_message(sentence)
         self._show_state()
 
-    @Slot(str)
-    def show_message(self, text: str) -> None:
+    @Slot(object)
+    def show_message(self, text: Text) -> None:
         """Show a sentence below the controls; an empty one hides it."""
-        self.message.setText(breakable(text))
-        self.message.setToolTip(plain_tip(text))
+        self.message.setText(breakable(str(text)))
+        self.message.setToolTip(plain_tip(str(text)))
         self.message.setVisible(bool(text))
 
     # Qt -----------------------------------------------------------------------------------------

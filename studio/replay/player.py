@@ -11,9 +11,11 @@ from PySide6.QtCore import QObject, QSize, Signal, Slot
 from studio.replay.renderer import protocol
 from studio.replay.renderer_client import RendererClient, image_of
 from studio.replay.watchdog import Watchdog
-from td3core.config.consent import NO_CONSENT, Consent
+from td3core.errors import quoted
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.numbers import Steps
+from td3core.system import allowed_code
+from td3core.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +24,6 @@ UNPACED = math.inf
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, UNPACED)
 _FULL_RATE, _REDUCED_RATE = 60.0, 30.0
 """Most pictures per second: usually, and while a run is training."""
-_TRAINING_CONTINUES = "Training is not affected."
 
 
 class PlayerState(StrEnum):
@@ -49,17 +50,17 @@ class Player(QObject):
     """The next picture is this step of the episode's past."""
     loaded = Signal(object)
     """Carries a :class:`~studio.replay.renderer.protocol.Loaded`; its first picture follows."""
-    refused = Signal(str)
+    refused = Signal(object)
     code_refused = Signal(object)
     """After ``refused``: the code that would have to be allowed
-    (:class:`~td3core.config.consent.LocatedModule`)."""
+    (:class:`~td3core.system.allowed_code.LocatedModule`)."""
     steps_measured = Signal(object)
     """Carries :class:`~td3core.playing.numbers.Steps`, whose pictures were not drawn or
     were shown earlier; the numbers of other steps are in their pictures."""
     swept = Signal(object)
     """Carries :class:`~studio.replay.renderer.protocol.Swept`."""
-    crashed = Signal(str)
-    silent = Signal(str)
+    crashed = Signal(object)
+    silent = Signal(object)
     """The renderer does not answer; it may again. The sentence is empty once it does."""
     captured = Signal(object, object)
     """Carries the ``QImage`` that :meth:`capture` asked for, and its ``Frame``."""
@@ -75,20 +76,19 @@ class Player(QObject):
         self._agent: protocol.Loaded | None = None
         self.frame: protocol.Frame | None = None
         """The displayed frame, if it is one of this agent."""
-        self._consent = NO_CONSENT
         self._seed, self._speed = 0, 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
         self._measuring, self._camera = False, protocol.Look()
-        self._playing = self._loops = False
+        self._playing = self._loops = self._touched = False
         self._playback_id: int | None = None
         self._ticket = self._load_ticket = 0
         self._client: RendererClient | None = None
         self._variables: Mapping[str, str] = {}
-        self._cause = ""
+        self._cause: Text | None = None
         self._watchdog = Watchdog(self)
-        self._watchdog.silent.connect(lambda why: self.silent.emit(f"{why} {_TRAINING_CONTINUES}"))
-        self._watchdog.answering.connect(lambda: self.silent.emit(""))
+        self._watchdog.silent.connect(lambda why: self.silent.emit(_while_training(why)))
+        self._watchdog.answering.connect(lambda: self.silent.emit(Text("")))
 
     @property
     def state(self) -> PlayerState:
@@ -126,17 +126,27 @@ class Player(QObject):
         return self._playing
 
     @property
+    def idle(self) -> bool:
+        """True if there is no agent, or only one that nobody has chosen, played or paused."""
+        return self._state is PlayerState.EMPTY or not self._touched
+
+    @property
     def pid(self) -> int | None:
         """Process id of the renderer, if it runs."""
         return self._client.process.pid if self._client else None
 
-    def load(self, path: Path, *, at_episode_end: bool = False) -> None:
-        """Load another agent, now or at the end of the current episode; playing continues."""
+    def load(self, path: Path, *, at_episode_end: bool = False, chosen: bool = True) -> None:
+        """Load another agent, now or at the end of the current episode; playing continues.
+
+        ``chosen`` says whether the user asked for this agent.
+        """
+        self._touched = self._touched or chosen
         self._load(path.absolute(), (), at_episode_end=at_episode_end)
 
     def compare(self, compared: Sequence[ComparedAgent]) -> None:
         """Load several agents of one environment, which play the same episodes in step."""
         chosen = tuple(each._replace(path=each.path.absolute()) for each in compared)
+        self._touched = True
         self._load(chosen[0].path, chosen)
 
     def _load(
@@ -160,14 +170,10 @@ class Player(QObject):
                 seed=self._seed,
                 playing=self._playing,
                 at_episode_end=deferred,
-                consent=self._consent,
+                allowed=allowed_code.snapshot(),
                 compared=compared,
             )
         )
-
-    def allow(self, consent: Consent) -> None:
-        """Let agents that are loaded from now on run this code."""
-        self._consent = consent
 
     def play(self) -> None:
         """Play in real time."""
@@ -195,6 +201,7 @@ class Player(QObject):
 
     def seek(self, step: int) -> None:
         """Show a step of the current episode; playing continues from there."""
+        self._touched = True
         self._send(protocol.Seek(step=step))
 
     def set_loop(self, on: bool) -> None:
@@ -283,7 +290,7 @@ class Player(QObject):
             client.close(kill=True)
         # Paused: the same agent would run into the same step again.
         self._playing = False
-        self.silent.emit("")
+        self.silent.emit(Text(""))
 
     @Slot()
     def close(self) -> None:
@@ -307,7 +314,8 @@ class Player(QObject):
         try:
             client = RendererClient(self._variables)
         except OSError as problem:
-            self._fail(f"The renderer could not be started ({problem.strerror}).")
+            reason = problem.strerror
+            self._fail(Text("The renderer could not be started ({reason}).", reason=reason))
             return False
         client.reader.replied.connect(self._on_reply)
         client.reader.lost.connect(self._on_lost)
@@ -347,12 +355,13 @@ class Player(QObject):
             case protocol.Refused() if reply.ticket >= self._load_ticket:
                 self._playing = False
                 self._set_state(PlayerState.EMPTY)
-                self.refused.emit(reply.message)
+                self.refused.emit(quoted(reply.message))
                 if reply.needs is not None:
                     self.code_refused.emit(reply.needs)
             case protocol.Crashed():
                 log.error("the renderer failed\n%s", reply.details)
-                self._cause = f"The renderer stopped: {reply.message.rstrip('.')}."
+                reason = reply.message.rstrip(".")
+                self._cause = Text("The renderer stopped: {reason}.", reason=reason)
             case _:
                 self._on_answer(reply)
 
@@ -383,15 +392,16 @@ class Player(QObject):
         self._watchdog.watch(None)
         client, self._client = self._client, None
         client.close()
-        self._fail(self._cause or f"The renderer stopped ({client.ending}).")
+        stopped = Text("The renderer stopped ({ending}).", ending=client.ending)
+        self._fail(self._cause or stopped)
 
-    def _fail(self, message: str) -> None:
-        self._playing, self._cause = False, ""
+    def _fail(self, message: Text) -> None:
+        self._playing, self._cause = False, None
         self._set_state(PlayerState.CRASHED)
-        self.crashed.emit(f"{message} {_TRAINING_CONTINUES}")
+        self.crashed.emit(_while_training(message))
 
     def _set_playing(self, playing: bool) -> None:
-        self._playing = playing
+        self._playing, self._touched = playing, True
         if self._state in (PlayerState.PAUSED, PlayerState.PLAYING):
             self._set_state(PlayerState.PLAYING if playing else PlayerState.PAUSED)
 
@@ -401,3 +411,7 @@ class Player(QObject):
             if state is PlayerState.EMPTY:
                 self._agent, self.frame, self._compared = None, None, ()
             self.state_changed.emit(state.value)
+
+
+def _while_training(problem: Text) -> Text:
+    return Text("{problem} Training is not affected.", problem=problem)

@@ -3,10 +3,9 @@
 import atexit
 import logging
 import multiprocessing
-import pickle
 import secrets
 from collections.abc import Mapping
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 
 from PySide6.QtCore import QThread, Signal
 from PySide6.QtGui import QImage
@@ -14,7 +13,8 @@ from PySide6.QtGui import QImage
 from studio.replay.renderer import protocol, start
 from studio.replay.renderer.frame_ring import CHANNELS, RingReader
 from studio.replay.renderer.heartbeat import new_signs
-from td3core.system.child_process import spawn
+from td3core.system.child_process import LinePipe, UpdatedError, spawn
+from td3core.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,8 @@ class RendererClient:
         """
         # Short, because macOS limits the names of shared memory to thirty characters.
         prefix = f"td3_{secrets.token_hex(6)}_"
-        self._connection, theirs = multiprocessing.get_context("spawn").Pipe()
+        ours, theirs = multiprocessing.get_context("spawn").Pipe()
+        self._pipe = LinePipe(ours, protocol.CODEC)
         self.exit_code: int | None = None
         self.signs = new_signs()
         try:
@@ -41,27 +42,26 @@ class RendererClient:
                 "td3-renderer", start.main, theirs, prefix, self.signs, dict(variables)
             )
         except BaseException:
-            self._connection.close()
+            ours.close()
             raise
         finally:
             # Otherwise the pipe would stay open when the renderer has ended.
             theirs.close()
-        self.reader = Reader(self._connection, self.process.sentinel, prefix)
+        self.reader = Reader(self._pipe, self.process.sentinel, prefix)
         # Also keeps a running QThread from being destroyed, which would abort the program.
         atexit.register(self.close)
 
     @property
-    def ending(self) -> str:
+    def ending(self) -> Text:
         """How the process ended."""
         if self.exit_code is not None and self.exit_code < 0:
-            return f"signal {-self.exit_code}"
-        return f"exit status {self.exit_code}"
+            return Text("signal {number}", number=-self.exit_code)
+        return Text("exit status {number}", number=self.exit_code)
 
     def send(self, command: protocol.Command) -> None:
         """Send a command. If the renderer has died, it is lost and the reader reports that."""
         try:
-            # Faster than send, which creates a pickler of its own each time.
-            self._connection.send_bytes(pickle.dumps(command))
+            self._pipe.send(command)
         except OSError:
             log.debug("the renderer no longer listens")
 
@@ -82,7 +82,7 @@ class RendererClient:
         # One that waits for a graphics driver cannot even be killed.
         if self.exit_code is not None:
             self.process.close()
-        self._connection.close()
+        self._pipe.connection.close()
 
 
 class Reader(QThread):
@@ -91,9 +91,9 @@ class Reader(QThread):
     replied = Signal(object, object)
     lost = Signal(object)
 
-    def __init__(self, connection: Connection, sentinel: int, prefix: str) -> None:
+    def __init__(self, pipe: LinePipe, sentinel: int, prefix: str) -> None:
         super().__init__()
-        self._connection = connection
+        self._pipe = pipe
         self._sentinel = sentinel
         self._ring = RingReader(prefix)
 
@@ -101,13 +101,15 @@ class Reader(QThread):
         """Read until the pipe is closed, or empty after an interruption was requested."""
         try:
             while True:
-                if self._connection.poll(_LOOK_S):
-                    self._emit_reply(self._connection.recv())
+                if self._pipe.connection.poll(_LOOK_S):
+                    self._emit_reply(self._pipe.receive())
                 elif self.isInterruptionRequested():
                     break
         except (EOFError, OSError):
             # Wait for the process to end, so that its exit status is known.
             wait([self._sentinel], _QUIT_S)
+        except UpdatedError as problem:
+            self._emit_reply(protocol.Crashed(message=str(problem), details=""))
         finally:
             self._ring.sweep()
             self.lost.emit(self)
@@ -141,6 +143,6 @@ class Reader(QThread):
 
 def image_of(captured: protocol.Captured) -> QImage:
     """Return a captured picture as an image of its own."""
-    width, height = captured.width, captured.height
+    height, width, _ = captured.pixels.shape
     stride, kind = CHANNELS * width, QImage.Format.Format_RGB888
-    return QImage(captured.pixels, width, height, stride, kind).copy()
+    return QImage(captured.pixels.tobytes(), width, height, stride, kind).copy()

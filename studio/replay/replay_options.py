@@ -8,13 +8,14 @@ from PySide6.QtGui import QAction
 
 from studio.replay.player import Player
 from td3core.envs.graphics.opengl import VARIABLE, Backend
+from td3core.text import Text, tr
 
 _PLAY_AT_START, _FOLLOW, _OPENGL = "replay/play_at_start", "replay/follow_latest", "replay/opengl"
 OPENGL_CHOICES = (
-    ("Automatic", ""),
-    ("EGL", Backend.EGL.value),
-    ("OSMesa", Backend.OSMESA.value),
-    ("Window system", Backend.WINDOW.value),
+    (Text("Automatic"), ""),
+    (Text("EGL"), Backend.EGL.value),
+    (Text("OSMesa"), Backend.OSMESA.value),
+    (Text("Window system"), Backend.WINDOW.value),
 )
 """What MuJoCo may draw with: text and value."""
 
@@ -25,7 +26,7 @@ class ReplayOptions(QObject):
     def __init__(self, settings: QSettings, player: Player, parent: QObject) -> None:
         super().__init__(parent)
         self._settings, self._player = settings, player
-        self.play_at_start_action = QAction("Play an agent at start", self)
+        self.play_at_start_action = QAction(tr("Play an agent at start"), self)
         self.play_at_start_action.setCheckable(True)
         self.play_at_start_action.setChecked(bool(settings.value(_PLAY_AT_START, True, bool)))
         self.play_at_start_action.toggled.connect(self._remember_start)
@@ -57,8 +58,8 @@ class ReplayOptions(QObject):
         """Why the kind of OpenGL cannot be chosen here; empty if it can."""
         given = os.environ.get(VARIABLE, "")
         if given:
-            return f"{VARIABLE} is set to {given}"
-        return "" if sys.platform == "linux" else "Only Linux has a choice"
+            return tr("{variable} is set to {value}", variable=VARIABLE, value=given)
+        return "" if sys.platform == "linux" else tr("Only Linux has a choice")
 
     def _draw_with_chosen(self) -> None:
         chosen = self.opengl if not self.opengl_fixed else ""

@@ -6,14 +6,14 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QSizePolicy
 
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.labels import plain_tip
 from td3core.runs.listing import list_runs
 from td3core.runs.naming import names_of
+from td3core.text import Text
 
-_CHOOSE = "Earlier runs: choose…"
-_NONE = "No earlier runs"
+_CHOOSE = Text("Earlier runs: choose…")
+_NONE = Text("No earlier runs")
 
 Runs = list[tuple[Path, str]]
 """Folders of runs with their titles."""
@@ -30,7 +30,7 @@ class RunCombo(QComboBox):
         self._runs_dir: Path | None = None
         self._current: Path | None = None
         self._opening = False
-        self._reader = BackgroundReader("list-runs", self)
+        self._reader = BackgroundTask("list-runs", self)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(12)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -55,7 +55,7 @@ class RunCombo(QComboBox):
 
     def stop(self) -> None:
         """Drop what is being read."""
-        self._reader.stop()
+        self._reader.cancel()
 
     def showPopup(self) -> None:  # noqa: N802
         """Open the list once runs made elsewhere have been found, too."""
@@ -64,7 +64,7 @@ class RunCombo(QComboBox):
 
     def _offer_to_choose(self, possible: bool) -> None:
         if possible:
-            self.setItemText(0, _CHOOSE)
+            self.setItemText(0, str(_CHOOSE))
             self.setEnabled(True)
 
     def _take(self, runs: Runs) -> None:
@@ -80,7 +80,7 @@ class RunCombo(QComboBox):
 
     def _offer(self, runs: Runs) -> None:
         self.clear()
-        self.addItem(_CHOOSE if runs else _NONE, None)
+        self.addItem(str(_CHOOSE if runs else _NONE), None)
         for path, title in runs:
             # As text: a combo box does not find other Python objects again.
             self.addItem(title, str(path))

@@ -5,6 +5,7 @@ import time
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.replay.renderer.heartbeat import LifeSigns
+from td3core.text import Text
 
 _CHECK_MS = 200
 _STEP_S = 1.5
@@ -13,15 +14,16 @@ _IDLE_S = 1.5
 """After which an agent that makes no progress does: its environment may import a simulator."""
 _BEAT_S = 1.5
 """After which a process without a beat counts as stopped."""
-_STOPPED = "The renderer is not answering: its process does not run."
-_SLOW = "The environment is not answering."
-_LOADING = "The environment is not answering: the agent does not finish loading."
+_STOPPED = Text("The renderer is not answering: its process does not run.")
+_SLOW = Text("The environment is not answering.")
+_LOADING = Text("The environment is not answering: the agent does not finish loading.")
+_FINE = Text("")
 
 
 class Watchdog(QObject):
     """Looks at the signs of life of a renderer from time to time; never waits for it."""
 
-    silent = Signal(str)
+    silent = Signal(object)
     """The renderer does not answer; with a sentence. It may answer again."""
     answering = Signal()
     """It answers again."""
@@ -29,20 +31,20 @@ class Watchdog(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._signs: LifeSigns | None = None
-        self._problem = ""
+        self._problem = _FINE
         self._last_check = 0.0
         self._timer = QTimer(self)
         self._timer.setInterval(_CHECK_MS)
         self._timer.timeout.connect(self._check)
 
     @property
-    def problem(self) -> str:
+    def problem(self) -> Text:
         """Why the renderer counts as silent; empty while it answers."""
         return self._problem
 
     def watch(self, signs: LifeSigns | None) -> None:
         """Watch another renderer, or none."""
-        self._signs, self._problem = signs, ""
+        self._signs, self._problem = signs, _FINE
         self._last_check = time.monotonic()
         if signs is None:
             self._timer.stop()
@@ -68,12 +70,12 @@ class Watchdog(QObject):
             self.answering.emit()
 
 
-def _problem_of(signs: LifeSigns, now: float) -> str:
+def _problem_of(signs: LifeSigns, now: float) -> Text:
     beat, since = signs.beat.value, signs.waiting_since.value
     if now - beat > _BEAT_S:
         return _STOPPED
     if not since:
-        return ""
+        return _FINE
     if signs.loading.value:
-        return _LOADING if signs.idle_s.value > _IDLE_S else ""
-    return _SLOW if now - since > _STEP_S else ""
+        return _LOADING if signs.idle_s.value > _IDLE_S else _FINE
+    return _SLOW if now - since > _STEP_S else _FINE

@@ -17,15 +17,18 @@ from studio.run_browser.tree_model import RunTreeModel
 from studio.run_browser.tree_view import RunTreeView
 from studio.session.history import RunHistory, read_history
 from studio.tasks.background_queue import BackgroundQueue
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
+from td3core.errors import quoted
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, read_label, write_label
+from td3core.text import Text, tr
 
-_BUSY = "A run is training: stop it first"
-_ONE = "Choose one run first"
+_BUSY = Text("A run is training: stop it first")
+_ONE = Text("Choose one run first")
+_POSSIBLE = Text("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,48 +36,57 @@ class ActionSpec:
     """One thing that can be done with runs: its name, text, icon, shortcuts and tip."""
 
     name: str
-    text: str
+    text: Text
     icon: str
     keys: tuple[str, ...]
-    tip: str
+    tip: Text
     button: bool = True
     """False for rare actions, which are only in the menu."""
 
 
 _ACTIONS = (
     ActionSpec(
-        "open", "Open", "folder-open-outline", ("Return", "Enter"), "Show its curves and agents"
+        *("open", Text("Open"), "folder-open-outline", ("Return", "Enter")),
+        Text("Show its curves and agents"),
     ),
     ActionSpec(
-        *("compare", "Compare", "chart-multiple", ()),
-        "Show the runs chosen in the same plots, with intervals over seeds",
+        *("compare", Text("Compare"), "chart-multiple", ()),
+        Text("Show the runs chosen in the same plots, with intervals over seeds"),
     ),
     ActionSpec(
-        *("compare_group", "Compare its group", "chart-timeline-variant", ()),
-        *("Show all runs of the group of seeds that it belongs to", False),
+        *("compare_group", Text("Compare its group"), "chart-timeline-variant", ()),
+        *(Text("Show all runs of the group of seeds that it belongs to"), False),
     ),
-    ActionSpec("resume", "Resume", "play-outline", (), "Resume it where it stopped"),
+    ActionSpec(*("resume", Text("Resume"), "play-outline", ()), Text("Resume it where it stopped")),
     ActionSpec(
-        *("repeat", "Train with this run's live changes…", "repeat-variant", ()),
-        *("Start a new run with its settings, and its live changes at the same steps", False),
-    ),
-    ActionSpec(
-        *("verify", "Verify this run resumes exactly", "shield-check-outline", ()),
-        *("Test on a copy whether an interruption would change anything", False),
+        *("repeat", Text("Train with this run's live changes…"), "repeat-variant", ()),
+        Text("Start a new run with its settings, and its live changes at the same steps"),
+        button=False,
     ),
     ActionSpec(
-        *("film", "Growth film…", "movie-open-outline", ()),
-        *("Film an episode of each of its checkpoints, in order", False),
-    ),
-    ActionSpec("settings", "Settings", "tune-variant", (), "Show the settings it was started with"),
-    ActionSpec(
-        "rename", "Rename", "pencil-outline", ("F2",), "Name it; its folder keeps its own name"
+        *("verify", Text("Verify this run resumes exactly"), "shield-check-outline", ()),
+        *(Text("Test on a copy whether an interruption would change anything"), False),
     ),
     ActionSpec(
-        "note", "Note", "note-text-outline", (), "Write down what is worth remembering about it"
+        *("film", Text("Growth film…"), "movie-open-outline", ()),
+        *(Text("Film an episode of each of its checkpoints, in order"), False),
+    ),
+    ActionSpec(
+        *("settings", Text("Settings"), "tune-variant", ()),
+        Text("Show the settings it was started with"),
+    ),
+    ActionSpec(
+        *("rename", Text("Rename"), "pencil-outline", ("F2",)),
+        Text("Name it; its folder keeps its own name"),
+    ),
+    ActionSpec(
+        *("note", Text("Note"), "note-text-outline", ()),
+        Text("Write down what is worth remembering about it"),
     ),
     *(ActionSpec(name, text, icon, (), tip, False) for name, text, icon, tip in PATH_ACTIONS),
-    ActionSpec("delete", "Delete", "trash-can-outline", ("Del",), "Move it to the trash"),
+    ActionSpec(
+        *("delete", Text("Delete"), "trash-can-outline", ("Del",)), Text("Move it to the trash")
+    ),
 )
 
 
@@ -92,7 +104,7 @@ class RunActions(QObject):
     """Start a new run that repeats the live changes of a run."""
     verify_requested = Signal(Path)
     film_requested = Signal(Path)
-    refused = Signal(str)
+    refused = Signal(object)
     deleted = Signal()
     labelled = Signal(Path, object)
     """A run has this :class:`~td3core.runs.metadata.RunLabel` now."""
@@ -103,8 +115,8 @@ class RunActions(QObject):
         super().__init__(view)
         self._view, self._model, self._proxy = view, model, proxy
         self._busy = self._resume_available = False
-        self._opener = BackgroundReader("open-run", self)
-        self._opener.refused.connect(self.refused)
+        self._opener = BackgroundTask("open-run", self)
+        self._opener.failed.connect(self.refused)
         self._opener.busy_changed.connect(self.reading_changed)
         self._writer = BackgroundQueue("write-runs", self)
         self._writer.failed.connect(self.refused)
@@ -121,7 +133,7 @@ class RunActions(QObject):
         self._actions: dict[str, QAction] = {}
         self._buttons: dict[str, QToolButton] = {}
         for spec in _ACTIONS:
-            action = QAction(spec.text, self)
+            action = QAction(str(spec.text), self)
             action.setObjectName(f"runs_{spec.name}")
             action.setShortcuts([QKeySequence(key) for key in spec.keys])
             # Only the list's own: in the editor of a name these keys mean something else.
@@ -135,7 +147,7 @@ class RunActions(QObject):
             button.setDefaultAction(action)
             button.setObjectName(f"runs_{spec.name}_button")
             button.setProperty("role", "small")
-            button.setAccessibleName(f"{spec.text} run")
+            button.setAccessibleName(tr("{action} run", action=spec.text))
             self._buttons[spec.name] = button
 
     @property
@@ -162,7 +174,7 @@ class RunActions(QObject):
 
     def shutdown(self) -> None:
         """Stop reading a run, and wait for what is being written."""
-        self._opener.stop()
+        self._opener.cancel()
         self._writer.finish()
 
     def _chosen_one(self) -> RunRow | None:
@@ -177,25 +189,34 @@ class RunActions(QObject):
             action = self._actions[spec.name]
             keys = f" ({spec.keys[0]})" if spec.keys else ""
             action.setEnabled(not reasons[spec.name])
-            action.setToolTip(reasons[spec.name] or f"{spec.tip}{keys}")
+            action.setToolTip(str(reasons[spec.name] or f"{spec.tip}{keys}"))
         self._actions["resume"].setVisible(self._resume_available)
         self._buttons["resume"].setVisible(self._resume_available)
 
-    def _reasons(self) -> dict[str, str]:
+    def _reasons(self) -> dict[str, Text]:
         """Return why each action is not possible; empty where it is."""
         rows = self._view.chosen()
         states = [self._model.state(row.path) for row in rows]
-        alone = "" if len(rows) == 1 else _ONE
-        readable = alone or ("The run is damaged" if DAMAGED in states else "")
-        busy = _BUSY if self._busy else ""
+        alone = _POSSIBLE if len(rows) == 1 else _ONE
+        readable = alone or (Text("The run is damaged") if DAMAGED in states else _POSSIBLE)
+        busy = _BUSY if self._busy else _POSSIBLE
         living = RunStatus.RUNNING in states
+        ended = Text("The run is running") if living else _POSSIBLE
+        grouped, comparable = _POSSIBLE, _POSSIBLE
+        if not readable and not rows[0].group:
+            grouped = Text("It was not started in a group")
+        if not set(states) - {DAMAGED}:
+            comparable = Text("Choose the runs to compare first")
+        deletable = Text("A running run cannot be deleted") if living else _POSSIBLE
+        if not rows:
+            deletable = Text("Choose a run first")
         return {
             "open": busy or alone,
-            "compare": "" if set(states) - {DAMAGED} else "Choose the runs to compare first",
-            "compare_group": readable or ("" if rows[0].group else "It was not started in a group"),
-            "resume": busy or readable or ("The run is running" if living else ""),
+            "compare": comparable,
+            "compare_group": readable or grouped,
+            "resume": busy or readable or ended,
             "repeat": busy or readable,
-            "verify": readable or ("The run is running" if living else ""),
+            "verify": readable or ended,
             "film": readable,
             "settings": readable,
             "rename": readable,
@@ -203,9 +224,7 @@ class RunActions(QObject):
             "folder": alone,
             "path": alone,
             "command": readable,
-            "delete": "A running run cannot be deleted"
-            if living
-            else ("" if rows else "Choose a run first"),
+            "delete": deletable,
         }
 
     @Slot()
@@ -214,7 +233,7 @@ class RunActions(QObject):
         if row is None or self._busy:
             return
         if row.problem:
-            self.refused.emit(row.problem)
+            self.refused.emit(quoted(row.problem))
         else:
             self._opener.read(partial(read_history, row.path), self._on_opened)
 
@@ -315,8 +334,11 @@ class RunActions(QObject):
 
     def _on_labelled(self, path: Path, outcome: RunLabel | OSError) -> None:
         if isinstance(outcome, OSError):
-            reason = outcome.strerror or outcome
-            self.refused.emit(f"The note on {path.name} cannot be written: {reason}.")
+            reason = outcome.strerror or str(outcome)
+            refusal = Text(
+                "The note on {run} cannot be written: {reason}.", run=path.name, reason=reason
+            )
+            self.refused.emit(refusal)
         else:
             self.labelled.emit(path, outcome)
 

@@ -27,11 +27,13 @@ from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
 from td3core.runs.metadata import RunLabel
+from td3core.text import Text, tr
 
 _SOON_MS = 400
 _ONE_LINE = 80
 """Letters of width from which search and buttons fit beside each other."""
-_NO_RUNS = "No runs yet. Press Train, and your first one will be listed here."
+_NO_RUNS = Text("No runs yet. Press Train, and your first one will be listed here.")
+_READING = Text("Reading…")
 
 
 class RunBrowser(QWidget):
@@ -40,7 +42,7 @@ class RunBrowser(QWidget):
     What the user wants done with the runs chosen is announced by ``run_actions``.
     """
 
-    refused = Signal(str)
+    refused = Signal(object)
     interrupted_found = Signal(int)
     """How many runs were interrupted and can be resumed, once; and 0 when none of them is left."""
 
@@ -70,9 +72,9 @@ class RunBrowser(QWidget):
     def _lay_out(self) -> None:
         self.search = QLineEdit()
         self.search.setObjectName("runs_search")
-        self.search.setAccessibleName("Search runs")
-        self.search.setPlaceholderText("Search runs…")
-        self.search.setToolTip("Words of the name, environment, algorithm, seed, note or state")
+        self.search.setAccessibleName(tr("Search runs"))
+        self.search.setPlaceholderText(tr("Search runs…"))
+        self.search.setToolTip(tr("Words of the name, environment, algorithm, seed, note or state"))
         self.search.setClearButtonEnabled(True)
         # The clear button would widen the window when it appears.
         self.search.setMinimumWidth(scaled(160))
@@ -82,7 +84,7 @@ class RunBrowser(QWidget):
         self._count.setProperty("role", "muted")
         self._reading = QProgressBar()
         self._reading.setObjectName("runs_reading")
-        self._reading.setAccessibleName("Reading a run")
+        self._reading.setAccessibleName(tr("Reading a run"))
         self._reading.setRange(0, 0)
         self._reading.setTextVisible(False)
         self._reading.setFixedWidth(26)
@@ -238,12 +240,16 @@ class RunBrowser(QWidget):
         count, wanted = len(self.model.rows), self.search.text().strip()
         nothing_found = wanted and not self.proxy.rowCount()
         if count:
-            found = f"{format_count(self.proxy.count_found())} of " if wanted else ""
-            self._count.setText(f"{found}{format_count(count)} run{'' if count == 1 else 's'}")
-            self._place.show_hint(f"No run matches “{wanted}”." if nothing_found else "")
+            runs = Text.counted("{n:,} run", "{n:,} runs", n=count)
+            if wanted:
+                found = format_count(self.proxy.count_found())
+                runs = Text("{found} of {runs}", found=found, runs=runs)
+            self._count.setText(str(runs))
+            none = tr("No run matches “{search}”.", search=wanted)
+            self._place.show_hint(none if nothing_found else "")
         else:
             self._count.setText("")
-            self._place.show_hint(_NO_RUNS if self._read_once else "Reading…")
+            self._place.show_hint(str(_NO_RUNS if self._read_once else _READING))
 
     # Qt -----------------------------------------------------------------------------------------
 

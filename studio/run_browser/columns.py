@@ -9,15 +9,24 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 
-from studio.formatting import about_steps, format_count, format_duration, format_return, short_steps
+from studio.formatting import (
+    about_steps,
+    format_count,
+    format_duration,
+    format_return,
+    format_state,
+    short_steps,
+)
 from studio.run_browser.rows import RunRow
 from studio.widgets.labels import breakable
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import RunSummary
+from td3core.text import Text, tr
 
 _LEAST = float("-inf")
 
 DAMAGED = "damaged"
+_DAMAGED = Text("damaged")
 ICONS = {
     RunStatus.RUNNING: ("play-circle", "good"),
     RunStatus.FINISHED: ("check-circle-outline", "good"),
@@ -45,17 +54,26 @@ class RunColumn(IntEnum):
 
 
 HEADINGS = {
-    RunColumn.RUN: ("Run", "Its name, or what distinguishes it; below it its environment"),
-    RunColumn.STATE: ("State", "How it ended, or whether it is running"),
-    RunColumn.CURVE: ("Returns", "Mean return of each evaluation, from its lowest to its highest"),
-    RunColumn.LAST: ("Last", "Mean return of the last evaluation"),
-    RunColumn.BEST: ("Best", "Mean return of the best evaluation"),
-    RunColumn.STEPS: ("Steps", "Environment steps reached, of those asked for"),
-    RunColumn.STARTED: ("Started", "Local time. Sorted by this, branches stand below their parent"),
-    RunColumn.DURATION: ("Duration", "How long it has been going, pauses included"),
-    RunColumn.SEED: ("Seed", "Seed of everything random"),
-    RunColumn.PRESET: ("Preset", "Where its settings came from"),
-    RunColumn.PARENT: ("Branched from", "The parent run, and the step of the branch"),
+    RunColumn.RUN: (
+        Text("Run"),
+        Text("Its name, or what distinguishes it; below it its environment"),
+    ),
+    RunColumn.STATE: (Text("State"), Text("How it ended, or whether it is running")),
+    RunColumn.CURVE: (
+        Text("Returns"),
+        Text("Mean return of each evaluation, from its lowest to its highest"),
+    ),
+    RunColumn.LAST: (Text("Last"), Text("Mean return of the last evaluation")),
+    RunColumn.BEST: (Text("Best"), Text("Mean return of the best evaluation")),
+    RunColumn.STEPS: (Text("Steps"), Text("Environment steps reached, of those asked for")),
+    RunColumn.STARTED: (
+        Text("Started"),
+        Text("Local time. Sorted by this, branches stand below their parent"),
+    ),
+    RunColumn.DURATION: (Text("Duration"), Text("How long it has been going, pauses included")),
+    RunColumn.SEED: (Text("Seed"), Text("Seed of everything random")),
+    RunColumn.PRESET: (Text("Preset"), Text("Where its settings came from")),
+    RunColumn.PARENT: (Text("Branched from"), Text("The parent run, and the step of the branch")),
 }
 LARGEST_FIRST = {
     RunColumn.LAST,
@@ -73,7 +91,9 @@ _TEXTS: dict[RunColumn, Callable[[RunSummary], str]] = {
     RunColumn.CURVE: lambda _: "",
     RunColumn.LAST: lambda run: format_return(run.last_eval_return),
     RunColumn.BEST: lambda run: format_return(run.best_eval_return),
-    RunColumn.STEPS: lambda run: f"{about_steps(run.env_steps)} of {about_steps(run.steps)}",
+    RunColumn.STEPS: lambda run: tr(
+        "{done} of {steps}", done=about_steps(run.env_steps), steps=about_steps(run.steps)
+    ),
     RunColumn.DURATION: lambda run: format_duration(run.wall_s) if run.wall_s else "",
     RunColumn.STARTED: lambda run: started(run.created),
     RunColumn.SEED: lambda run: str(run.seed),
@@ -91,10 +111,15 @@ _ORDERS: dict[RunColumn, Callable[[RunSummary], Any]] = {
 }
 
 
+def state_text(state: str) -> str:
+    """Return what the state of a run is called."""
+    return str(_DAMAGED) if state == DAMAGED else format_state(RunStatus(state))
+
+
 def text_of(row: RunRow, column: RunColumn, state: str, parent: str = "") -> str:
     """Return the text of one cell; ``parent`` is what the run it was branched from is called."""
     if column is RunColumn.STATE:
-        return state
+        return state_text(state)
     if row.summary is None:
         return _shown(Path(row.path.name)) if column is RunColumn.RUN else ""
     if column is RunColumn.PARENT:
@@ -110,12 +135,25 @@ def detail_of(row: RunRow) -> str:
     return found.description
 
 
-def lines_of(row: RunRow) -> tuple[str, str]:
-    """Return the two lines of a run in the list: what differs stands before what many share."""
+def lines_of(row: RunRow, *, spoken: bool = False) -> tuple[str, str]:
+    """Return the two lines of a run in the list: what differs stands before what many share.
+
+    There is little room: only ``spoken`` they have words for the number of live changes.
+    """
     found, detail = row.summary, detail_of(row)
     if found is None:
         return _shown(Path(row.path.name)), detail
-    return (found.name, f"{detail} · {found.env}") if found.name else (detail, found.env)
+    tuned = live_changes_of(row)
+    if tuned and not spoken:
+        tuned = f"Δ{found.live_changes}"
+    about = (tuned, detail if found.name else "", found.env)
+    return found.name or detail, " · ".join(filter(None, about))
+
+
+def live_changes_of(row: RunRow) -> str:
+    """Return how many live settings of a run were changed; empty without any."""
+    count = row.summary.live_changes if row.summary else 0
+    return str(Text.counted("{n} live change", "{n} live changes", n=count)) if count else ""
 
 
 def told_below(row: RunRow, hidden: Container[RunColumn]) -> str:
@@ -126,7 +164,7 @@ def told_below(row: RunRow, hidden: Container[RunColumn]) -> str:
     last = format_return(found.last_eval_return)
     parts = {
         RunColumn.STARTED: started(found.created),
-        RunColumn.LAST: f"last {last}" if last else "",
+        RunColumn.LAST: tr("last {mean}", mean=last) if last else "",
     }
     return " · ".join(text for column, text in parts.items() if text and column in hidden)
 
@@ -141,7 +179,10 @@ def sort_key(row: RunRow, column: RunColumn, state: str) -> Any:
 def branched_from(row: RunRow, parent: str) -> str:
     """Return name and step of what a run was branched from; its folder if that has gone."""
     origin = row.summary.parent if row.summary else None
-    return f"{parent or origin.run} at {short_steps(origin.env_steps)}" if origin else ""
+    if origin is None:
+        return ""
+    step = short_steps(origin.env_steps)
+    return tr("{run} at {step}", run=parent or origin.run, step=step)
 
 
 def about(row: RunRow, parent: str = "") -> str:
@@ -150,23 +191,29 @@ def about(row: RunRow, parent: str = "") -> str:
     if found is None:
         return f"{_html(row.problem)}<br>{_html(_shown(row.path))}"
     parts = [f"<b>{_html(found.title)}</b>", _html(found.env)]
-    parts += [_html(text) for text in (found.note, found.message) if text]
-    preset = "" if found.preset == found.env else found.preset or "TD3 defaults"
+    parts += [_html(text) for text in (found.note, str(found.message)) if text]
+    preset = "" if found.preset == found.env else found.preset or tr("TD3 defaults")
     if found.changed:
-        parts.append(f"Changed: {_html(found.changed)}")
-    facts = (_html(preset), f"seed {found.seed}", format_duration(found.wall_s))
+        parts.append(tr("Changed: {settings}", settings=_html(found.changed)))
+    parts.append(live_changes_of(row))
+    seed = tr("seed {seed}", seed=found.seed)
+    facts = (_html(preset), seed, format_duration(found.wall_s))
     parts.append(" · ".join(filter(None, facts)))
     made = _local(found.created)
-    parts.append(f"Started {made:%Y-%m-%d %H:%M}" if made else "")
+    parts.append(tr("Started {made:%Y-%m-%d %H:%M}", made=made) if made else "")
     if found.last_eval_return is not None:
         last, best = format_return(found.last_eval_return), format_return(found.best_eval_return)
-        parts.append(f"Last evaluation {last}, best {best}")
+        parts.append(tr("Last evaluation {last}, best {best}", last=last, best=best))
     if found.parent is not None:
-        parts.append(f"Branched from {_html(branched_from(row, parent))}")
-    parts += [
-        f"Step {format_count(found.env_steps)} of {format_count(found.steps)}: {found.state}",
-        _html(_shown(Path(row.path.name))),
-    ]
+        origin = _html(branched_from(row, parent))
+        parts.append(tr("Branched from {run}", run=origin))
+    reached = tr(
+        "Step {step} of {steps}: {state}",
+        step=format_count(found.env_steps),
+        steps=format_count(found.steps),
+        state=state_text(found.state),
+    )
+    parts += [reached, _html(_shown(Path(row.path.name)))]
     return "<br>".join(filter(None, parts))
 
 
@@ -185,7 +232,9 @@ def started(created: str, now: datetime | None = None) -> str:
     if made is None:
         return created
     this_year = made.year == (now or datetime.now()).year
-    return f"{made:%b %d %H:%M}" if this_year else f"{made:%Y-%m-%d %H:%M}"
+    if this_year:
+        return tr("{made:%b %d %H:%M}", made=made)
+    return tr("{made:%Y-%m-%d %H:%M}", made=made)
 
 
 def _local(created: str) -> datetime | None:

@@ -1,7 +1,7 @@
 """Draws what distinguishes a run, muted below it what many share, and its evaluations."""
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPalette, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPalette, QPen
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -16,6 +16,7 @@ from studio.run_browser.columns import RunColumn, told_below
 from studio.run_browser.sparklines import Sparklines, polyline
 from studio.run_browser.tree_model import LINES, ROW
 from studio.theme.sizes import scaled
+from td3core.text import tr
 
 _AROUND = 8
 """Pixels of a row above and below its two lines."""
@@ -41,11 +42,8 @@ class RunDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
-        lines = index.data(LINES)
-        if lines:
-            name, about = lines
-            shown = (about, told_below(index.data(ROW), hidden_columns(option.widget)))
-            self._paint_lines(painter, option, index, (name, " · ".join(filter(None, shown))))
+        if index.data(LINES):
+            self._paint_lines(painter, option, index)
             return
         super().paint(painter, option, index)
         if index.column() == RunColumn.CURVE:
@@ -69,13 +67,7 @@ class RunDelegate(QStyledItemDelegate):
         painter.drawPolyline(polyline(values, QRectF(option.rect.adjusted(6, 7, -6, -7))))
         painter.restore()
 
-    def _paint_lines(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: Index,
-        lines: tuple[str, str],
-    ) -> None:
+    def _paint_lines(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         self.initStyleOption(option, index)
         style = option.widget.style()
         part = QStyle.SubElement.SE_ItemViewItemText
@@ -90,14 +82,13 @@ class RunDelegate(QStyledItemDelegate):
         painter.save()
         painter.setFont(option.font)
         for line, colour, (place, room) in zip(
-            lines,
+            shown_lines(index, option.widget, option.fontMetrics, area.width()),
             (name_colour, name_colour if chosen else muted),
             _two_lines(area, option.fontMetrics.height()),
             strict=True,
         ):
-            shown = option.fontMetrics.elidedText(line, Qt.TextElideMode.ElideMiddle, area.width())
             painter.setPen(colour)
-            painter.drawText(place, room, shown)
+            painter.drawText(place, room, line)
         painter.restore()
 
     def createEditor(  # noqa: N802
@@ -106,9 +97,23 @@ class RunDelegate(QStyledItemDelegate):
         """Give an empty editor a placeholder."""
         editor = super().createEditor(parent, option, index)
         if isinstance(editor, QLineEdit):
-            editor.setPlaceholderText("Name of this run")
-            editor.setAccessibleName("Name of this run")
+            editor.setPlaceholderText(tr("Name of this run"))
+            editor.setAccessibleName(tr("Name of this run"))
         return editor
+
+
+def shown_lines(index: Index, view: QWidget, metrics: QFontMetrics, width: int) -> tuple[str, str]:
+    """Return the two lines of a cell, as far as there is room in so many pixels.
+
+    Both ends of a name tell runs apart; below it the start does, which comes first.
+    """
+    name, about = index.data(LINES)
+    below = (told_below(index.data(ROW), hidden_columns(view)), about)
+    modes = Qt.TextElideMode
+    return (
+        metrics.elidedText(name, modes.ElideMiddle, width),
+        metrics.elidedText(" · ".join(filter(None, below)), modes.ElideRight, width),
+    )
 
 
 def hidden_columns(view: QWidget) -> list[RunColumn]:

@@ -12,6 +12,7 @@ from studio.run_browser.dialogs import ask_to_delete, ask_to_trash
 from studio.run_browser.rows import RunRow
 from studio.tasks.background_queue import BackgroundQueue
 from td3core.runs.lock import holder
+from td3core.text import Text
 
 Runs = Sequence[RunRow]
 
@@ -19,7 +20,7 @@ Runs = Sequence[RunRow]
 class RunDeletion(QObject):
     """Looks, asks and deletes in turns; all but the asking happens in the background."""
 
-    refused = Signal(str)
+    refused = Signal(object)
     deleted = Signal()
     """Some of the runs may be gone."""
 
@@ -33,7 +34,7 @@ class RunDeletion(QObject):
 
     def _ask_to_trash(self, runs: Runs, running: list[str]) -> None:
         if running:
-            self.refused.emit(f"{running[0]} is running and cannot be deleted.")
+            self.refused.emit(Text("{run} is running and cannot be deleted.", run=running[0]))
         elif ask_to_trash(self._window, runs):
             self._queue.add(lambda: _trash(runs), self._ask_to_delete)
 
@@ -43,7 +44,7 @@ class RunDeletion(QObject):
         else:
             self.deleted.emit()
 
-    def _conclude(self, problems: list[str]) -> None:
+    def _conclude(self, problems: list[Text]) -> None:
         for problem in problems:
             self.refused.emit(problem)
         self.deleted.emit()
@@ -66,13 +67,15 @@ def move_to_trash(path: Path) -> bool:
     return there and not path.exists()
 
 
-def _delete(runs: Runs) -> list[str]:
+def _delete(runs: Runs) -> list[Text]:
     """Return why any could not be deleted."""
     problems = []
     for run in runs:
         try:
             shutil.rmtree(run.path)
         except OSError as problem:
-            reason = problem.strerror or problem
-            problems.append(f"{run.title} cannot be deleted: {reason}.")
+            reason = problem.strerror or str(problem)
+            problems.append(
+                Text("{run} cannot be deleted: {reason}.", run=run.title, reason=reason)
+            )
     return problems

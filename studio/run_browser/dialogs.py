@@ -22,6 +22,7 @@ from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
 from td3core.runs.directory import RunDirectory
+from td3core.text import Text, tr
 
 _NOTE_SIZE = (460, 260)
 
@@ -37,28 +38,30 @@ def ask_note(parent: QWidget, name: str, note: str) -> str | None:
 
 def ask_to_trash(parent: QWidget, runs: Sequence[RunRow]) -> bool:
     """Ask whether runs may go to the trash."""
-    return _agreed(parent, f"Move {_several(runs)} to the trash?", "Move to trash")
+    question = tr("Move {runs} to the trash?", runs=_several(runs))
+    return _agreed(parent, question, tr("Move to trash"))
 
 
 def ask_to_delete(parent: QWidget, runs: Sequence[RunRow]) -> bool:
     """Ask whether runs that no trash takes may be deleted for good."""
-    question = (
-        f"{_several(runs)} could not be moved to the trash. Delete permanently?"
-        " The agents and records cannot be recovered."
+    question = tr(
+        "{runs} could not be moved to the trash. Delete permanently?"
+        " The agents and records cannot be recovered.",
+        runs=_several(runs),
     )
-    return _agreed(parent, question, "Delete permanently")
+    return _agreed(parent, question, tr("Delete permanently"))
 
 
 def _several(runs: Sequence[RunRow]) -> str:
     if len(runs) > 1:
-        return f"{len(runs)} runs"
+        return str(Text.counted("{n} run", "{n} runs", n=len(runs)))
     (run,) = runs
     folder = shortened(run.path.name)
     return f"{shortened(run.title)} ({folder})" if run.summary else folder
 
 
 def _agreed(parent: QWidget, question: str, action: str) -> bool:
-    box = QMessageBox(QMessageBox.Icon.Question, "Delete runs", "", parent=parent)
+    box = QMessageBox(QMessageBox.Icon.Question, tr("Delete runs"), "", parent=parent)
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(question)
     yes = box.addButton(action, QMessageBox.ButtonRole.DestructiveRole)
@@ -75,13 +78,13 @@ class NoteDialog(QDialog):
     def __init__(self, name: str, note: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("runs_note_dialog")
-        self.setWindowTitle("Note")
+        self.setWindowTitle(tr("Note"))
         resize_within_screen(self, *_NOTE_SIZE)
         about = ElidedLabel()
-        about.setText(f"Note on {name}")
+        about.setText(tr("Note on {name}", name=name))
         self.editor = QPlainTextEdit(note)
         self.editor.setObjectName("runs_note_editor")
-        self.editor.setAccessibleName("Note")
+        self.editor.setAccessibleName(tr("Note"))
         self.editor.setTabChangesFocus(True)
         kind = QDialogButtonBox.StandardButton
         buttons = QDialogButtonBox(kind.Ok | kind.Cancel)
@@ -103,16 +106,16 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("runs_settings_dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(f"Settings of {shortened(title)}")
+        self.setWindowTitle(tr("Settings of {title}", title=shortened(title)))
         resize_within_screen(self, 460, 560)
         self.tree = QTreeWidget()
-        self.tree.setAccessibleName("Settings")
-        self.tree.setHeaderLabels(["Setting", "Value", "Default"])
+        self.tree.setAccessibleName(tr("Settings"))
+        self.tree.setHeaderLabels([tr("Setting"), tr("Value"), tr("Default")])
         self.tree.setRootIsDecorated(False)
         self._fill(run)
         for column, width in enumerate((200, 120, 90)):
             self.tree.setColumnWidth(column, scaled(width))
-        note = QLabel("In bold: different from the default.")
+        note = QLabel(tr("In bold: different from the default."))
         note.setProperty("role", "muted")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.close)
@@ -128,7 +131,7 @@ class SettingsDialog(QDialog):
             for name, spec in specs(kind):
                 value = format_setting(spec, getattr(values, name))
                 usual = "" if name in ("env", "preset") else format_setting(spec, default(name))
-                item = QTreeWidgetItem([spec.label, value, usual])
+                item = QTreeWidgetItem([str(spec.label), value, usual])
                 item.setToolTip(0, f"{name}: {spec.help}")
                 if usual and value != usual:
                     font = item.font(0)

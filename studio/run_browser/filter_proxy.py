@@ -5,6 +5,7 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, QRegularExpression, QSortFilterProxyModel, Qt
 
+from studio.formatting import plain_minus
 from studio.run_browser.columns import RunColumn
 from studio.run_browser.tree_model import SEARCH, RunTreeModel
 
@@ -50,7 +51,9 @@ class RunFilterProxy(QSortFilterProxyModel):
 
     def search(self, text: str) -> None:
         """Show only runs with each of these words somewhere in their row or note."""
-        words = "".join(f"(?=.*{QRegularExpression.escape(word)})" for word in text.split())
+        words = "".join(
+            f"(?=.*{QRegularExpression.escape(word)})" for word in plain_minus(text).split()
+        )
         options = QRegularExpression.PatternOption.CaseInsensitiveOption
         pattern = QRegularExpression(f"^{words}" if words else "", options)
         self.setFilterRegularExpression(pattern)

@@ -18,8 +18,9 @@ from td3core.runs.listing import RunSummary
 from td3core.runs.metadata import Parent
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
+from td3core.text import from_plain, plain
 
-SCHEMA = 2
+SCHEMA = 3
 LEAST_RUNS = 200
 """Shorter lists are read in a moment."""
 _MOST_BYTES = 256 * 2**20
@@ -87,7 +88,8 @@ def _file(folder: Path) -> Path:
 
 def _values(row: RunRow) -> dict[str, Any]:
     assert row.summary is not None
-    summary = asdict(row.summary) | {"run": row.path.name}
+    message = plain(row.summary.message)
+    summary = asdict(row.summary) | {"run": row.path.name, "message": message}
     return {"stamp": row.stamp, "summary": summary}
 
 
@@ -104,5 +106,6 @@ def _row(folder: Path, values: dict[str, Any]) -> RunRow:
         "run": path,
         "state": RunStatus(summary["state"]),
         "parent": Parent(**parent) if parent else None,
+        "message": from_plain(summary["message"]),
     }
     return RunRow(path=path, stamp=tuple(values["stamp"]), summary=RunSummary(**summary))

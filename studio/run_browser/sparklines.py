@@ -8,7 +8,7 @@ from PySide6.QtGui import QPolygonF
 
 from studio.run_browser.rows import RunRow, Stamp
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
-from td3core.runs.tables import read_numbers, rising
+from td3core.runs import tables
 
 _POINTS = 40
 _KEPT = 2_000
@@ -71,13 +71,7 @@ class Sparklines(QObject):
 
 def read_means(run: Path, stopped: Stopped) -> tuple[float, ...]:
     """Read the mean return of a run's evaluations, of many only some."""
-    path = run / "evaluations.csv"
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            return ()
-    except OSError:
-        return ()
-    means = rising(read_numbers(path, ("env_steps", "mean"), stopped))[:, 1]
+    means = tables.read_means(run / "evaluations.csv", _MOST_BYTES, stopped)[:, 1]
     means = means[np.isfinite(means)]
     if len(means) > _POINTS:
         means = means[np.linspace(0, len(means) - 1, _POINTS).round().astype(int)]

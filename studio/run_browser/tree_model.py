@@ -13,6 +13,7 @@ from PySide6.QtCore import (
     Signal,
 )
 
+from studio.formatting import plain_minus
 from studio.run_browser.columns import (
     DAMAGED,
     HEADINGS,
@@ -23,6 +24,7 @@ from studio.run_browser.columns import (
     alignment,
     detail_of,
     lines_of,
+    live_changes_of,
     sort_key,
     text_of,
 )
@@ -210,7 +212,9 @@ class RunTreeModel(QAbstractItemModel):
             return alignment(RunColumn(section))
         if role == Qt.ItemDataRole.InitialSortOrderRole and section in LARGEST_FIRST:
             return Qt.SortOrder.DescendingOrder.value
-        return {Qt.ItemDataRole.DisplayRole: text, Qt.ItemDataRole.ToolTipRole: about}.get(role)  # type: ignore[call-overload]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return str(text)
+        return str(about) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows; ``ROW`` is its run."""
@@ -242,7 +246,7 @@ class RunTreeModel(QAbstractItemModel):
         if role == LINES:
             return lines_of(row)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return " · ".join(filter(None, lines_of(row)))
+            return " · ".join(filter(None, lines_of(row, spoken=True)))
         return None
 
     def setData(  # noqa: N802
@@ -301,7 +305,15 @@ class RunTreeModel(QAbstractItemModel):
         parent = self._parent_title(row)
         cells = [text_of(row, column, self._state(row), parent) for column in RunColumn]
         note, env = (row.summary.note, row.summary.env) if row.summary else (row.problem, "")
-        return " ".join([*cells, detail_of(row), env, row.path.name, note.replace("\n", " ")])
+        words = (
+            *cells,
+            detail_of(row),
+            live_changes_of(row),
+            env,
+            row.path.name,
+            note.replace("\n", " "),
+        )
+        return plain_minus(" ".join(words))
 
     def _parent_title(self, row: RunRow) -> str:
         parent = self.rows.get(_parent_of(row) or row.path)

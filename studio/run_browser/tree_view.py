@@ -21,6 +21,7 @@ from studio.run_browser.tree_model import ROW
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
+from td3core.text import tr
 
 _WIDTHS = {  # With the usual font.
     RunColumn.RUN: 240,
@@ -55,7 +56,7 @@ class RunTreeView(QTreeView):
         self._kept: tuple[list[Path], Path | None, int] = ([], None, 0)
         self._folded: set[Path] = set()
         self.setObjectName("runs_view")
-        self.setAccessibleName("Runs")
+        self.setAccessibleName(tr("Runs"))
         self.setModel(proxy)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

@@ -10,8 +10,6 @@ from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
-from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import Message
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress
@@ -19,6 +17,7 @@ from td3core.protocol.steering import Steering
 from td3core.runs.journal import Change
 from td3core.runs.reader import RunReader
 from td3core.system.numerics import AUTO, needs_other_process
+from td3core.text import Text
 
 
 class SessionState(StrEnum):
@@ -42,7 +41,8 @@ class RunController(QObject):
     event_reported = Signal(object)
     caught_up = Signal(object)
     """What a run had reported before it was followed: a tuple of events."""
-    refused = Signal(str)
+    refused = Signal(object)
+    """Why a request was refused, a ``Text``."""
     """Why a request to a followed run was not done."""
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -91,7 +91,6 @@ class RunController(QObject):
         tunables: Tunables,
         runs_dir: Path,
         schedule: Sequence[Change] = (),
-        consent: Consent = NO_CONSENT,
     ) -> None:
         """Start a run in a thread of its own. Ignored while another one lives."""
         self._begin(
@@ -100,7 +99,6 @@ class RunController(QObject):
                 tunables=tunables,
                 runs_dir=runs_dir,
                 schedule=tuple(schedule),
-                consent=consent,
             )
         )
 
@@ -108,21 +106,19 @@ class RunController(QObject):
         self,
         run: Path,
         steps: int | None = None,
-        consent: Consent = NO_CONSENT,
         numerics: str = AUTO,
     ) -> None:
         """Resume a run, perhaps with another last step. Ignored while another one lives.
 
         ``numerics`` is the class it was trained in.
         """
-        self._begin(ResumedRun(run=run, steps=steps, consent=consent, numerics=numerics))
+        self._begin(ResumedRun(run=run, steps=steps, numerics=numerics))
 
     def branch(
         self,
         checkpoint: Path,
         values: Mapping[str, Any],
         runs_dir: Path,
-        consent: Consent = NO_CONSENT,
         numerics: str = AUTO,
     ) -> None:
         """Start a new run from a checkpoint. Ignored while another one lives.
@@ -134,7 +130,6 @@ class RunController(QObject):
                 checkpoint=checkpoint,
                 values=values,
                 runs_dir=runs_dir,
-                consent=consent,
                 numerics=numerics,
             )
         )
@@ -169,7 +164,7 @@ class RunController(QObject):
             self._make_worker(job)
         except OSError as problem:
             reason = problem.strerror or str(problem)
-            message = Message("No process could be started: {reason}.", reason=reason)
+            message = Text("No process could be started: {reason}.", reason=reason)
             self.event_reported.emit(Failed(message=message, details=""))
             return
         assert self._worker is not None

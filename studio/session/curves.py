@@ -38,13 +38,10 @@ class RunCurves:
         if not isinstance(event, Progress):
             return
         self.training.append(event.training[event.training[:, 0] <= last_step])
+        ended = event.ended.columns("env_steps", "episode_return", "length", "wall_s")
+        ended = ended[ended[:, 0] <= last_step]
         # NaN is a length that is not on record.
-        found = [
-            (each.env_steps, each.episode_return, each.length or math.nan, each.wall_s)
-            for each in event.ended
-            if each.env_steps <= last_step
-        ]
-        ended = np.array(found, dtype=np.float64).reshape(-1, 4)
+        ended[ended[:, 2] == 0, 2] = math.nan
         self.add_episodes(ended[:, :3])
         # Every run has episodes, also before it learns; the time of a row may be missing.
         self._add_times(ended[:, ::3])

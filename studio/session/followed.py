@@ -8,11 +8,12 @@ from PySide6.QtCore import QObject, Signal
 
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.config import Tunables
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.protocol.steering import Request, Requesting, Tune
 from td3core.remote.steer import Answered, RemoteControl
 from td3core.runs.reader import RunReader
+from td3core.text import Text
 
 _POLL_S = 0.25
 
@@ -31,7 +32,7 @@ class Refusal:
     """A request that the run refused, or that could not be made."""
 
     ask: str
-    message: str
+    message: Text
 
 
 class FollowedRun(QObject, Requesting):
@@ -41,7 +42,7 @@ class FollowedRun(QObject, Requesting):
     """
 
     reported = Signal(object)
-    failed = Signal(str)
+    failed = Signal(object)
 
     def __init__(self, reader: RunReader, parent: QObject | None = None) -> None:
         """Follow a run that was read so far."""
@@ -123,11 +124,11 @@ class _Follower:
     def _on_answer(self, answered: Answered) -> None:
         ticket, answer = self._tickets.pop(answered.ticket, 0), answered.answer
         if not answer.done:
-            self._refuse(answered.ask, ticket, Message("{reason}", reason=answer.message))
+            self._refuse(answered.ask, ticket, Text("{reason}", reason=answer.message))
         elif ticket:
             self._acknowledge(ticket, answer.env_steps)
 
-    def _refuse(self, ask: str, ticket: int, message: Message) -> None:
+    def _refuse(self, ask: str, ticket: int, message: Text) -> None:
         self._report(Refusal(ask=ask, message=message))
         if ticket:
             self._acknowledge(ticket, self._env_steps)

@@ -7,6 +7,7 @@ from studio.session.controller import SessionState
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.events import Phase
+from td3core.text import tr
 
 
 @dataclass(slots=True, eq=False)
@@ -63,23 +64,24 @@ class GroupRecord:
         statuses = self.statuses.values()
         over = sum(status.state is SeedState.FINISHED for status in statuses)
         parts = [
-            f"group {self.group.name}",
+            tr("group {name}", name=self.group.name),
             format_share(self.share),
-            f"{over} of {len(statuses)} runs finished",
+            tr("{over} of {count} runs finished", over=over, count=len(statuses)),
         ]
         training = [s for s in statuses if s.state is SeedState.TRAINING]
         if self.state is SessionState.RUNNING:
             speed = sum(s.steps_per_s for s in training)
-            parts.append(f"{format_count(speed)} steps/s")
+            parts.append(tr("{speed} steps/s", speed=format_count(speed)))
             parts.append(self._time_left(training))
         elif any(s.is_preparing for s in statuses):
-            parts.append("preparing")
+            parts.append(tr("preparing"))
         return "  ·  ".join(parts)
 
     def _time_left(self, training: list[SeedStatus]) -> str:
         """Return the time left if those that train now all learn; some may not do so yet."""
         speeds = [s.steps_per_s for s in training if s.phase != Phase.WARM_UP and s.steps_per_s]
         if not speeds:
-            return "estimating time left"
+            return tr("estimating time left")
         speed = len(training) * sum(speeds) / len(speeds)
-        return f"{format_duration((1 - self.share) * self._steps / speed)} left"
+        left = (1 - self.share) * self._steps / speed
+        return tr("{duration} left", duration=format_duration(left))

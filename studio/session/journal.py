@@ -6,16 +6,17 @@ from typing import Any
 
 from studio.formatting import format_count
 from studio.session.markers import Marker
+from td3core.text import Text, tr
 
 SAME_GESTURE_S = 1.5
 """Changes of one setting that follow one another this fast are one, as in a drag of its slider."""
 
 _DONE = {
-    "pause": "paused",
-    "save": "saved manually",
-    "stop": "stopped",
-    "resume": "resumed",
-    "branch": "branched",
+    "pause": Text("paused"),
+    "save": Text("saved manually"),
+    "stop": Text("stopped"),
+    "resume": Text("resumed"),
+    "branch": Text("branched"),
 }
 
 
@@ -30,7 +31,8 @@ class JournalEntry:
     @property
     def text(self) -> str:
         """What was done, in words."""
-        return f"{_DONE.get(self.event, self.event)} at step {format_count(self.env_steps)}"
+        done = _DONE.get(self.event, self.event)
+        return tr("{done} at step {step}", done=done, step=format_count(self.env_steps))
 
 
 class RunJournal:

@@ -5,6 +5,7 @@ from typing import Any
 
 from studio.formatting import format_value
 from td3core.config import Tunables, spec
+from td3core.text import tr
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,6 +25,6 @@ class Marker:
     def text(self) -> str:
         """The change in words, for instance ``τ 0.005 → 0.01``."""
         known = spec(Tunables, self.name)
-        again = " (scheduled)" if self.scheduled else ""
-        change = f"{format_value(self.old)} → {format_value(self.new)}"
-        return f"{known.symbol or known.label} {change}{again}"
+        old, new = format_value(self.old), format_value(self.new)
+        change = f"{known.symbol or known.label} {old} → {new}"
+        return tr("{change} (scheduled)", change=change) if self.scheduled else change

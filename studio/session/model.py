@@ -4,12 +4,13 @@ import time
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.formatting import format_count, format_duration, format_return
+from studio.formatting import format_count, format_duration, format_return, typographic
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory
 from studio.session.markers import Marker
 from studio.session.record import RunRecord, seconds_of
 from td3core.protocol import events, wording
+from td3core.text import Text, tr
 
 _SETTLED_MS = 600
 
@@ -25,7 +26,8 @@ class RunModel(QObject):
     checkpoint_saved = Signal(object)
     evaluated = Signal(object)
     run_ended = Signal(object)
-    message_added = Signal(str, str)
+    message_added = Signal(str, object)
+    """Level and ``Text`` of a line for the log."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -33,7 +35,7 @@ class RunModel(QObject):
         self._training = False
         self._parent_curves: RunCurves | None = None
         """Of the branch that is about to start."""
-        self._preparing = ""
+        self._preparing: Text | str = ""
         self._early: list[events.Noted] = []
         """Reported by the run that is about to start."""
         self._quiet = False
@@ -57,7 +59,7 @@ class RunModel(QObject):
         return self._training
 
     @property
-    def preparing(self) -> str:
+    def preparing(self) -> Text | str:
         """What the run that is about to start waits for; empty if for nothing that takes long."""
         return self._preparing
 
@@ -68,7 +70,7 @@ class RunModel(QObject):
         """Show a run that was read from its files, in place of the current one."""
         self._training = False
         self._show(history.record)
-        self._log("info", f"Opened {history.record.title}")
+        self._log("info", Text("Opened {run}", run=history.record.title))
         self.run_opened.emit(history)
         self.curves_changed.emit()
 
@@ -93,14 +95,16 @@ class RunModel(QObject):
         self._log_changes()
         self._quiet = False
         step = self._record.progress.env_steps if self._record.progress else None
-        self._log("info", f"Following {self._record.title}, which trains in another process", step)
+        title = self._record.title
+        following = Text("Following {run}, which trains in another process", run=title)
+        self._log("info", following, step)
 
     @Slot(object)
     def handle(self, event: object) -> None:
         """Take in one event of the run."""
         match event:
             case events.Preparing():
-                self._preparing = event.message
+                self._preparing = str(event.message)
                 self._log("info", event.message)
                 self.status_changed.emit()
             case events.Started():
@@ -110,7 +114,7 @@ class RunModel(QObject):
             case events.Evaluated():
                 self._on_evaluated(event)
             case events.Saved():
-                self._log("info", f"Saved {event.path.name}", event.env_steps)
+                self._log("info", Text("Saved {file}", file=event.path.name), event.env_steps)
                 self.checkpoint_saved.emit(event)
             case events.Tuned():
                 self._on_tuned(event)
@@ -145,9 +149,10 @@ class RunModel(QObject):
 
     def _on_evaluated(self, event: events.Evaluated) -> None:
         self._record.take(event)
-        parts = [f"Evaluation: {format_return(event.mean, event.std)}", wording.success(event)]
-        parts.append("best so far" if event.is_best else "")
-        self._log("info", ", ".join(filter(None, parts)), event.env_steps)
+        parts = [format_return(event.mean, event.std), typographic(str(wording.success(event)))]
+        parts.append(tr("best so far") if event.is_best else "")
+        facts = ", ".join(filter(None, parts))
+        self._log("info", Text("Evaluation: {facts}", facts=facts), event.env_steps)
         self.evaluated.emit(event)
         self.curves_changed.emit()
 
@@ -169,12 +174,15 @@ class RunModel(QObject):
 
     def _end(self, event: events.Ended | events.Failed | events.Interrupted) -> None:
         if isinstance(event, events.Ended):
-            text = f"Run {wording.ending(event)} after {format_duration(event.wall_s)}"
+            duration = format_duration(event.wall_s)
+            ending = wording.ending(event)
+            text = Text("Run {ending} after {duration}", ending=ending, duration=duration)
             self._log("info", text, event.env_steps)
         elif isinstance(event, events.Failed):
             self._log("info" if event.cancelled else "error", event.message)
         else:
-            self._log("error", "Interrupted: the run's process is gone", event.env_steps)
+            gone = Text("Interrupted: the run's process is gone")
+            self._log("error", gone, event.env_steps)
         if self._training or not isinstance(event, events.Failed):
             # A run that was refused before it started has no record yet: the current one is fine.
             self._record.outcome = event
@@ -190,15 +198,25 @@ class RunModel(QObject):
             self._log("change", marker.text, marker.env_steps)
         self._unlogged.clear()
 
-    def _log(self, level: str, text: str, env_steps: int | None = None) -> None:
+    def _log(self, level: str, text: Text | str, env_steps: int | None = None) -> None:
         if self._quiet:
             return
-        step = "" if env_steps is None else f"step {format_count(env_steps)}: "
-        self.message_added.emit(level, step + text)
+        if env_steps is not None:
+            text = Text("step {step}: {text}", step=format_count(env_steps), text=text)
+        self.message_added.emit(level, text)
 
 
-def _start_in_words(event: events.Started, title: str, *, resumed: bool) -> str:
-    done = "Resumed" if resumed else "Started"
-    step = f" at step {format_count(event.env_steps)}" if event.env_steps else ""
-    where = f"{event.device} × {event.threads}"
-    return f"{done} {title}{step} on {where}, computed with {event.products}"
+def _start_in_words(event: events.Started, title: str, *, resumed: bool) -> Text:
+    values = {
+        "run": title,
+        "step": format_count(event.env_steps),
+        "where": f"{event.device} × {event.threads}",
+        "products": event.products,
+    }
+    if not event.env_steps:
+        if resumed:
+            return Text("Resumed {run} on {where}, computed with {products}", **values)
+        return Text("Started {run} on {where}, computed with {products}", **values)
+    if resumed:
+        return Text("Resumed {run} at step {step} on {where}, computed with {products}", **values)
+    return Text("Started {run} at step {step} on {where}, computed with {products}", **values)

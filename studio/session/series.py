@@ -121,6 +121,11 @@ class Series:
 def _merged(groups: Doubles) -> Doubles:
     """Reduce mean, smallest and largest, shape (3, columns, cells, rows), over the rows."""
     known = np.isfinite(groups[_MEAN])
+    if groups.shape[-1] == 1:
+        # As a rule: most series are short.
+        cells = groups[..., 0].copy()
+        cells[_MEAN][~known[..., 0]] = np.nan
+        return cells
     count = known.sum(axis=-1)
     total = np.where(known, groups[_MEAN], 0.0).sum(axis=-1)
     mean = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)

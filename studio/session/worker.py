@@ -6,11 +6,11 @@ import traceback
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from td3core.errors import Message
 from td3core.experiments.jobs import Job, perform
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.control import Control
 from td3core.protocol.events import Failed
+from td3core.text import Text
 
 _LOOP = "td3core.training.launch"
 _LOOK_S = 0.2
@@ -34,7 +34,7 @@ class Worker(QObject):
             perform(self._job, self._control, self.event_reported.emit)
         except BaseException as problem:
             # The loop lets nothing escape; what is left is a torch that cannot be imported.
-            message = Message("Training could not start: {problem}", problem=problem)
+            message = Text("Training could not start: {problem}", problem=problem)
             self.event_reported.emit(Failed(message=message, details=traceback.format_exc()))
         finally:
             self.finished.emit()

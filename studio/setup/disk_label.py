@@ -5,11 +5,11 @@ from pathlib import Path
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from studio import formatting
-from studio.formatting import format_count
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from td3core.config import RunConfig
 from td3core.config.networks import Sizes
 from td3core.runs import disk_usage
+from td3core.text import Text, tr
 
 
 class DiskLabel(QLabel):
@@ -17,16 +17,18 @@ class DiskLabel(QLabel):
 
     def __init__(self) -> None:
         super().__init__()
-        self._estimate, self._needed = "", 0
+        self._estimate, self._needed = Text(""), 0
         self._free: int | None = None
         """Free bytes in the folder of the runs, as last read."""
-        self._reader = BackgroundReader("free-space", self)
+        self._reader = BackgroundTask("free-space", self)
         self.setObjectName("setup_disk")
         self.setWordWrap(True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setToolTip(
-            "Disk space at the end of the run. The replay buffer makes exact resuming possible."
-            " The settings under Advanced can reduce both."
+            tr(
+                "Disk space at the end of the run. The replay buffer makes exact resuming possible."
+                " The settings under Advanced can reduce both."
+            )
         )
         self.clear_estimate()
 
@@ -43,22 +45,20 @@ class DiskLabel(QLabel):
         buffer = disk_usage.buffer_bytes(config, sizes)
         count = disk_usage.checkpoint_count(config)
         total = count * disk_usage.checkpoint_bytes(config, sizes)
-        agents = (
-            "1\N{NO-BREAK SPACE}checkpoint"
-            if count == 1
-            else f"{format_count(count)}\N{NO-BREAK SPACE}checkpoints"
-        )
         self._needed = buffer + total
-        self._estimate = (
-            f"On disk: replay buffer {_amount(buffer) if buffer else '0'},"
-            f" {agents} {_amount(total)}."
+        self._estimate = Text.counted(
+            "On disk: replay buffer {buffer}, {n:,}\N{NO-BREAK SPACE}checkpoint {total}.",
+            "On disk: replay buffer {buffer}, {n:,}\N{NO-BREAK SPACE}checkpoints {total}.",
+            n=count,
+            buffer=_amount(buffer) if buffer else "0",
+            total=_amount(total),
         )
         self._update()
         self._reader.read(lambda _: disk_usage.free_bytes(folder), self._take_free)
 
     def shutdown(self) -> None:
         """Stop looking at the disk."""
-        self._reader.stop()
+        self._reader.cancel()
 
     def _take_free(self, free: int | None) -> None:
         if free != self._free:
@@ -67,8 +67,11 @@ class DiskLabel(QLabel):
 
     def _update(self) -> None:
         short = self._free is not None and self._free < self._needed
-        warning = f" Only {_amount(self._free or 0)} free." if short else ""
-        self.setText(self._estimate + warning)
+        text = self._estimate
+        if short:
+            free = _amount(self._free or 0)
+            text = Text("{estimate} Only {free} free.", estimate=text, free=free)
+        self.setText(str(text))
         self.setProperty("role", "warn" if short else "muted")
         self.style().unpolish(self)
         self.style().polish(self)

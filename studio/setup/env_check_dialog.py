@@ -15,9 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import typographic
 from studio.theme.theme import Theme
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel
+from td3core.text import Text, tr
 
 _MARKS = {"ok": "✓", "warning": "▲", "error": "✕"}
 
@@ -30,7 +32,7 @@ class EnvCheckDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("env_check_dialog")
-        self.setWindowTitle("Environment check")
+        self.setWindowTitle(tr("Environment check"))
         resize_within_screen(self, 620, 380)
         self._theme: Theme | None = None
         self._answer: dict[str, Any] | None = None
@@ -40,12 +42,12 @@ class EnvCheckDialog(QDialog):
         self._summary.setObjectName("env_check_summary")
         self._summary.setWordWrap(True)
         self._busy = QProgressBar()
-        self._busy.setAccessibleName("Checking the environment")
+        self._busy.setAccessibleName(tr("Checking the environment"))
         self._busy.setTextVisible(False)
         self._busy.setRange(0, 0)
         self._view = QTextBrowser()
         self._view.setObjectName("env_check_view")
-        self._view.setAccessibleName("Findings")
+        self._view.setAccessibleName(tr("Findings"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
@@ -69,7 +71,7 @@ class EnvCheckDialog(QDialog):
         """Show that a check is in progress."""
         self._answer = None
         self._heading.setText(env_id)
-        self._summary.setText("Taking random steps in a separate process …")
+        self._summary.setText(tr("Taking random steps in a separate process …"))
         self._view.clear()
         self._busy.show()
 
@@ -82,9 +84,9 @@ class EnvCheckDialog(QDialog):
         found = sorted(answer["findings"], key=lambda each: -order.index(each["level"]))
         self._view.setHtml(f"<table cellspacing='0'>{''.join(map(self._row, found))}</table>")
 
-    def show_refusal(self, sentence: str) -> None:
+    def show_refusal(self, sentence: Text) -> None:
         """Show why the environment could not be checked at all."""
-        findings = [{"level": "error", "check": "creation", "message": sentence}]
+        findings = [{"level": "error", "check": tr("creation"), "message": str(sentence)}]
         self.show_answer({"errors": 1, "warnings": 0, "findings": findings})
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
@@ -100,14 +102,14 @@ class EnvCheckDialog(QDialog):
         return (
             f"<tr><td {cell}><span style='color:{colour}'>{_MARKS[level]}</span></td>"
             f"<td {cell}><b>{escape(finding['check'])}</b></td>"
-            f"<td {cell}>{escape(finding['message'])}</td></tr>"
+            f"<td {cell}>{escape(typographic(finding['message']))}</td></tr>"
         )
 
 
 def _summary(answer: dict[str, Any]) -> str:
     errors, warnings = int(answer["errors"]), int(answer["warnings"])
     if errors:
-        return "This environment cannot be used for training as it is."
+        return tr("This environment cannot be used for training as it is.")
     if warnings:
-        return "This environment can be used for training. Look at the warnings."
-    return "No problems found."
+        return tr("This environment can be used for training. Look at the warnings.")
+    return tr("No problems found.")

@@ -11,6 +11,7 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from td3core.system.import_path import search_last
 from td3core.system.regular_files import read_text
+from td3core.text import Text, tr
 
 
 class EnvFile(NamedTuple):
@@ -28,11 +29,16 @@ class BrowseButton(QToolButton):
 
     chosen = Signal(list)
     """The environments in the file, as ``module:Class``; its folder is searched from now on."""
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()
-        describe(self, "env_browse_button", "Browse", "Choose the file of an environment of yours")
+        describe(
+            self,
+            "env_browse_button",
+            tr("Browse"),
+            tr("Choose the file of an environment of yours"),
+        )
         self.setProperty("role", "small")
         self.setProperty("icon_px", 18)
         self.clicked.connect(self._ask)
@@ -43,16 +49,20 @@ class BrowseButton(QToolButton):
 
     @Slot()
     def _ask(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(self, "Choose an environment", "", "Python (*.py)")
+        name, _ = QFileDialog.getOpenFileName(
+            self, tr("Choose an environment"), "", tr("Python (*.py)")
+        )
         if not name:
             return
         try:
             found = read_env_file(Path(name))
         except (OSError, ValueError, SyntaxError) as problem:
-            self.refused.emit(f"{Path(name).name} cannot be read: {problem}.")
+            file, reason = Path(name).name, str(problem)
+            self.refused.emit(Text("{file} cannot be read: {reason}.", file=file, reason=reason))
             return
         if not found.classes:
-            self.refused.emit(f"{Path(name).name} defines no class derived from gymnasium.Env.")
+            none = Text("{file} defines no class derived from gymnasium.Env.", file=Path(name).name)
+            self.refused.emit(none)
             return
         search_last(found.folder)
         self.chosen.emit([f"{found.module}:{each}" for each in found.classes])

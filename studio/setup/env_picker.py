@@ -25,8 +25,9 @@ from PySide6.QtWidgets import (
 from studio.formatting import format_count, format_number
 from studio.theme.sizes import scaled
 from td3core.envs.catalogue import KNOWN, KnownEnv, find_known
+from td3core.text import Text, tr
 
-YOURS, OTHERS = "Yours", "Other registered"
+YOURS, OTHERS = Text("Yours"), Text("Other registered")
 _MARGIN = 8
 _LIST_WIDTH = 380
 _ROWS = 12
@@ -47,19 +48,21 @@ def describe_env(
 ) -> str:
     """Describe an environment, for instance "3 observations · 1 action · 200 steps"."""
     parts = [
-        f"{obs_dim} observation{'s' * (obs_dim != 1)}",
-        f"{act_dim} action{'s' * (act_dim != 1)}",
-        f"{format_count(max_episode_steps)} steps" if max_episode_steps else "no time limit",
+        Text.counted("{n} observation", "{n} observations", n=obs_dim),
+        Text.counted("{n} action", "{n} actions", n=act_dim),
+        Text("{steps} steps", steps=format_count(max_episode_steps))
+        if max_episode_steps
+        else Text("no time limit"),
     ]
     if reward_threshold is not None:
-        parts.append(f"solved at {format_number(reward_threshold)}")
-    return " · ".join(parts)
+        parts.append(Text("solved at {threshold}", threshold=format_number(reward_threshold)))
+    return " · ".join(map(str, parts))
 
 
 def facts_of(known: KnownEnv) -> str:
     """Describe a known environment, or how to install it."""
     if not known.installed:
-        return f"Not installed: pip install '{known.package}'"
+        return tr("Not installed: {command}", command=f"pip install '{known.package}'")
     return describe_env(
         known.obs_dim, known.act_dim, known.max_episode_steps, known.reward_threshold
     )
@@ -145,7 +148,7 @@ class EnvPicker(QComboBox):
             rows = [_row(k.env_id, group, facts_of(k), usable=k.installed) for k in members]
             _append(model, group, rows)
         shown = {known.env_id for known in KNOWN}
-        for group, names in ((YOURS, own), (OTHERS, others)):
+        for group, names in ((str(YOURS), own), (str(OTHERS), others)):
             fresh = [name for name in dict.fromkeys(names) if name not in shown]
             shown.update(fresh)
             _append(

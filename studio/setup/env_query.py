@@ -3,6 +3,8 @@
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.tasks.cli_process import CliProcess
+from td3core.errors import quoted
+from td3core.text import Text
 
 _TIMEOUT_MS = 120_000
 
@@ -12,8 +14,8 @@ class EnvQuery(QObject):
 
     answered = Signal(object)
     """Carries the object that ``check --json`` prints."""
-    refused = Signal(str)
-    """Carries a sentence that explains why there is no answer."""
+    refused = Signal(object)
+    """Carries a ``Text`` that explains why there is no answer."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +49,9 @@ class EnvQuery(QObject):
     @Slot()
     def _on_timeout(self) -> None:
         self.cancel()
-        self.refused.emit(f"The environment did not answer within {_TIMEOUT_MS // 1000} s.")
+        seconds = _TIMEOUT_MS // 1000
+        late = Text("The environment did not answer within {seconds} s.", seconds=seconds)
+        self.refused.emit(late)
 
     @Slot(object)
     def _on_answered(self, answer: object) -> None:
@@ -57,9 +61,10 @@ class EnvQuery(QObject):
     @Slot(str)
     def _on_refused(self, sentence: str) -> None:
         self._timer.stop()
-        self.refused.emit(sentence or "The check ended without an answer.")
+        without = Text("The check ended without an answer.")
+        self.refused.emit(quoted(sentence) if sentence else without)
 
     @Slot(str)
     def _on_not_started(self, reason: str) -> None:
         self._timer.stop()
-        self.refused.emit(f"The check could not be started: {reason}.")
+        self.refused.emit(Text("The check could not be started: {reason}.", reason=reason))

@@ -14,12 +14,13 @@ from studio.setup.env_query import EnvQuery
 from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
-from td3core.config.consent import LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import Sizes
 from td3core.envs import trust
 from td3core.envs.catalogue import find_known
 from td3core.errors import RequestError
+from td3core.system.allowed_code import LocatedModule
+from td3core.text import Text, tr
 
 _NOTHING = ("", "")
 
@@ -50,8 +51,10 @@ class EnvSection(QWidget):
         self._button = QToolButton()
         self._button.setObjectName("env_check_button")
         self._button.setProperty("role", "small")
-        self._button.setAccessibleName("Environment check")
-        self._button.setToolTip("Check the environment: take some random steps and report problems")
+        self._button.setAccessibleName(tr("Environment check"))
+        self._button.setToolTip(
+            tr("Check the environment: take some random steps and report problems")
+        )
         self._button.setProperty("icon_px", 18)
         self._browse = BrowseButton()
         self.facts = plain_label()
@@ -149,13 +152,13 @@ class EnvSection(QWidget):
     @Slot()
     def check(self) -> None:
         """Check the environment and show the findings."""
-        self._dialog.show_waiting(self.env_id or "No environment")
+        self._dialog.show_waiting(self.env_id or tr("No environment"))
         self._dialog.show()
         self._dialog.raise_()
         if self.env_id:
             self._query(self._check, self._dialog.show_refusal, quick=False)
         else:
-            self._dialog.show_refusal("Enter the name of an environment first.")
+            self._dialog.show_refusal(Text("Enter the name of an environment first."))
 
     @Slot()
     def look_up(self) -> None:
@@ -166,7 +169,7 @@ class EnvSection(QWidget):
             self._show_facts()
         elif self._asked != (env_id, args):
             self._asked = (env_id, args)
-            self._say("Examining …")
+            self._say(tr("Examining …"))
             self._query(self._lookup, self._on_refused, quick=True)
 
     def note_file(self, choice: EnvChoice) -> None:
@@ -177,11 +180,11 @@ class EnvSection(QWidget):
         """Return whether all code of an environment was named by the user, none by a file."""
         return self._of_files.isdisjoint(trust.modules_named(choice))
 
-    def _query(self, query: EnvQuery, refuse: Callable[[str], None], *, quick: bool) -> None:
+    def _query(self, query: EnvQuery, refuse: Callable[[Text], None], *, quick: bool) -> None:
         """Examine the environment, once the user allows its code if a file names that."""
         env_id, args = self.env_id, self._args()
 
-        def ask(_: object = None) -> None:
+        def ask() -> None:
             if (env_id, args) == (self.env_id, self._args()):
                 query.ask(env_id, args, quick=quick)
 
@@ -196,7 +199,10 @@ class EnvSection(QWidget):
             return
 
         def refuse_code(module: LocatedModule) -> None:
-            refuse(f"Not examined: the code in {module.path} was not allowed to run.")
+            declined = Text(
+                "Not examined: the code in {path} was not allowed to run.", path=module.path
+            )
+            refuse(declined)
 
         # The check is what the user wants now; the rest happens by the way.
         self._consent.obtain(choice, ask, refuse_code, insist=not quick)
@@ -227,11 +233,11 @@ class EnvSection(QWidget):
         if not answer["env_args"]:
             self.picker.add_facts(self.env_id, facts)
         problems = answer["errors"] + answer["warnings"]
-        self._say(f"{facts}. The check found problems." if problems else facts)
+        self._say(tr("{facts}. The check found problems.", facts=facts) if problems else facts)
 
-    @Slot(str)
-    def _on_refused(self, sentence: str) -> None:
-        self._say(breakable(sentence), problem=True)
+    @Slot(object)
+    def _on_refused(self, sentence: Text) -> None:
+        self._say(breakable(str(sentence)), problem=True)
 
     def _say(self, text: str, *, problem: bool = False) -> None:
         self.facts.setText(text)

@@ -11,6 +11,7 @@ from studio.widgets.forms import make_form, setting_label
 from studio.widgets.setting_fields import make_field
 from td3core.config import RunConfig, default, spec, specs
 from td3core.errors import RequestError
+from td3core.text import Text, tr
 
 _CHOSEN_ELSEWHERE = ("env", "preset")
 _ABOVE_ADVANCED = ("seed", "steps")
@@ -24,19 +25,22 @@ _ON_DISK = (
 
 _GROUPS = (
     (
-        "Network",
+        Text("Network"),
         (
             *("algorithm", "actor_hidden", "critic_hidden"),
             *("actor_activation", "critic_activation"),
             *("twin_critics", "normalize_observations", "lr_final"),
         ),
     ),
-    ("Exploration", ("learning_starts", "buffer_size")),
-    ("Reward", ("reward_scale", "reward_floor")),
-    ("Evaluation", ("eval_interval", "eval_episodes", "background_evaluation")),
-    ("Saving", ("checkpoint_interval", "keep_every", "keep_best", "keep_replay")),
+    (Text("Exploration"), ("learning_starts", "buffer_size")),
+    (Text("Reward"), ("reward_scale", "reward_floor")),
     (
-        "Environment and machine",
+        Text("Evaluation"),
+        ("eval_interval", "eval_episodes", "bias_interval", "background_evaluation"),
+    ),
+    (Text("Saving"), ("checkpoint_interval", "keep_every", "keep_best", "keep_replay")),
+    (
+        Text("Environment and machine"),
         ("env_args", "env_check", "num_envs", "env_processes", "device", "threads"),
     ),
 )
@@ -97,9 +101,9 @@ class FixedFields(QObject):
         page.setLayout(form)
         shown = {name for _, names in _GROUPS for name in names} | set(_ABOVE_ADVANCED)
         rest = tuple(name for name in self._fields if name not in shown)
-        for heading, names in (*_GROUPS, ("Other", rest)):
+        for heading, names in (*_GROUPS, (Text("Other"), rest)):
             if names:
-                form.addRow(_heading(heading))
+                form.addRow(_heading(str(heading)))
             for name in names:
                 label = setting_label(spec(RunConfig, name))
                 if name in _WIDE:
@@ -107,7 +111,7 @@ class FixedFields(QObject):
                     form.addRow(self._fields[name].widget)
                 else:
                     form.addRow(label, self._fields[name].widget)
-        box = Collapsible("Advanced", page)
+        box = Collapsible(tr("Advanced"), page)
         box.setObjectName("advanced")
         return box
 
@@ -167,12 +171,11 @@ class FixedFields(QObject):
         if isinstance(widget, QAbstractSpinBox | QLineEdit):
             widget.selectAll()
 
-    def reveal(self, problem: str) -> tuple[str, QWidget] | None:
-        """Reveal the setting that a refusal names first; return its label and widget."""
-        name = problem.partition(" ")[0]
+    def reveal(self, name: str) -> tuple[str, QWidget] | None:
+        """Reveal the field of a setting; return its label and widget, None if there is none."""
         field = self._fields.get(name)
         if field is None:
             return None
         if name not in _ABOVE_ADVANCED:
             self.advanced.expand()
-        return spec(RunConfig, name).label, field.widget
+        return str(spec(RunConfig, name).label), field.widget

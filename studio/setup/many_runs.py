@@ -3,19 +3,21 @@
 from PySide6.QtCore import QSettings, Slot
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QWidget
 
+from studio.formatting import plain_minus
 from studio.widgets.controls import describe
 from td3core.experiments.groups.seeds import parse_seeds
+from td3core.text import Text, tr
 
 _KEY = "own_process"
-_SEEDS_TIP = (
+_SEEDS_TIP = Text(
     "Empty for a single run. A number such as 5 trains a run for each of the seeds 0 to 4, a list"
     " such as 0-4,7 for these; several at once, each in a process of its own."
 )
-_PROCESS_TIP = (
+_PROCESS_TIP = Text(
     "Train in a process of its own instead of a thread of the window. The run then uses another"
     " core, and can continue after the window has been closed. Results are the same."
 )
-_NEXT_TIP = "Unlock the form: change it for the next run, then press Train next"
+_NEXT_TIP = Text("Unlock the form: change it for the next run, then press Train next")
 
 
 class SeedsField(QLineEdit):
@@ -23,8 +25,8 @@ class SeedsField(QLineEdit):
 
     def __init__(self) -> None:
         super().__init__()
-        describe(self, "seeds_edit", "Seeds", _SEEDS_TIP)
-        self.setPlaceholderText("one run")
+        describe(self, "seeds_edit", tr("Seeds"), str(_SEEDS_TIP))
+        self.setPlaceholderText(tr("one run"))
 
     def read(self) -> tuple[int, ...]:
         """Return the seeds of a group; none for a single run.
@@ -32,7 +34,7 @@ class SeedsField(QLineEdit):
         Raises:
             RequestError: the text names no seeds.
         """
-        text = self.text().strip()
+        text = plain_minus(self.text()).strip()
         return parse_seeds(text) if text else ()
 
 
@@ -40,8 +42,8 @@ class OwnProcessBox(QCheckBox):
     """Whether runs train in a process of their own; remembered."""
 
     def __init__(self, settings: QSettings) -> None:
-        super().__init__("Train in a process of its own")
-        describe(self, "own_process_check", self.text(), _PROCESS_TIP)
+        super().__init__(tr("Train in a process of its own"))
+        describe(self, "own_process_check", self.text(), str(_PROCESS_TIP))
         self._settings = settings
         self.setChecked(settings.value(_KEY, False, bool))  # type: ignore[arg-type]
         self.toggled.connect(self._remember)
@@ -55,8 +57,8 @@ class NextRunButton(QPushButton):
     """Unlocks the form while a run trains, so that the next run can be prepared."""
 
     def __init__(self, form: QWidget) -> None:
-        super().__init__("Prepare the next run")
-        describe(self, "prepare_next_button", self.text(), _NEXT_TIP)
+        super().__init__(tr("Prepare the next run"))
+        describe(self, "prepare_next_button", self.text(), str(_NEXT_TIP))
         self._form = form
         self.clicked.connect(self._unlock)
         self.hide()

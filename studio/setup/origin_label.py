@@ -4,8 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from studio.widgets.labels import breakable, shortened
-
-_NEW = "Train starts a new run with them."
+from td3core.text import Text
 
 
 class OriginLabel(QLabel):
@@ -52,6 +51,12 @@ class OriginLabel(QLabel):
         self.hide()
 
     def _refresh(self) -> None:
-        changed = ", with changes" if self._changed else ""
-        self.setText(f"Settings of {breakable(shortened(self._name))}{changed}. {_NEW}")
+        name = breakable(shortened(self._name))
+        if self._changed:
+            text = Text(
+                "Settings of {run}, with changes. Train starts a new run with them.", run=name
+            )
+        else:
+            text = Text("Settings of {run}. Train starts a new run with them.", run=name)
+        self.setText(str(text))
         self.show()

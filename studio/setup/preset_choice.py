@@ -12,8 +12,9 @@ from studio.widgets.forms import remark
 from studio.widgets.labels import breakable
 from td3core.config import Tunables, specs
 from td3core.config.presets import PLUS, Preset, load_presets
+from td3core.text import Text
 
-NO_PRESET = "TD3 defaults"
+NO_PRESET = Text("TD3 defaults")
 AS_PUBLISHED = "TD3"
 _USUAL_NAME = 20
 """Characters. Longer names may be cut off."""
@@ -28,7 +29,7 @@ class PresetChoice(QObject):
     """Another preset or variant is chosen."""
     reloaded = Signal(str)
     """The user's presets changed; names the new one, or is empty if one was deleted."""
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         """Take ``settings``, which returns what a new preset would hold."""
@@ -79,13 +80,13 @@ class PresetChoice(QObject):
         own.sort(key=lambda preset: preset.name != env_id)
         with QSignalBlocker(self.preset):
             self.preset.clear()
-            self.preset.addItems([*(preset.name for preset in own), NO_PRESET])
+            self.preset.addItems([*(preset.name for preset in own), str(NO_PRESET)])
         self._on_chosen()
 
     def choose(self, names: Iterable[str]) -> None:
         """Choose preset and variant among these names, else the defaults."""
         names = list(names)
-        for combo, otherwise in ((self.preset, NO_PRESET), (self.variant, AS_PUBLISHED)):
+        for combo, otherwise in ((self.preset, str(NO_PRESET)), (self.variant, AS_PUBLISHED)):
             known = [name for name in names if combo.findText(name) >= 0]
             combo.setCurrentText(known[0] if known else otherwise)
 

@@ -11,6 +11,7 @@ from td3core.config import RunConfig, Tunables, make_settings
 from td3core.config.presets import delete_preset, parse_preset, preset_of, preset_text, save_preset
 from td3core.errors import RequestError
 from td3core.system.regular_files import read_text
+from td3core.text import tr
 
 Settings = Callable[[], tuple[RunConfig, Tunables]]
 
@@ -20,7 +21,7 @@ class PresetMenu(QToolButton):
 
     presets_changed = Signal(str)
     """Names the new preset; empty if one was deleted."""
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(
         self, settings: Settings, chosen: Callable[[], str], parent: QWidget | None = None
@@ -30,14 +31,14 @@ class PresetMenu(QToolButton):
         self._settings, self._chosen = settings, chosen
         self.setObjectName("preset_menu_button")
         self.setProperty("role", "small")
-        self.setAccessibleName("Save, import, export or delete a preset")
-        self.setToolTip("Save, import, export or delete a preset")
+        self.setAccessibleName(tr("Save, import, export or delete a preset"))
+        self.setToolTip(tr("Save, import, export or delete a preset"))
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
-        menu.addAction("Save settings as preset…", self._ask_save)
-        menu.addAction("Import…", self._ask_import)
-        menu.addAction("Export…", self._ask_export)
-        menu.addAction("Delete this preset", self._delete)
+        menu.addAction(tr("Save settings as preset…"), self._ask_save)
+        menu.addAction(tr("Import…"), self._ask_import)
+        menu.addAction(tr("Export…"), self._ask_export)
+        menu.addAction(tr("Delete this preset"), self._delete)
         self.setMenu(menu)
 
     def save(self, name: str) -> None:
@@ -56,9 +57,9 @@ class PresetMenu(QToolButton):
         try:
             preset = parse_preset(read_text(path))
         except (OSError, UnicodeDecodeError) as problem:
-            raise RequestError(f"{path.name} cannot be read.") from problem
+            raise RequestError("{file} cannot be read.", file=path.name) from problem
         if not preset.env:
-            raise RequestError(f"{path.name} does not name an environment.")
+            raise RequestError("{file} does not name an environment.", file=path.name)
         return save_preset(preset.name, *make_settings({**preset.values, "env": preset.env})).name
 
     def _export(self, path: Path) -> str:
@@ -66,7 +67,9 @@ class PresetMenu(QToolButton):
         try:
             path.write_text(preset_text(preset_of(path.stem, config, tunables)), "utf-8")
         except OSError as problem:
-            raise RequestError(f"{path} cannot be written: {problem.strerror}.") from problem
+            raise RequestError(
+                "{path} cannot be written: {reason}.", path=str(path), reason=problem.strerror
+            ) from problem
         return path.stem
 
     def _delete(self) -> None:
@@ -80,24 +83,27 @@ class PresetMenu(QToolButton):
         try:
             name = act()
         except RequestError as problem:
-            self.refused.emit(str(problem))
+            self.refused.emit(problem.message)
             return
         if changed:
             self.presets_changed.emit(name)
 
     def _ask_save(self) -> None:
-        name, agreed = QInputDialog.getText(self, "Save preset", "Name of the preset:")
+        name, agreed = QInputDialog.getText(self, tr("Save preset"), tr("Name of the preset:"))
         if agreed:
             self.save(name)
 
     def _ask_import(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, "Import preset", "", "Presets (*.toml)")
+        path, _ = QFileDialog.getOpenFileName(self, tr("Import preset"), "", tr("Presets (*.toml)"))
         if path:
             self.import_from(Path(path))
 
     def _ask_export(self) -> None:
         path, _ = QFileDialog.getSaveFileName(
-            self, "Export preset", f"{self._chosen()}.toml", "Presets (*.toml)"
+            self,
+            tr("Export preset"),
+            f"{self._chosen()}.toml",
+            tr("Presets (*.toml)"),
         )
         if path:
             self.export_to(Path(path))

@@ -23,17 +23,18 @@ from studio.widgets.setting_fields import guard_wheel
 from td3core.config import EnvChoice, RunConfig, Tunables, make_settings, specs
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError
+from td3core.text import Text, tr
 
 FIRST_ENV = "BipedalWalker-v3"
-WELCOME = (
+WELCOME = Text(
     "Pick an environment and press <b>Train</b>. <b>Pendulum-v1</b> learns fastest."
     " Or watch a bundled agent first, on the right."
 )
-_ENV_TIP = (
+_ENV_TIP = Text(
     "Type to search. You can enter any installed Gymnasium environment with continuous actions."
 )
-_PRESET_TIP = "Settings known to work well."
-_VARIANT_TIP = "TD3, DDPG, or TD3 without one of its tricks, as in the paper's ablations."
+_PRESET_TIP = Text("Settings known to work well.")
+_VARIANT_TIP = Text("TD3, DDPG, or TD3 without one of its tricks, as in the paper's ablations.")
 
 
 class SetupPanel(QWidget):
@@ -41,7 +42,7 @@ class SetupPanel(QWidget):
 
     live_defaults_changed = Signal(object)
     """Preset or variant changed; carries the :class:`Tunables` they start with."""
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class SetupPanel(QWidget):
         self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings), consent)
         self._env = self.environment.picker
         self._presets = PresetChoice(lambda: self.settings(self._live()), self)
-        self.welcome = remark(WELCOME)
+        self.welcome = remark(str(WELCOME))
         self.origin, self.disk = OriginLabel(), DiskLabel()
         self._content = QWidget()
         self.seeds = SeedsField()
@@ -78,18 +79,18 @@ class SetupPanel(QWidget):
     def _lay_out(self) -> None:
         presets, form = self._presets, make_form()
         for name, combo, label, tip, row in (
-            ("env", self._env, "Environment", _ENV_TIP, self.environment),
-            ("preset", presets.preset, "Preset", _PRESET_TIP, presets.row),
-            ("variant", presets.variant, "Algorithm", _VARIANT_TIP, presets.variant),
+            ("env", self._env, tr("Environment"), _ENV_TIP, self.environment),
+            ("preset", presets.preset, tr("Preset"), _PRESET_TIP, presets.row),
+            ("variant", presets.variant, tr("Algorithm"), _VARIANT_TIP, presets.variant),
         ):
-            _describe(combo, f"{name}_combo", label, tip)
+            _describe(combo, f"{name}_combo", label, str(tip))
             form.addRow(label, row)
             if name == "env":
                 form.addRow(self.environment.below)
         form.addRow(presets.about)
         self._fields.add_main_rows(form)
         # Below the seed, above the steps.
-        form.insertRow(form.rowCount() - 1, "Seeds", self.seeds)
+        form.insertRow(form.rowCount() - 1, tr("Seeds"), self.seeds)
         self._fields.add_advanced_row(self.own_process)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(10, 6, 14, 8)
@@ -162,19 +163,20 @@ class SetupPanel(QWidget):
         self.environment.shutdown()
         self.disk.shutdown()
 
-    def point_out(self, problem: str) -> str:
+    def point_out(self, problem: RequestError) -> Text | str:
         """Focus the field that a refusal names first; return the refusal with the field's label."""
-        if problem.startswith("seeds "):
+        name = _setting_named(problem)
+        if name == "seeds":
             self.seeds.setFocus()
             scroll_to(self.seeds)
-            return problem
-        found = self._fields.reveal(problem)
+            return problem.message
+        found = self._fields.reveal(name)
         if found is None:
-            return problem
+            return problem.message
         label, widget = found
         widget.setFocus()
         scroll_to(widget)
-        return f"{label}: {problem}"
+        return Text("{setting}: {problem}", setting=label, problem=problem.message)
 
     def focus_steps(self) -> None:
         """Focus the number of steps."""
@@ -285,6 +287,16 @@ class SetupPanel(QWidget):
     @Slot()
     def _compare_with_origin(self) -> None:
         self.origin.compare(self._shown_values())
+
+
+def _setting_named(problem: RequestError) -> str:
+    """Return the name that a refusal begins with: it is the same in every language.
+
+    The template is what identifies a message; nothing is read from its translation.
+    """
+    message = problem.message
+    first = message.template.partition(" ")[0]
+    return str(message.values.get(first.strip("{}"), first))
 
 
 def _describe(combo: QComboBox, name: str, label: str, tip: str) -> None:

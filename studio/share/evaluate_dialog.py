@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from studio.formatting import format_number, format_return, format_share
+from studio.formatting import format_number, format_return, format_share, plain_minus
 from studio.share.histogram import ReturnHistogram
 from studio.share.task_dialog import TaskDialog
+from td3core.text import Text, tr
 
 _LARGEST_SEED = 2**31 - 1
 _MOST_EPISODES = 10_000
@@ -19,19 +20,22 @@ class EvaluateDialog(TaskDialog):
     """Runs ``td3-studio eval`` and shows mean, spread and every return."""
 
     def __init__(self, agent: Path, run: str, seed: int, parent: QWidget) -> None:
-        about = f"Measures {agent.name} in episodes without exploration noise, in the background."
-        super().__init__("evaluate", "Evaluate agent", about, "Evaluate", parent)
+        about = tr(
+            "Measures {agent} in episodes without exploration noise, in the background.",
+            agent=agent.name,
+        )
+        super().__init__("evaluate", tr("Evaluate agent"), about, tr("Evaluate"), parent)
         self._agent = agent
-        tip = "More episodes give a more certain mean"
-        self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 10, tip)
-        tip = "The same seed measures the same episodes"
-        self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
+        tip = tr("More episodes give a more certain mean")
+        self.episodes = self.add_number("episodes", tr("Episodes"), 1, _MOST_EPISODES, 10, tip)
+        tip = tr("The same seed measures the same episodes")
+        self.seed = self.add_number("seed", tr("Seed"), 0, _LARGEST_SEED, seed, tip)
         whose = " · ".join(filter(None, (agent.stem, run)))
-        self.histogram = ReturnHistogram(f"Returns of {whose}")
+        self.histogram = ReturnHistogram(tr("Returns of {agent}", agent=whose))
         self.histogram.failed.connect(self.job.show_status)
         self.returns = QPlainTextEdit()
         self.returns.setObjectName("evaluate_returns")
-        self.returns.setAccessibleName("Return of each episode")
+        self.returns.setAccessibleName(tr("Return of each episode"))
         self.returns.setReadOnly(True)
         self.returns.setFixedHeight(_LIST_HEIGHT)
         for part in (self.histogram, self.returns):
@@ -49,16 +53,24 @@ class EvaluateDialog(TaskDialog):
         assert isinstance(numbers, list)
         returns = np.array(numbers, np.float64)
         success = found["success"]
-        reached = ""
-        if success is not None:
-            threshold = format_number(found["reward_threshold"])
-            reached = f" {format_share(success)} reach {threshold}."
-        lowest, highest = format_return(returns.min()), format_return(returns.max())
-        self.job.show_status(
-            f"Return {format_return(found['mean'], found['std'])} over {len(returns)} episodes,"
-            f" lowest {lowest}, highest {highest}.{reached}"
+        measured = Text.counted(
+            "Return {mean} over {n} episode, lowest {lowest}, highest {highest}.",
+            "Return {mean} over {n} episodes, lowest {lowest}, highest {highest}.",
+            n=len(returns),
+            mean=format_return(found["mean"], found["std"]),
+            lowest=format_return(returns.min()),
+            highest=format_return(returns.max()),
         )
-        self.returns.setPlainText("  ".join(format_return(value) for value in returns))
+        if success is not None:
+            measured = Text(
+                "{measured} {share} reach {threshold}.",
+                measured=measured,
+                share=format_share(success),
+                threshold=format_number(found["reward_threshold"]),
+            )
+        self.job.show_status(measured)
+        # To be copied.
+        self.returns.setPlainText(plain_minus("  ".join(map(format_return, returns))))
         self.histogram.show_returns(returns)
         for part in (self.histogram, self.returns):
             part.show()

@@ -11,24 +11,25 @@ from studio.widgets.controls import describe
 from studio.widgets.labels import plain_label
 from td3core.exporters.film.files import partial_path
 from td3core.exporters.registry import EXPORTERS
+from td3core.text import tr
 
 
 class ExportDialog(TaskDialog):
     """Runs ``td3-studio export``."""
 
     def __init__(self, agent: Path, parent: QWidget) -> None:
-        about = f"Writes {agent.name} in a format that other programs read."
-        super().__init__("export", "Export actor", about, "Export…", parent)
+        about = tr("Writes {agent} in a format that other programs read.", agent=agent.name)
+        super().__init__("export", tr("Export actor"), about, tr("Export…"), parent)
         self._agent = agent
         self.formats = QComboBox()
-        describe(self.formats, "export_format_combo", "Format", "What to write")
+        describe(self.formats, "export_format_combo", tr("Format"), tr("What to write"))
         for exporter in EXPORTERS:
             suffixes = ", ".join(exporter.suffixes)
             self.formats.addItem(f"{exporter.name.capitalize()} ({suffixes})")
         self.explanation = plain_label()
         self.explanation.setObjectName("export_explanation")
         self.add_folder_button()
-        self.form.addRow("Format", self.formats)
+        self.form.addRow(tr("Format"), self.formats)
         self.form.addRow(self.explanation)
         self.formats.currentIndexChanged.connect(self._explain)
         self._explain()
@@ -36,7 +37,7 @@ class ExportDialog(TaskDialog):
 
     @Slot()
     def _explain(self) -> None:
-        self.explanation.setText(EXPORTERS[self.formats.currentIndex()].about)
+        self.explanation.setText(str(EXPORTERS[self.formats.currentIndex()].about))
 
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command."""
@@ -44,7 +45,7 @@ class ExportDialog(TaskDialog):
         patterns = " ".join(f"*{suffix}" for suffix in exporter.suffixes)
         first = f"{self._agent.stem}_{exporter.name}{exporter.suffixes[0]}"
         kind = f"{exporter.name.capitalize()} ({patterns})"
-        name, _ = QFileDialog.getSaveFileName(self, "Export actor", first, kind)
+        name, _ = QFileDialog.getSaveFileName(self, tr("Export actor"), first, kind)
         if not name:
             return None
         self.show_no_file()

@@ -14,21 +14,26 @@ from studio.widgets.number_box import WholeNumberBox
 from td3core.exporters.film.files import partial_path
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.disturbance import Variant
+from td3core.text import Text, tr
 
 _LARGEST_SEED = 2**31 - 1
 _MOST_EPISODES = 1000
 _MOST_SECONDS = 3600
 _SLOWEST, _FASTEST = 0.1, 16.0
-_FILTERS = "Film (*.mp4);;Animated picture (*.gif)"
+_FILTERS = (
+    (Text("Film ({pattern})", pattern="*.mp4"), ".mp4"),
+    (Text("Animated picture ({pattern})", pattern="*.gif"), ".gif"),
+)
+"""Kinds of file, each with its suffix."""
 
 
 class _FilmDialog(TaskDialog):
     """What both have in common: the file, and opening it."""
 
     def __init__(self, name: str, title: str, about: str, file: str, parent: QWidget) -> None:
-        super().__init__(name, title, about, "Record…", parent)
+        super().__init__(name, title, about, tr("Record…"), parent)
         self._file, self._target = file, Path()
-        self.open_button = QPushButton("Open film")
+        self.open_button = QPushButton(tr("Open film"))
         self.open_button.setObjectName(f"{name}_open_button")
         self.open_button.setEnabled(False)
         self.buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
@@ -37,19 +42,21 @@ class _FilmDialog(TaskDialog):
 
     def add_speed(self, speed: float) -> WholeNumberBox:
         """Add a field for how many times as fast the film plays."""
-        tip = "In percent of the environment's own speed"
+        tip = tr("In percent of the environment's own speed")
         low, high = round(100 * _SLOWEST), round(100 * _FASTEST)
         now = min(max(round(100 * speed), low), high)
-        return self.add_number("Speed in %", low, high, now, tip)
+        return self.add_number("speed", tr("Speed in %"), low, high, now, tip)
 
     def ask_target(self) -> Path | None:
         """Ask where to write."""
-        name, kind = QFileDialog.getSaveFileName(self, "Record film", self._file, _FILTERS)
+        kinds = {str(text): suffix for text, suffix in _FILTERS}
+        title = tr("Record film")
+        name, kind = QFileDialog.getSaveFileName(self, title, self._file, ";;".join(kinds))
         if not name:
             return None
         path = Path(name)
-        if path.suffix.lower() not in (".mp4", ".gif"):
-            path = path.with_name(f"{path.name}{'.gif' if 'gif' in kind else '.mp4'}")
+        if path.suffix.lower() not in kinds.values():
+            path = path.with_name(f"{path.name}{kinds.get(kind, '.mp4')}")
         self._file, self._target = str(path), path
         self.open_button.setEnabled(False)
         self.show_no_file()
@@ -57,9 +64,13 @@ class _FilmDialog(TaskDialog):
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Show what was written."""
-        length = f"{found['duration_s']:.1f} s, {format_count(found['frames'])} frames"
-        size = f"{found['width']}×{found['height']}"
-        self.show_written(self._target, f"{length}, {size} pixels")
+        about = tr(
+            "{seconds:.1f} s, {frames} frames, {size} pixels",
+            seconds=found["duration_s"],
+            frames=format_count(found["frames"]),
+            size=f"{found['width']}×{found['height']}",
+        )
+        self.show_written(self._target, about)
         self.open_button.setEnabled(True)
 
     @Slot()
@@ -71,16 +82,16 @@ class AgentFilmDialog(_FilmDialog):
     """Films episodes of one agent, as the replay plays them."""
 
     def __init__(self, agent: Path, seed: int, speed: float, parent: QWidget) -> None:
-        about = f"Films {agent.name} without exploration noise, in the background."
-        super().__init__("film", "Record film", about, f"{agent.stem}.mp4", parent)
+        about = tr("Films {agent} without exploration noise, in the background.", agent=agent.name)
+        super().__init__("film", tr("Record film"), about, f"{agent.stem}.mp4", parent)
         self._agent = agent
-        tip = "Episodes one after another"
-        self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 1, tip)
-        tip = "The first episode is the one that the replay shows first"
-        self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
+        tip = tr("Episodes one after another")
+        self.episodes = self.add_number("episodes", tr("Episodes"), 1, _MOST_EPISODES, 1, tip)
+        tip = tr("The first episode is the one that the replay shows first")
+        self.seed = self.add_number("seed", tr("Seed"), 0, _LARGEST_SEED, seed, tip)
         self.speed = self.add_speed(speed)
-        tip = "Return, values, actions and observations below the picture"
-        self.instruments = self.add_choice("With instruments", tip)
+        tip = tr("Return, values, actions and observations below the picture")
+        self.instruments = self.add_choice("instruments", tr("With instruments"), tip)
 
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command."""
@@ -118,13 +129,13 @@ class ComparisonFilmDialog(_FilmDialog):
             columns: Pictures in a row.
             parent: The window.
         """
-        about = f"Films {len(compared)} agents side by side, in the background."
-        super().__init__("compare_film", "Record film", about, "comparison.mp4", parent)
+        about = tr("Films {count} agents side by side, in the background.", count=len(compared))
+        super().__init__("compare_film", tr("Record film"), about, "comparison.mp4", parent)
         self._compared, self._pushes, self._columns = compared, pushes, columns
-        tip = "Episodes one after another"
-        self.episodes = self.add_number("Episodes", 1, _MOST_EPISODES, 1, tip)
-        tip = "All agents begin with the same state"
-        self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
+        tip = tr("Episodes one after another")
+        self.episodes = self.add_number("episodes", tr("Episodes"), 1, _MOST_EPISODES, 1, tip)
+        tip = tr("All agents begin with the same state")
+        self.seed = self.add_number("seed", tr("Seed"), 0, _LARGEST_SEED, seed, tip)
         self.speed = self.add_speed(speed)
 
     def words(self) -> tuple[list[str], Path | None] | None:
@@ -149,20 +160,20 @@ class GrowthFilmDialog(_FilmDialog):
     """Films an episode of each checkpoint of a run."""
 
     def __init__(self, run: Path, name: str, seed: int, parent: QWidget) -> None:
-        about = (
-            f"Films every checkpoint of {name} in order, with its step and return as"
-            " captions, in the background."
+        about = tr(
+            "Films every checkpoint of {run} in order, with its step and return as"
+            " captions, in the background.",
+            run=name,
         )
-        super().__init__("growth_film", "Growth film", about, f"{run.name}.mp4", parent)
+        super().__init__("growth_film", tr("Growth film"), about, f"{run.name}.mp4", parent)
         self._run = run
-        tip = "Episodes of each checkpoint"
-        self.episodes = self.add_number("Episodes each", 1, _MOST_EPISODES, 1, tip)
-        tip = "Every checkpoint begins with the same state"
-        self.seed = self.add_number("Seed", 0, _LARGEST_SEED, seed, tip)
-        tip = "Leave a checkpoint after so many seconds of film; 0 for whole episodes"
-        self.seconds = self.add_number(
-            "Most seconds each", 0, _MOST_SECONDS, 0, tip, zero="Whole episodes"
-        )
+        tip = tr("Episodes of each checkpoint")
+        self.episodes = self.add_number("episodes", tr("Episodes each"), 1, _MOST_EPISODES, 1, tip)
+        tip = tr("Every checkpoint begins with the same state")
+        self.seed = self.add_number("seed", tr("Seed"), 0, _LARGEST_SEED, seed, tip)
+        tip = tr("Leave a checkpoint after so many seconds of film; 0 for whole episodes")
+        label, zero = tr("Most seconds each"), tr("Whole episodes")
+        self.seconds = self.add_number("most", label, 0, _MOST_SECONDS, 0, tip, zero)
 
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command."""

@@ -8,14 +8,15 @@ from PySide6.QtWidgets import QPushButton
 from studio.widgets.controls import describe
 from studio.widgets.labels import plain_tip
 from studio.widgets.path_actions import open_folder
+from td3core.text import tr
 
 
 class FolderButton(QPushButton):
     """Disabled until there is a file."""
 
     def __init__(self, name: str) -> None:
-        super().__init__("Open folder")
-        describe(self, f"{name}_folder_button", "Open folder", "")
+        super().__init__(tr("Open folder"))
+        describe(self, f"{name}_folder_button", tr("Open folder"), "")
         # Enter starts the task of the dialog.
         self.setAutoDefault(False)
         self._folder: Path | None = None
@@ -26,7 +27,7 @@ class FolderButton(QPushButton):
         """Offer the folder of a file, or none."""
         self._folder = None if path is None else path.parent
         self.setEnabled(path is not None)
-        self.setToolTip(plain_tip(str(self._folder)) if path else "Nothing is written yet")
+        self.setToolTip(plain_tip(str(self._folder)) if path else tr("Nothing is written yet"))
 
     @Slot()
     def _open(self) -> None:

@@ -8,15 +8,18 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from studio.plots.axis import ShortAxis
 from studio.theme.theme import Theme, load_theme
 from studio.widgets.figure_export import (
     FigureHeading,
+    cannot_write,
     choose_file,
     large_enough,
     make_export_button,
     write_picture,
 )
 from td3core.arrays import Doubles
+from td3core.text import Text, tr
 
 _MOST_BARS = 20
 _HEIGHT = 150
@@ -26,7 +29,7 @@ _LARGEST = 10_000
 class ReturnHistogram(QWidget):
     """Shows how often returns of which size came about; exports them like any plot."""
 
-    failed = Signal(str)
+    failed = Signal(object)
     """Why the histogram could not be written."""
 
     def __init__(self, title: str) -> None:
@@ -34,17 +37,18 @@ class ReturnHistogram(QWidget):
         super().__init__()
         self._title = title
         self._returns: Doubles = np.empty(0)
-        self.plot = pg.PlotWidget()
+        axes = {side: ShortAxis(side) for side in ("bottom", "left")}
+        self.plot = pg.PlotWidget(axisItems=axes)
         self.plot.setObjectName("evaluate_histogram")
-        self.plot.setAccessibleName("Histogram of the returns")
+        self.plot.setAccessibleName(tr("Histogram of the returns"))
         self.plot.setFixedHeight(_HEIGHT)
         self.plot.setMouseEnabled(x=False, y=False)
         self.plot.hideButtons()
         self.plot.setMenuEnabled(False)
-        self.plot.setLabel("bottom", "Return")
-        self.plot.setLabel("left", "Episodes")
+        self.plot.setLabel("bottom", tr("Return"))
+        self.plot.setLabel("left", tr("Episodes"))
         self.export_button = make_export_button(
-            "evaluate_histogram_export", "histogram", self._ask_export
+            "evaluate_histogram_export", tr("histogram"), self._ask_export
         )
         self.export_button.setProperty("role", "menu")
         self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -69,7 +73,7 @@ class ReturnHistogram(QWidget):
             else:
                 self._write_picture(path)
         except OSError as problem:
-            self.failed.emit(f"{path} cannot be written: {problem.strerror}.")
+            self.failed.emit(cannot_write(path, problem))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Follow the theme of the window."""
@@ -107,7 +111,7 @@ class ReturnHistogram(QWidget):
         self.export_button.menu().popup(self.plot.mapToGlobal(at))
 
     def _ask_export(self, kind: str) -> None:
-        path = choose_file(self, "Export histogram", "returns", kind, self.failed.emit)
+        path = choose_file(self, tr("Export histogram"), "returns", kind, self.failed.emit)
         if path is not None:
             self.export(path)
 
@@ -122,7 +126,8 @@ class ReturnHistogram(QWidget):
         try:
             with large_enough(self.plot):
                 self.plot.getPlotItem().layout.activate()
-                title = f"{self._title} · {len(self._returns)} episodes"
+                count = Text.counted("{n} episode", "{n} episodes", n=len(self._returns))
+                title = f"{self._title} · {count}"
                 write_picture(
                     self.plot, path, FigureHeading(title=title, legend=(), theme=self._theme)
                 )

@@ -11,8 +11,10 @@ from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
 from studio.widgets.labels import breakable, plain_label
+from td3core.text import Text, tr
 
 _SHARE = re.compile(r"\s*(\d{1,3})\s*% *(.*)")
+"""What ``td3-studio`` writes of its progress: a share, the same in every language, then words."""
 
 
 class CommandJob(QWidget):
@@ -34,7 +36,7 @@ class CommandJob(QWidget):
         self.command = CliProcess(self)
         self.bar = QProgressBar()
         self.bar.setObjectName(f"{name}_progress")
-        self.bar.setAccessibleName("Progress")
+        self.bar.setAccessibleName(tr("Progress"))
         self.bar.setTextVisible(False)
         # It keeps its place, so that nothing moves when it comes and goes.
         policy = self.bar.sizePolicy()
@@ -63,7 +65,7 @@ class CommandJob(QWidget):
         """Start a command; ``unfinished`` is what is left behind if its process is killed."""
         self.cancel()
         self._unfinished = unfinished
-        self.show_status("Starting…")
+        self.show_status(tr("Starting…"))
         self.bar.setRange(0, 0)
         self.bar.show()
         self.command.run(words, self.variables)
@@ -75,16 +77,17 @@ class CommandJob(QWidget):
             self.command.cancel()
             if self._unfinished is not None:
                 self._cleaner.add(partial(self._unfinished.unlink, missing_ok=True))
-            self._end("Cancelled.")
+            self._end(tr("Cancelled."))
 
     def shutdown(self) -> None:
         """End the command and wait until its file is removed."""
         self.cancel()
         self._cleaner.finish()
 
-    def show_status(self, text: str) -> None:
+    @Slot(object)
+    def show_status(self, text: Text | str) -> None:
         """Show a sentence below the bar."""
-        self.status.setText(breakable(text))
+        self.status.setText(breakable(str(text)))
 
     def _end(self, text: str) -> None:
         self.bar.hide()
@@ -97,7 +100,8 @@ class CommandJob(QWidget):
         if match is not None:
             self.bar.setRange(0, 100)
             self.bar.setValue(int(match[1]))
-        self.show_status((match[2] if match is not None else line).capitalize())
+        text = match[2] if match is not None else line
+        self.show_status(text[:1].upper() + text[1:])
 
     @Slot(object)
     def _on_answered(self, found: object) -> None:

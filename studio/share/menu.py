@@ -19,44 +19,49 @@ from studio.replay.pane import ReplayPane
 from studio.replay.player import PlayerState
 from studio.replay.renderer.protocol import Frame
 from studio.share.task_dialog import TaskDialog
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.controls import describe
-from td3core.config.consent import Consent
 from td3core.config.env_choice import EnvChoice
-from td3core.envs.trust_store import handed_on
 from td3core.runs.directory import RunDirectory, run_of
 from td3core.runs.naming import full_name_of, with_env
+from td3core.text import Text, tr
 
 if TYPE_CHECKING:
     from studio.share.picture_dialog import PictureDialog
 
 Instruments = Callable[[], QWidget | None]
 
-_NO_AGENT = "Choose an agent first"
-_NO_RUN = "This agent belongs to no run"
-_NO_PICTURE = "There is no picture"
+_NO_AGENT = Text("Choose an agent first")
+_NO_RUN = Text("This agent belongs to no run")
+_NO_PICTURE = Text("There is no picture")
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
     name: str
-    text: str
+    text: Text
     keys: str
-    tip: str
+    tip: Text
 
 
 _ENTRIES = (
-    _Entry("film", "Record film…", "Ctrl+Shift+F", "Film episodes of what is shown (MP4, GIF)"),
-    _Entry("growth", "Growth film…", "Ctrl+Shift+G", "Film all checkpoints of this agent's run"),
     _Entry(
-        "picture",
-        "Save picture as PNG…",
-        "Ctrl+Shift+P",
-        "Alone, or as it is shown",
+        *("film", Text("Record film…"), "Ctrl+Shift+F"),
+        Text("Film episodes of what is shown (MP4, GIF)"),
     ),
-    _Entry("evaluate", "Evaluate episodes…", "Ctrl+Shift+E", "Measure this agent"),
-    _Entry("export", "Export actor…", "Ctrl+Shift+X", "Write this agent in another format"),
+    _Entry(
+        *("growth", Text("Growth film…"), "Ctrl+Shift+G"),
+        Text("Film all checkpoints of this agent's run"),
+    ),
+    _Entry(
+        *("picture", Text("Save picture as PNG…"), "Ctrl+Shift+P"),
+        Text("Alone, or as it is shown"),
+    ),
+    _Entry("evaluate", Text("Evaluate episodes…"), "Ctrl+Shift+E", Text("Measure this agent")),
+    _Entry(
+        *("export", Text("Export actor…"), "Ctrl+Shift+X"),
+        Text("Write this agent in another format"),
+    ),
 )
 
 
@@ -66,15 +71,17 @@ class ShareButton(QToolButton):
     def __init__(self, pane: ReplayPane, consent: CodeConsent, instruments: Instruments) -> None:
         """Share what ``pane`` shows; ``instruments`` returns their panel, if it was made."""
         super().__init__(pane)
-        describe(self, "replay_share_button", "Share", "Films, pictures, evaluations and exports")
-        self.setText("Share")
+        describe(
+            self, "replay_share_button", tr("Share"), tr("Films, pictures, evaluations and exports")
+        )
+        self.setText(tr("Share"))
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.tasks = ShareTasks(pane, consent, instruments, self)
         self.share_menu = QMenu(self)
         self.share_menu.setToolTipsVisible(True)
         self._actions = dict[str, QAction]()
         for entry in _ENTRIES:
-            action = QAction(entry.text, self)
+            action = QAction(str(entry.text), self)
             action.setObjectName(f"share_{entry.name}_action")
             action.setShortcut(QKeySequence(entry.keys))
             action.triggered.connect(getattr(self.tasks, entry.name))
@@ -93,13 +100,13 @@ class ShareButton(QToolButton):
         """Enable what can be done with the current agent; tooltips explain the rest."""
         agent = self.tasks.agent()
         for entry in _ENTRIES:
-            why_not = "" if agent is not None else _NO_AGENT
+            why_not = None if agent is not None else _NO_AGENT
             if agent is not None and entry.name == "growth" and run_of(agent) is None:
                 why_not = _NO_RUN
             if entry.name == "picture" and self.tasks.has_no_picture:
                 why_not = _NO_PICTURE
-            self._actions[entry.name].setEnabled(not why_not)
-            self._actions[entry.name].setToolTip(why_not or entry.tip)
+            self._actions[entry.name].setEnabled(why_not is None)
+            self._actions[entry.name].setToolTip(str(why_not or entry.tip))
 
     def shutdown(self) -> None:
         """End what is under way: the window is closing."""
@@ -111,8 +118,8 @@ class ShareTasks(QObject):
 
     began = Signal(str)
     """A task that may take long has begun; carries its name."""
-    ended = Signal(str, str, str)
-    """It has ended by itself; carries its name, a title and a sentence."""
+    ended = Signal(str, object, str)
+    """It has ended by itself; carries its name, a title (``Text``) and what the dialog shows."""
 
     def __init__(
         self, pane: ReplayPane, consent: CodeConsent, instruments: Instruments, widget: QWidget
@@ -120,7 +127,7 @@ class ShareTasks(QObject):
         super().__init__(widget)
         self._pane, self._player = pane, pane.player
         self._consent, self._widget = consent, widget
-        self._reader = BackgroundReader("read-environment", self)
+        self._reader = BackgroundTask("read-environment", self)
         self._dialogs: list[TaskDialog | PictureDialog] = []
         self._waits_for_picture = False
         self._instruments = instruments
@@ -169,7 +176,7 @@ class ShareTasks(QObject):
         """Film all checkpoints of a run that is not shown."""
         from studio.share.film_dialogs import GrowthFilmDialog
 
-        def open_dialog(name: str, _: Consent) -> None:
+        def open_dialog(name: str) -> None:
             self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
 
         def obtain(found: tuple[EnvChoice, str]) -> None:
@@ -206,7 +213,7 @@ class ShareTasks(QObject):
 
     def shutdown(self) -> None:
         """End what is under way: the window is closing."""
-        self._reader.stop()
+        self._reader.cancel()
         for dialog in self._dialogs:
             dialog.shutdown()
 
@@ -233,8 +240,7 @@ class ShareTasks(QObject):
 
     def _open(self, dialog: "TaskDialog | PictureDialog") -> None:
         if isinstance(dialog, TaskDialog):
-            allowed = handed_on(self._consent.given)
-            dialog.job.variables = {**self._player.variables, **allowed}
+            dialog.job.variables = self._player.variables
             dialog.job.busy_changed.connect(partial(self._on_busy, dialog))
             dialog.job.ended.connect(partial(self._on_ended, dialog))
         self._dialogs.append(dialog)
@@ -247,9 +253,10 @@ class ShareTasks(QObject):
             self.began.emit(dialog.objectName())
 
     def _on_ended(self, dialog: TaskDialog, succeeded: bool) -> None:
-        outcome = "is done" if succeeded else "has failed"
+        done = Text("{task} is done", task=dialog.windowTitle())
+        failed = Text("{task} has failed", task=dialog.windowTitle())
         text = dialog.job.status.text().replace("\u200b", "")
-        self.ended.emit(dialog.objectName(), f"{dialog.windowTitle()} {outcome}", text)
+        self.ended.emit(dialog.objectName(), done if succeeded else failed, text)
 
     def _name_of_run(self) -> str:
         """Return what the run of the current agent is called; empty if it belongs to none."""

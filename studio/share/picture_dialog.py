@@ -21,6 +21,7 @@ from studio.share.screenshot import Screenshot, compose
 from studio.tasks.background_queue import BackgroundQueue
 from studio.widgets.controls import describe
 from studio.widgets.labels import breakable, plain_label
+from td3core.text import Text, tr
 
 _PREVIEW = QSize(440, 300)
 
@@ -38,28 +39,29 @@ class PictureDialog(QDialog):
         """
         super().__init__(parent)
         self.setObjectName("picture_dialog")
-        self.setWindowTitle("Save picture")
+        self.setWindowTitle(tr("Save picture"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._screenshot, self._file = screenshot, name
         self._queue = BackgroundQueue("write-picture", self)
-        self.captions = QCheckBox("With captions")
+        self.captions = QCheckBox(tr("With captions"))
         describe(
-            self.captions, "picture_captions_check", "With captions", "Agent, step and return below"
+            *(self.captions, "picture_captions_check", tr("With captions")),
+            tr("Agent, step and return below"),
         )
         self.captions.setChecked(True)
-        self.instruments = QCheckBox("With instruments")
+        self.instruments = QCheckBox(tr("With instruments"))
         closed = screenshot.instruments is None
-        tip = "Open the instruments first" if closed else "As they are shown"
-        describe(self.instruments, "picture_instruments_check", "With instruments", tip)
+        tip = tr("Open the instruments first") if closed else tr("As they are shown")
+        describe(self.instruments, "picture_instruments_check", tr("With instruments"), tip)
         self.instruments.setChecked(not closed)
         self.instruments.setEnabled(not closed)
         self.preview = QLabel()
-        describe(self.preview, "picture_preview", "Preview", "")
+        describe(self.preview, "picture_preview", tr("Preview"), "")
         self.preview.setFixedSize(_PREVIEW)
         self.preview.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.status = plain_label()
         self.status.setObjectName("picture_status")
-        self.save_button = QPushButton("Save…")
+        self.save_button = QPushButton(tr("Save…"))
         self.save_button.setObjectName("picture_save_button")
         self.save_button.setDefault(True)
         self.folder_button = FolderButton("picture")
@@ -113,7 +115,9 @@ class PictureDialog(QDialog):
 
     @Slot()
     def _save(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(self, "Save picture", self._file, "Pictures (*.png)")
+        name, _ = QFileDialog.getSaveFileName(
+            self, tr("Save picture"), self._file, tr("Pictures (*.png)")
+        )
         if not name:
             return
         path = Path(name if name.lower().endswith(".png") else f"{name}.png")
@@ -122,11 +126,13 @@ class PictureDialog(QDialog):
         self.folder_button.show_file(None)
         self._queue.add(partial(_write, image, path), partial(self._on_written, path, size))
 
-    def _on_written(self, path: Path, size: str, problem: str) -> None:
-        self.status.setText(breakable(problem or f"Written to {path}, {size} pixels."))
+    def _on_written(self, path: Path, size: str, problem: Text | None) -> None:
+        done = Text("Written to {path}, {size} pixels.", path=str(path), size=size)
+        self.status.setText(breakable(str(problem or done)))
         self.folder_button.show_file(None if problem else path)
 
 
-def _write(image: QImage, path: Path) -> str:
+def _write(image: QImage, path: Path) -> Text | None:
     """Write a picture; return why it cannot be written, or nothing."""
-    return "" if image.save(str(path)) else f"{path} cannot be written."
+    written = image.save(str(path))
+    return None if written else Text("{path} cannot be written.", path=str(path))

@@ -8,6 +8,7 @@ from PySide6.QtGui import QFont, QFontMetrics, QImage, QPainter, QPalette
 
 from studio.formatting import format_return
 from td3core.playing.step import RolloutStep
+from td3core.text import tr
 
 _GAP = 4
 _MARGIN = 8
@@ -71,7 +72,9 @@ def _tiled(screenshot: Screenshot, palette: QPalette, *, captions: bool) -> QIma
 
 def _draw_caption(painter: QPainter, room: QRect, name: str, step: RolloutStep) -> None:
     metrics = painter.fontMetrics()
-    numbers = f"step {step.number} · return {format_return(step.total)}"
+    reached = tr("step {step}", step=step.number)
+    total = tr("return {mean}", mean=format_return(step.total))
+    numbers = f"{reached} · {total}"
     middle = Qt.AlignmentFlag.AlignVCenter
     painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, numbers)
     left = room.width() - metrics.horizontalAdvance(f"{numbers}   ")

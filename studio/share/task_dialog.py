@@ -21,6 +21,7 @@ from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.number_box import WholeNumberBox
 from td3core.errors import RequestError
+from td3core.text import tr
 
 _WIDTH = 440
 
@@ -53,10 +54,10 @@ class TaskDialog(QDialog):
         self.start_button = QPushButton(start)
         self.start_button.setObjectName(f"{name}_start_button")
         self.start_button.setDefault(True)
-        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button = QPushButton(tr("Cancel"))
         self.cancel_button.setObjectName(f"{name}_cancel_button")
         self.cancel_button.setEnabled(False)
-        self.close_button = QPushButton("Close")
+        self.close_button = QPushButton(tr("Close"))
         self.close_button.setObjectName(f"{name}_close_button")
         for button, role in (
             (self.start_button, QDialogButtonBox.ButtonRole.ActionRole),
@@ -79,12 +80,12 @@ class TaskDialog(QDialog):
         self.job.answered.connect(self.show_answer)
 
     def add_number(
-        self, label: str, least: int, most: int, value: int, tip: str, zero: str = ""
+        self, name: str, label: str, least: int, most: int, value: int, tip: str, zero: str = ""
     ) -> WholeNumberBox:
         """Add a field for a whole number; ``zero`` is shown in place of 0."""
         box = WholeNumberBox(least, most, zero)
         box.setValue(value)
-        box.setObjectName(f"{self._name}_{label.split()[0].lower()}_spin")
+        box.setObjectName(f"{self._name}_{name}_spin")
         box.setAccessibleName(label)
         box.setToolTip(tip)
         self.form.addRow(label, box)
@@ -94,10 +95,10 @@ class TaskDialog(QDialog):
             box.selectAll()
         return box
 
-    def add_choice(self, label: str, tip: str) -> QCheckBox:
+    def add_choice(self, name: str, label: str, tip: str) -> QCheckBox:
         """Add something that can be switched on."""
         box = QCheckBox(label)
-        box.setObjectName(f"{self._name}_{label.split()[-1].lower()}_check")
+        box.setObjectName(f"{self._name}_{name}_check")
         box.setAccessibleName(label)
         box.setToolTip(tip)
         self.form.addRow(box)
@@ -110,7 +111,7 @@ class TaskDialog(QDialog):
 
     def show_written(self, path: Path, about: str) -> None:
         """Show what was written and where."""
-        self.job.show_status(f"Written to {path}: {about}.")
+        self.job.show_status(tr("Written to {path}: {about}.", path=str(path), about=about))
         self._folder_button.show_file(path)
         self.grow()
 

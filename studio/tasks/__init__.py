@@ -1,5 +1,5 @@
 """Work outside the GUI thread: in a thread, or in a process of its own.
 
-Start with ``background_task.py``; ``background_reader.py`` reads one thing, and
-``background_queue.py`` writes one thing after another.
+``background_task.py`` reads, and drops what is no longer wanted; ``background_queue.py`` writes one
+thing after another, and drops nothing.
 """

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from studio.tasks.background_task import error_text
+
 log = logging.getLogger(__name__)
 
 _PATIENCE_S = 5.0
@@ -20,13 +22,14 @@ class _Relay(QObject):
     """Carries results to the window's thread; outlives a queue that is deleted meanwhile."""
 
     done = Signal(object, object)
-    failed = Signal(str)
+    failed = Signal(object)
 
 
 class BackgroundQueue(QObject):
     """Does what it is given in its order, in one thread that ends when there is nothing left."""
 
-    failed = Signal(str)
+    failed = Signal(object)
+    """A ``Text``: what a piece of work raised."""
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -73,7 +76,7 @@ class BackgroundQueue(QObject):
                 result = work()
             except Exception as problem:
                 log.exception("%s failed", self._name)
-                relay.failed.emit(f"{type(problem).__name__}: {problem}")
+                relay.failed.emit(error_text(problem))
             else:
                 relay.done.emit(then, result)
 

@@ -4,8 +4,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
+
+from td3core.errors import RequestError
+from td3core.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -17,12 +21,14 @@ Work = Callable[[Report, Stopped], None]
 
 _PATIENCE_S = 5.0
 
+T = TypeVar("T")
+
 
 class _Relay(QObject):
     """Carries values from a thread to the window's; outlives a task that is deleted meanwhile."""
 
     reported = Signal(object, object)
-    over = Signal(object, str)
+    over = Signal(object, object)
 
 
 class _WorkThread(threading.Thread):
@@ -41,13 +47,16 @@ class BackgroundTask(QObject):
 
     reported = Signal(object)
     finished = Signal()
-    failed = Signal(str)
+    failed = Signal(object)
+    """Why there is no answer, a ``Text``."""
+    busy_changed = Signal(bool)
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._name = name
         self._current: threading.Event | None = None
         """Set once the work under way is cancelled; None without any."""
+        self._take: Callable[[Any], None] = self.reported.emit
         self._relay = _Relay()
         self._relay.reported.connect(self._on_report)
         self._relay.over.connect(self._on_over)
@@ -58,24 +67,43 @@ class BackgroundTask(QObject):
         return self._current is not None
 
     def start(self, work: Work) -> None:
-        """Begin, and cancel what was under way."""
-        self.cancel()
+        """Begin, and cancel what was under way; what the work hands over is ``reported``."""
+        self._start(work, self.reported.emit)
+
+    def read(self, function: Callable[[Stopped], T], then: Callable[[T], None]) -> None:
+        """Call a function in the background, then hand its result to ``then`` in this thread.
+
+        ``then`` is not called if the function raises; ``failed`` is emitted instead.
+        """
+        self._start(lambda report, stopped: report(function(stopped)), then)
+
+    def _start(self, work: Work, take: Callable[[Any], None]) -> None:
+        self._drop()
+        self._take = take
         cancelled = self._current = threading.Event()
         relay, name = self._relay, self._name
 
         def run() -> None:
-            problem = ""
+            problem = None
             try:
                 work(lambda value: relay.reported.emit(cancelled, value), cancelled.is_set)
+            except RequestError as refusal:
+                problem = refusal.message
             except Exception as caught:
                 log.exception("%s failed", name)
-                problem = f"{type(caught).__name__}: {caught}"
+                problem = error_text(caught)
             relay.over.emit(cancelled, problem)
 
         _WorkThread(name, run, cancelled).start()
+        self.busy_changed.emit(True)
 
     def cancel(self) -> None:
         """Drop the work without waiting for its thread; nothing more is reported of it."""
+        if self.busy:
+            self._drop()
+            self.busy_changed.emit(False)
+
+    def _drop(self) -> None:
         if self._current is not None:
             self._current.set()
             self._current = None
@@ -83,16 +111,23 @@ class BackgroundTask(QObject):
     @Slot(object, object)
     def _on_report(self, cancelled: threading.Event, value: object) -> None:
         if cancelled is self._current:
-            self.reported.emit(value)
+            self._take(value)
 
-    @Slot(object, str)
-    def _on_over(self, cancelled: threading.Event, problem: str) -> None:
+    @Slot(object, object)
+    def _on_over(self, cancelled: threading.Event, problem: Text | None) -> None:
         if cancelled is not self._current:
             return
         self._current = None
-        if problem:
+        if problem is not None:
             self.failed.emit(problem)
         self.finished.emit()
+        if not self.busy:
+            self.busy_changed.emit(False)
+
+
+def error_text(problem: Exception) -> Text:
+    """Return type and words of an error that nothing foresaw."""
+    return Text("{error}: {problem}", error=type(problem).__name__, problem=str(problem))
 
 
 def wait_for_cancelled(patience_s: float = _PATIENCE_S) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal, Slot
 
-from td3core.cli.numerics import PROGRAM
-from td3core.system.child_process import python_command
+from td3core.cli.numerics import command_line
+from td3core.system import allowed_code
 
 _END_MS = 2_000
 
@@ -40,7 +40,10 @@ class CliProcess(QObject):
         return None if self._process is None else int(self._process.processId())
 
     def run(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        """Start ``td3-studio`` with these words, and these variables besides the usual ones."""
+        """Start ``td3-studio`` with these words, and these variables besides the usual ones.
+
+        It may import what this process may.
+        """
         self.cancel()
         process = self._process = QProcess(self)
         variables = QProcessEnvironment.systemEnvironment()
@@ -48,13 +51,17 @@ class CliProcess(QObject):
             variables.insert(name, value)
         process.setProcessEnvironment(variables)
         # Not -m: that looks for the program in the current folder first.
-        program, *arguments = python_command(PROGRAM, words)
+        program, *arguments = command_line(words)
         process.setProgram(program)
         process.setArguments(arguments)
         process.readyReadStandardError.connect(self._on_progress)
         process.finished.connect(self._on_finished)
         process.errorOccurred.connect(self._on_error)
         process.start()
+        # Not one that could not be started.
+        if self._process is process:
+            process.write(allowed_code.first_message())
+            process.closeWriteChannel()
 
     def cancel(self) -> None:
         """End the process; no signal comes of it any more."""

@@ -4,6 +4,8 @@ They are written in the pixels that they have with a font of 12 pixels, the usua
 dots per inch.
 """
 
+from typing import Any
+
 from PySide6.QtGui import QFont, QFontInfo
 from PySide6.QtWidgets import QApplication
 
@@ -28,7 +30,7 @@ def sized_font(pixels: float) -> QFont:
     return font
 
 
-class SheetSizes(dict[str, int]):
+class SheetSizes(dict[str, Any]):
     """What the style sheet writes for sizes: ``px14`` is what 14 pixels are with this font."""
 
     def __init__(self) -> None:

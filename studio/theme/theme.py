@@ -105,8 +105,9 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     folder = files("resources")
     style = (folder / "theme" / "style.qss").read_text("utf-8")
     arrow = str(folder / "icons" / f"arrow_down_{theme.name}.svg").replace("\\", "/")
-    colours: dict[str, Any] = {name: getattr(theme, name) for name in Theme.__slots__}
-    sheet = Template(style).substitute(ChainMap(colours, SheetSizes()), arrow_down=arrow)
+    sizes: dict[str, Any] = SheetSizes()
+    colours = {name: getattr(theme, name) for name in Theme.__slots__}
+    sheet = Template(style).substitute(ChainMap(colours, sizes), arrow_down=arrow)
     if sheet != app.styleSheet():
         if app.style().name() != _STYLE:
             app.setStyle(_STYLE)

@@ -7,16 +7,17 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal, Sl
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from studio.formatting import format_count, format_minutes, format_return
-from studio.tasks.background_reader import BackgroundReader
+from studio.formatting import format_count, format_minutes, format_return, format_state
+from studio.tasks.background_task import BackgroundTask
 from studio.welcome.start_facts import FIRST_ENV, StartFacts, read_facts
 from studio.widgets.labels import plain_tip, shortened
 from td3core.runs.listing import RunSummary
+from td3core.text import Text, tr
 
-_WATCH = "Play a bundled agent in the replay pane"
-_TRAIN = f"Choose {FIRST_ENV} with its preset and start"
-_OPEN = "Show the list of runs"
-_CONTINUE = "Resume the last run that was stopped or interrupted"
+_WATCH = Text("Play a bundled agent in the replay pane")
+_TRAIN = Text("Choose {env_id} with its preset and start", env_id=FIRST_ENV)
+_OPEN = Text("Show the list of runs")
+_CONTINUE = Text("Resume the last run that was stopped or interrupted")
 _RECENT_WIDTH = 260
 _HINT_HEIGHT = 64
 """Pixels at the top of the plot, which explain it."""
@@ -44,7 +45,7 @@ class StartPage(QFrame):
         self._links: list[QPushButton] = []
         self._texts: dict[str, str] = {}
         """Of the buttons, before they are cut off."""
-        self._reader = BackgroundReader("read-recent-runs", self)
+        self._reader = BackgroundTask("read-recent-runs", self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         layout.setSpacing(20)
@@ -60,15 +61,15 @@ class StartPage(QFrame):
         column.setSpacing(8)
         self._buttons: dict[str, QPushButton] = {}
         for name, text, tip, signal in (
-            ("continue", "Continue", _CONTINUE, None),
-            ("train", "Train your first agent", _TRAIN, self.train_requested),
-            ("watch", "Watch a trained walker", _WATCH, self.watch_requested),
-            ("runs", "Open a run…", _OPEN, self.runs_requested),
+            ("continue", tr("Continue"), _CONTINUE, None),
+            ("train", tr("Train your first agent"), _TRAIN, self.train_requested),
+            ("watch", tr("Watch a trained walker"), _WATCH, self.watch_requested),
+            ("runs", tr("Open a run…"), _OPEN, self.runs_requested),
         ):
             button = QPushButton(text)
             button.setObjectName(f"start_{name}_button")
             button.setAccessibleName(text)
-            button.setToolTip(tip)
+            button.setToolTip(str(tip))
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.clicked.connect(signal or self._continue)
             self._buttons[name] = button
@@ -81,7 +82,7 @@ class StartPage(QFrame):
         self._list = QVBoxLayout(self._recent)
         self._list.setContentsMargins(0, 0, 0, 0)
         self._list.setSpacing(2)
-        heading = QLabel("Recent runs")
+        heading = QLabel(tr("Recent runs"))
         heading.setProperty("role", "caption")
         self._list.addWidget(heading)
         self._list.addStretch(1)
@@ -109,21 +110,27 @@ class StartPage(QFrame):
 
     def stop(self) -> None:
         """Stop reading."""
-        self._reader.stop()
+        self._reader.cancel()
 
     def _show_facts(self, facts: StartFacts) -> None:
         self._facts = facts
-        train, unfinished = "Train your first agent", facts.unfinished
+        train, unfinished = tr("Train your first agent"), facts.unfinished
         if facts.first_s is not None:
-            train = f"Train another agent: {format_minutes(facts.first_s)} here"
+            minutes = format_minutes(facts.first_s)
+            train = tr("Train another agent: {minutes} here", minutes=minutes)
         self._set_text("train", train)
         self._buttons["continue"].setHidden(unfinished is None)
         if unfinished is not None:
-            done = f"{format_count(unfinished.env_steps)} of {format_count(unfinished.steps)}"
-            name = unfinished.full_title
-            self._set_text("continue", f"Continue {shortened(name, _MOST)}: {done}")
-            self._buttons["continue"].setAccessibleName(f"Continue {name}: {done}")
-            self._buttons["continue"].setToolTip(plain_tip(f"{_CONTINUE}:\n{name}"))
+            done = tr(
+                "{done} of {steps}",
+                done=format_count(unfinished.env_steps),
+                steps=format_count(unfinished.steps),
+            )
+            name, button = unfinished.full_title, self._buttons["continue"]
+            short = shortened(name, _MOST)
+            self._set_text("continue", tr("Continue {run}: {done}", run=short, done=done))
+            button.setAccessibleName(tr("Continue {run}: {done}", run=name, done=done))
+            button.setToolTip(plain_tip(f"{_CONTINUE}:\n{name}"))
         for link in self._links:
             self._list.removeWidget(link)
             link.deleteLater()
@@ -139,12 +146,15 @@ class StartPage(QFrame):
 
     def _make_link(self, run: RunSummary) -> QPushButton:
         best = format_return(run.best_eval_return)
-        text = " · ".join(filter(None, (run.full_title, f"best {best}" if best else "")))
+        best = tr("best {mean}", mean=best) if best else ""
+        text = " · ".join(filter(None, (run.full_title, best)))
         link = QPushButton()
         link.setObjectName("start_recent_button")
         link.setProperty("role", "link")
-        link.setAccessibleName(f"Open {text}")
-        link.setToolTip(plain_tip(f"{run.full_title}: {run.state}\nFolder: {run.run.name}"))
+        link.setAccessibleName(tr("Open {run}", run=text))
+        title = f"{run.full_title}: {format_state(run.state)}"
+        tip = tr("{run}\nFolder: {folder}", run=title, folder=run.run.name)
+        link.setToolTip(plain_tip(tip))
         link.setCursor(Qt.CursorShape.PointingHandCursor)
         mode = Qt.TextElideMode.ElideMiddle
         shown = link.fontMetrics().elidedText(text, mode, _RECENT_WIDTH)

@@ -11,6 +11,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from td3core.text import tr
+
 MANUAL = "manual"
 """Property of a widget: the page of the manual about it, perhaps with ``#`` and a heading."""
 _TIP = "usual_tip"
@@ -36,7 +38,7 @@ def enable(widget: QWidget, why_not: str) -> None:
         tip = widget.toolTip()
         retip(widget, tip)
     widget.setEnabled(not why_not)
-    widget.setToolTip(f"{tip}. Not now: {why_not}" if why_not else tip)
+    widget.setToolTip(tr("{tip}. Not now: {reason}", tip=tip, reason=why_not) if why_not else tip)
 
 
 def bring_to_front(dialog: QWidget) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QGraphicsView, QMenu, QToolButton, QW
 
 from studio.theme.sizes import scale, scaled, sized_font
 from studio.theme.theme import Theme
+from td3core.text import Text, tr
 
 KINDS = ("png", "svg", "csv")
 
@@ -98,7 +99,12 @@ def write_picture(plot: QGraphicsView, path: Path, caption: FigureHeading) -> No
     plot.render(painter, QRectF(0, above, plot.width(), plot.height()))
     painter.end()
     if isinstance(target, QImage) and not target.save(str(path)):
-        raise OSError(0, "the picture could not be written")
+        raise OSError(0, tr("the picture could not be written"))
+
+
+def cannot_write(path: Path, problem: OSError) -> Text:
+    """Say why a file cannot be written."""
+    return Text("{path} cannot be written: {reason}.", path=str(path), reason=problem.strerror)
 
 
 def _draw_caption(painter: QPainter, caption: FigureHeading, width: int) -> None:
@@ -127,7 +133,7 @@ def _draw_caption(painter: QPainter, caption: FigureHeading, width: int) -> None
 
 
 def choose_file(
-    parent: QWidget, title: str, name: str, kind: str, refuse: Callable[[str], object]
+    parent: QWidget, title: str, name: str, kind: str, refuse: Callable[[Text], object]
 ) -> Path | None:
     """Ask for the file to write; None if the user gives none, or it is refused.
 
@@ -144,7 +150,7 @@ def choose_file(
         return None
     chosen = with_suffix(Path(path), kind)
     if chosen != Path(path) and chosen.exists():
-        refuse(f"{chosen.name} exists already; nothing was written.")
+        refuse(Text("{file} exists already; nothing was written.", file=chosen.name))
         return None
     return chosen
 
@@ -154,7 +160,8 @@ def fill_export_menu(
 ) -> None:
     """Offer every kind of file; ``export`` is called with the kind that is chosen."""
     for kind in kinds:
-        action = menu.addAction(f"Export {kind.upper()}…", partial(export, kind))
+        text = tr("Export {format}…", format=kind.upper())
+        action = menu.addAction(text, partial(export, kind))
         action.setObjectName(f"export_{kind}")
 
 
@@ -163,14 +170,14 @@ def make_export_button(name: str, what: str, export: Callable[[str], object]) ->
 
     Args:
         name: its object name.
-        what: what is exported, such as ``histogram``.
+        what: what is exported, such as ``histogram``, in the language in force.
         export: called with the kind that is chosen.
     """
     button = QToolButton()
     button.setObjectName(name)
-    button.setText("Export")
-    button.setAccessibleName(f"Export {what}")
-    button.setToolTip(f"Export the {what} as PNG, SVG or CSV")
+    button.setText(tr("Export"))
+    button.setAccessibleName(tr("Export {what}", what=what))
+    button.setToolTip(tr("Export the {what} as PNG, SVG or CSV", what=what))
     menu = QMenu(button)
     fill_export_menu(menu, export)
     button.setMenu(menu)

@@ -41,8 +41,10 @@ def make_form() -> QFormLayout:
 
 def setting_label(known: Spec, *, symbol: bool = False) -> QLabel:
     """Return a label with the name of a setting and its help as tooltip."""
-    label = QLabel(f"{known.symbol}  {known.label}" if symbol and known.symbol else known.label)
-    label.setToolTip(known.help)
+    label = QLabel(
+        f"{known.symbol}  {known.label}" if symbol and known.symbol else str(known.label)
+    )
+    label.setToolTip(str(known.help))
     return label
 
 

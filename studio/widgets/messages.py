@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from studio.theme.theme import Theme
 from studio.widgets.controls import make_row
 from studio.widgets.labels import breakable
+from td3core.text import Text, tr
 
 _MARGIN = 8
 """Pixels around a banner."""
@@ -48,18 +49,18 @@ class Banner(QFrame):
             | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
         )
         self._text.linkActivated.connect(self.link_activated)
-        self._copy = QPushButton("Copy details")
+        self._copy = QPushButton(tr("Copy details"))
         self._copy.setObjectName("banner_copy_button")
         self._action_button = QPushButton()
         self._action_button.setObjectName("banner_action_button")
-        self._action_button.setAccessibleName("What can be done about it")
+        self._action_button.setAccessibleName(tr("What can be done about it"))
         self._action_button.clicked.connect(self._run_action)
         self._action: Callable[[], object] | None = None
         self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._details))
         close = QToolButton()
         close.setText("✕")
         close.setObjectName("banner_close_button")
-        close.setAccessibleName("Close message")
+        close.setAccessibleName(tr("Close message"))
         close.clicked.connect(self.hide)
         # The text needs all of the width in a small window.
         message = make_row(self._text, close)
@@ -107,7 +108,7 @@ class Banner(QFrame):
     def show_message(
         self,
         level: str,
-        text: str,
+        text: Text | str,
         details: str = "",
         action: tuple[str, Callable[[], object]] | None = None,
         *,
@@ -122,7 +123,7 @@ class Banner(QFrame):
             action: label of a further button, and the function it calls.
             rich: the text contains HTML. Never for text from the user or from files.
         """
-        self._message = text
+        self._message = text = str(text)
         kinds = Qt.TextFormat
         self._text.setTextFormat(kinds.RichText if rich else kinds.PlainText)
         self._text.setText(text if rich else breakable(text))
@@ -172,7 +173,7 @@ def choose(parent: QWidget, name: str, title: str, text: str, ways: Mapping[str,
     box.setObjectName(name)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(title)
-    box.setText(f"{title}.")
+    box.setText(tr("{title}.", title=title))
     box.setInformativeText(text)
     buttons = {way: box.addButton(ways[way], QMessageBox.ButtonRole.AcceptRole) for way in ways}
     no = box.addButton(QMessageBox.StandardButton.Cancel)
@@ -191,11 +192,11 @@ class Log(QPlainTextEdit):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("log_view")
-        self.setAccessibleName("Log")
+        self.setAccessibleName(tr("Log"))
         self.setReadOnly(True)
         self.setMaximumBlockCount(self._LINES)
         self._theme = theme
-        self._entries: deque[tuple[datetime, str, str]] = deque(maxlen=self._LINES)
+        self._entries: deque[tuple[datetime, str, Text | str]] = deque(maxlen=self._LINES)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme, also for the displayed lines."""
@@ -206,17 +207,17 @@ class Log(QPlainTextEdit):
         for entry in self._entries:
             self._show(*entry)
 
-    @Slot(str, str)
-    def add(self, level: str, text: str) -> None:
+    @Slot(str, object)
+    def add(self, level: str, text: Text | str) -> None:
         """Add one line."""
         self._entries.append((datetime.now(), level, text))
         self._show(*self._entries[-1])
 
-    def _show(self, at: datetime, level: str, text: str) -> None:
+    def _show(self, at: datetime, level: str, text: Text | str) -> None:
         theme = self._theme
         colour = {"error": theme.bad, "warning": theme.warn, "change": theme.marker}.get(level)
         time = f'<span style="color:{theme.muted}">{at:%H:%M:%S}</span>'
-        body = escape(text).replace("\n", "<br>")
+        body = escape(str(text)).replace("\n", "<br>")
         if colour:
             body = f'<span style="color:{colour}">{body}</span>'
         self.appendHtml(f"{time}&nbsp; {body}")

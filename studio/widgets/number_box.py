@@ -9,6 +9,7 @@ from studio.widgets.number_text import read_number
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config.spec import Spec
 from td3core.errors import RequestError
+from td3core.text import Text, tr
 
 _LARGEST = 2**31 - 1
 _DECIMALS = 40
@@ -44,11 +45,11 @@ class _Entry:
             RequestError: with the reason.
         """
         if self.reason:
-            label = self._box.accessibleName() or "Number"
+            label = self._box.accessibleName() or tr("Number")
             raise RequestError(
                 "{label}: {text} is {reason}.",
                 label=label,
-                text=self.text or "(empty)",
+                text=self.text or tr("(empty)"),
                 reason=self.reason,
             )
 
@@ -59,16 +60,21 @@ class _Entry:
         value = read_number(text, whole=self._whole)
         low, high = self._box.minimum(), self._box.maximum()
         if value < low:
-            raise ValueError(f"below the smallest allowed value, {_plain(low)}")
+            raise ValueError(Text("below the smallest allowed value, {low}", low=_plain(low)))
         if value > high:
-            raise ValueError(f"above the largest allowed value, {_plain(high)}")
+            raise ValueError(Text("above the largest allowed value, {high}", high=_plain(high)))
         return value
 
     def _mark(self, text: str, reason: str) -> None:
         if (text, reason) == (self.text, self.reason):
             return
         self.text, self.reason = text, reason
-        mark_problem(self._box, f"{text or 'An empty field'} is {reason}." if reason else "")
+        sentence = Text("")
+        if reason and text:
+            sentence = Text("{text} is {reason}.", text=text, reason=reason)
+        elif reason:
+            sentence = Text("An empty field is {reason}.", reason=reason)
+        mark_problem(self._box, str(sentence))
 
 
 def _leaves_undo(box: QAbstractSpinBox, event: QEvent, shown: str) -> bool:
@@ -224,4 +230,4 @@ def set_text_margins(box: QAbstractSpinBox) -> None:
 
 def _plain(value: float) -> str:
     whole = value == int(value) and abs(value) < 1e15
-    return format_count(value) if whole else format_value(value)
+    return format_value(int(value) if whole else value)

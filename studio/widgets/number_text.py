@@ -2,6 +2,8 @@
 
 import re
 
+from td3core.text import Text
+
 _SPACES = dict.fromkeys(
     map(ord, "_'\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"), " "
 )
@@ -29,9 +31,9 @@ def read_number(text: str, *, whole: bool) -> float:
     try:
         value = float(plain)
     except ValueError:
-        raise ValueError("not a number") from None
+        raise ValueError(Text("not a number")) from None
     if value != value or value in (float("inf"), float("-inf")):
-        raise ValueError("not a number")
+        raise ValueError(Text("not a number"))
     if whole and value != int(value):
-        raise ValueError("not a whole number")
+        raise ValueError(Text("not a whole number"))
     return value

@@ -33,6 +33,6 @@ class Closable(Protocol):
 
 @runtime_checkable
 class Refusing(Protocol):
-    """Refuses requests with a sentence, which the window shows above the plots."""
+    """Refuses requests with a sentence, a ``Text``, which the window shows above the plots."""
 
     refused: SignalInstance

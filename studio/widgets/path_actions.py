@@ -8,10 +8,15 @@ from pathlib import Path
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
+from td3core.text import Text
+
 PATH_ACTIONS = (
-    ("folder", "Open folder", "folder-outline", "Show it in the file manager"),
-    ("path", "Copy path", "content-copy", "Copy its path to the clipboard"),
-    ("command", "Copy command", "console-line", "Copy the command that uses it in a terminal"),
+    ("folder", Text("Open folder"), "folder-outline", Text("Show it in the file manager")),
+    ("path", Text("Copy path"), "content-copy", Text("Copy its path to the clipboard")),
+    (
+        *("command", Text("Copy command"), "console-line"),
+        Text("Copy the command that uses it in a terminal"),
+    ),
 )
 """Name, text, icon and tip of each."""
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import plain_minus, typographic
 from studio.widgets.number_box import NumberBox, WholeNumberBox, mark_problem
 from td3core.config import parse_value, type_words
 from td3core.config.spec import Spec
@@ -62,9 +63,10 @@ def make_field(name: str, spec: Spec, default: Any) -> Field:
     field = make_editor(name, spec, default)
     widget = field.widget
     widget.setObjectName(f"field_{name}")
-    widget.setAccessibleName(spec.label)
+    widget.setAccessibleName(str(spec.label))
     unit = f" ({spec.unit})" if spec.unit else ""
-    widget.setToolTip(f"<b>{spec.label}</b>{unit}<br>{spec.help}<br><i>{type_words(name)}</i>")
+    words = typographic(str(type_words(name)))
+    widget.setToolTip(f"<b>{spec.label}</b>{unit}<br>{spec.help}<br><i>{words}</i>")
     # The panel decides the width, not the longest number that fits.
     widget.setMinimumWidth(60)
     widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -93,16 +95,16 @@ def make_editor(name: str, spec: Spec, default: Any) -> Field:
 
     def mark() -> None:
         try:
-            parse_value(name, edit.text())
+            parse_value(name, plain_minus(edit.text()))
         except RequestError as problem:
-            mark_problem(edit, f"{problem}")
+            mark_problem(edit, str(problem))
         else:
             mark_problem(edit, "")
 
     edit.editingFinished.connect(mark)
     return Field(
         edit,
-        lambda: parse_value(name, edit.text()),
+        lambda: parse_value(name, plain_minus(edit.text())),
         lambda value: edit.setText(", ".join(map(str, value))),
         edit.textChanged,
     )

@@ -2,8 +2,12 @@
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-_LEAVING = "Runs that are stopped can be resumed. In the background they continue on their own."
-_STAYING = (
+from td3core.text import Text, tr
+
+_LEAVING = Text(
+    "Runs that are stopped can be resumed. In the background they continue on their own."
+)
+_STAYING = Text(
     "Runs are saved before they stop, and can be resumed. To keep training, the window stays open."
 )
 
@@ -17,12 +21,12 @@ def ask_what_to_do(parent: QWidget, *, can_leave: bool) -> str:
     box = QMessageBox(parent)
     box.setObjectName("close_question")
     box.setIcon(QMessageBox.Icon.Question)
-    box.setWindowTitle("Training is in progress")
-    box.setText("Stop the training and close the window?")
-    box.setInformativeText(_LEAVING if can_leave else _STAYING)
+    box.setWindowTitle(tr("Training is in progress"))
+    box.setText(tr("Stop the training and close the window?"))
+    box.setInformativeText(str(_LEAVING if can_leave else _STAYING))
     roles = QMessageBox.ButtonRole
-    stop = box.addButton("Stop and close", roles.AcceptRole)
-    text = "Keep training in the background" if can_leave else "Keep training"
+    stop = box.addButton(tr("Stop and close"), roles.AcceptRole)
+    text = tr("Keep training in the background") if can_leave else tr("Keep training")
     keep = box.addButton(text, roles.DestructiveRole if can_leave else roles.RejectRole)
     buttons = {"stop": stop, "keep": keep}
     if can_leave:

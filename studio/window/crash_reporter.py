@@ -29,13 +29,17 @@ from PySide6.QtWidgets import (
 
 from studio.session.controller import RunController
 from studio.widgets.forms import resize_within_screen
+from td3core.text import Text, tr
 
 log = logging.getLogger(__name__)
 
 _SIZE = (560, 360)
 _SAVE_TIMEOUT_MS = 10_000
-_UNEXPECTED = "TD3 Studio ran into an unexpected error."
-_RUN_CONTINUES = "The run in progress continues; a checkpoint is being saved."
+_UNEXPECTED = Text("TD3 Studio ran into an unexpected error.")
+_RUN_CONTINUES = Text(
+    "TD3 Studio ran into an unexpected error. The run in progress continues; a checkpoint is being"
+    " saved."
+)
 
 
 class CrashDialog(QDialog):
@@ -47,21 +51,21 @@ class CrashDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("crash_dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Something went wrong")
+        self.setWindowTitle(tr("Something went wrong"))
         resize_within_screen(self, *_SIZE)
         self._details = details
-        about = QLabel(f"{_UNEXPECTED}{f' {_RUN_CONTINUES}' if running else ''}\n\n{sentence}")
+        about = QLabel(f"{_RUN_CONTINUES if running else _UNEXPECTED}\n\n{sentence}")
         about.setTextFormat(Qt.TextFormat.PlainText)
         about.setWordWrap(True)
         about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         text = QPlainTextEdit(details)
         text.setObjectName("crash_details")
-        text.setAccessibleName("Details")
+        text.setAccessibleName(tr("Details"))
         text.setReadOnly(True)
         text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        copy = buttons.addButton("Copy details", QDialogButtonBox.ButtonRole.ActionRole)
+        copy = buttons.addButton(tr("Copy details"), QDialogButtonBox.ButtonRole.ActionRole)
         copy.setObjectName("crash_copy_button")
         copy.clicked.connect(self._copy)
         buttons.rejected.connect(self.reject)

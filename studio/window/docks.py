@@ -11,6 +11,7 @@ from studio.widgets.column_fit import ColumnFit
 from studio.widgets.form_area import FormArea
 from studio.window.docking.fold import Fold
 from studio.window.panels import Panels, PanelSpec
+from td3core.text import tr
 
 _VERSION = 2
 _SIZE = (1280, 800)
@@ -62,7 +63,7 @@ class Docks(QObject):
         window.installEventFilter(self)
 
     def _add(self, spec: PanelSpec) -> None:
-        dock = QDockWidget(spec.title, self._window)
+        dock = QDockWidget(str(spec.title), self._window)
         dock.setObjectName(f"{spec.name}_dock")
         self._panels.when_made(spec.name, partial(_fill, dock, spec))
         if dock.widget() is None:
@@ -86,14 +87,20 @@ class Docks(QObject):
             self._panels.named(name)
 
     def _prepare_tabs(self) -> None:
-        """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window."""
+        """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window.
+
+        One whose panels have all been moved or closed but for one may lie over the toolbar.
+        """
         direct = Qt.FindChildOption.FindDirectChildrenOnly
         for tabs in self._window.findChildren(QTabBar, options=direct):
-            tabs.setAccessibleName("Panels in this place")
+            tabs.setAccessibleName(tr("Panels in this place"))
             # Large fonts would leave one letter of each.
             tabs.setElideMode(Qt.TextElideMode.ElideNone)
             tabs.setUsesScrollButtons(True)
             shown = tabs.count() > 1 and tabs.geometry().intersects(self._window.rect())
+            if tabs.count() == 1:
+                # Qt shows it again with a second panel in its place.
+                tabs.hide()
             policy = Qt.FocusPolicy.TabFocus if shown else Qt.FocusPolicy.NoFocus
             tabs.setFocusPolicy(policy)
 

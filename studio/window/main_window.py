@@ -224,6 +224,10 @@ class MainWindow(QMainWindow):
         self.controller.set_own_process(self.setup.own_process.isChecked())
         self.setup.own_process.toggled.connect(self.controller.set_own_process)
         self.many.branch_wanted.connect(self.launcher.branch_as)
+        self.launcher.branch_refused.connect(self.many.skip)
+        # Not an error, which the start of the next run would clear.
+        for tell in (self.banner.show_message, self.log.add):
+            self.many.skipped.connect(partial(tell, "warning"))
         self.launcher.queue_wanted.connect(self.many.queue_branch)
         self.many.refused.connect(show_error)
         self.many.beginning.connect(self.banner.hide)

@@ -11,16 +11,16 @@ from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMainWindow
 
 from studio.session.history import RunHistory, read_history
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
+from td3core.text import Text, tr
 
 if TYPE_CHECKING:
     from studio.window.main_window import MainWindow
 
-_FILTER = f"Agents and runs (*{SUFFIX} run.toml)"
-_BUSY = "A run is training: stop it before opening another one."
+_FILTER = Text("Agents and runs ({pattern})", pattern=f"*{SUFFIX} run.toml")
+_BUSY = Text("A run is training: stop it before opening another one.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +41,15 @@ class Opener(QObject):
     """Carries a :class:`~studio.session.history.RunHistory`."""
     runs_opened = Signal(object)
     """Carries the paths of several runs."""
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(self, window: QMainWindow, busy: Callable[[], bool]) -> None:
         """Make it; ``busy`` returns whether a run is training in the window."""
         super().__init__(window)
         self._window, self._busy = window, busy
-        self._reader = BackgroundReader("open-path", self)
-        self._reader.refused.connect(self.refused)
-        self.action = QAction("Open agent or run…", window)
+        self._reader = BackgroundTask("open-path", self)
+        self._reader.failed.connect(self.refused)
+        self.action = QAction(tr("Open agent or run…"), window)
         self.action.setObjectName("open_action")
         self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Open))
         self.action.triggered.connect(self.ask)
@@ -60,12 +60,14 @@ class Opener(QObject):
     @Slot()
     def stop(self) -> None:
         """Stop reading: the window is closing."""
-        self._reader.stop()
+        self._reader.cancel()
 
     @Slot()
     def ask(self) -> None:
         """Let the user choose agents, or the ``run.toml`` of a run."""
-        names, _ = QFileDialog.getOpenFileNames(self._window, "Open agent or run", "", _FILTER)
+        names, _ = QFileDialog.getOpenFileNames(
+            self._window, tr("Open agent or run"), "", str(_FILTER)
+        )
         if names:
             self.open([Path(name) for name in names])
 

@@ -25,6 +25,7 @@ from studio.setup.setup_panel import SetupPanel
 from studio.theme.theme import Theme
 from studio.widgets.messages import Log
 from studio.widgets.panel import Closable, Refusing, RunAware, Themed
+from td3core.text import Text
 
 Side = Literal["left", "right", "bottom"]
 P = TypeVar("P", bound=QWidget)
@@ -51,7 +52,7 @@ class PanelSpec:
 
     name: str
     """Its dock is called ``<name>_dock``. Saved layouts refer to that."""
-    title: str
+    title: Text
     side: Side
     make: Callable[[PanelContext], QWidget]
     size: int
@@ -100,7 +101,7 @@ PANELS = (
     PanelSpec(
         name="setup",
         page="training",
-        title="Setup",
+        title=Text("Setup"),
         side="left",
         make=lambda context: SetupPanel(context.runs_dir, context.settings, context.consent),
         size=292,
@@ -110,7 +111,7 @@ PANELS = (
     PanelSpec(
         name="live",
         page="live-settings",
-        title="Live settings",
+        title=Text("Live settings"),
         side="left",
         make=lambda context: LivePanel(context.controller.tune),
         size=292,
@@ -119,7 +120,7 @@ PANELS = (
     PanelSpec(
         name="replay",
         page="replay",
-        title="Replay",
+        title=Text("Replay"),
         side="right",
         make=lambda context: ReplayPane(context.runs_dir, context.consent, context.settings),
         size=420,
@@ -128,7 +129,7 @@ PANELS = (
     ),
     PanelSpec(
         name="log",
-        title="Log",
+        title=Text("Log"),
         side="bottom",
         make=lambda context: Log(context.theme),
         size=130,
@@ -137,7 +138,7 @@ PANELS = (
     PanelSpec(
         name="runs",
         page="runs",
-        title="Runs",
+        title=Text("Runs"),
         side="bottom",
         make=lambda context: RunBrowser(context.runs_dir, context.theme),
         size=290,
@@ -148,7 +149,7 @@ PANELS = (
     PanelSpec(
         name="many",
         page="many-runs",
-        title="Group and queue",
+        title=Text("Group and queue"),
         side="bottom",
         make=_make_many,
         size=250,
@@ -160,7 +161,7 @@ PANELS = (
     PanelSpec(
         name="sweeps",
         page="sweeps",
-        title="Sweeps",
+        title=Text("Sweeps"),
         side="bottom",
         make=_make_sweeps,
         size=290,
@@ -172,7 +173,7 @@ PANELS = (
     PanelSpec(
         name="instruments",
         page="instruments",
-        title="Instruments",
+        title=Text("Instruments"),
         side="bottom",
         make=_make_instruments,
         size=230,
@@ -191,7 +192,7 @@ class Panels:
         self._specs = {spec.name: spec for spec in specs}
         self._made: dict[str, QWidget] = {}
         self._awaited: dict[str, list[Callable[[Any], object]]] = {name: [] for name in self._specs}
-        self._show_refusal: Callable[[str], None] | None = None
+        self._show_refusal: Callable[[Text], None] | None = None
         for spec in specs:
             if not spec.late:
                 self._made[spec.name] = spec.make(context)
@@ -262,7 +263,7 @@ class Panels:
             if isinstance(panel, Closable):
                 panel.shutdown()
 
-    def on_refusal(self, show: Callable[[str], None]) -> None:
+    def on_refusal(self, show: Callable[[Text], None]) -> None:
         """Have ``show`` called with the sentence of every refused request."""
         self._show_refusal = show
         for panel in self._made.values():

@@ -11,7 +11,9 @@ from studio.session.model import RunModel
 from studio.window.run_presenter import WindowParts
 from td3core.protocol.events import Started
 from td3core.runs.naming import with_env
+from td3core.text import Text, tr
 
+_SHOW = Text("Show all runs")
 _LIST = "list"
 """Where a link leads that only shows the list; all others choose an interrupted run."""
 
@@ -75,10 +77,13 @@ class ResumeOffer(QObject):
             if banner.text == self._announced:
                 banner.hide()
             return
-        runs = "One run was" if count == 1 else f"{count} runs were"
-        text = f'{runs} interrupted and can be resumed. <a href="runs">Show all runs</a>'
-        self._announced = text
-        banner.show_message("info", text, rich=True)
+        text = Text.counted(
+            "One run was interrupted and can be resumed.",
+            "{n} runs were interrupted and can be resumed.",
+            n=count,
+        )
+        self._announced = f'{text} <a href="runs">{_SHOW}</a>'
+        banner.show_message("info", self._announced, rich=True)
 
     @Slot(str)
     def _follow_link(self, target: str) -> None:
@@ -89,7 +94,7 @@ class ResumeOffer(QObject):
     @Slot(object)
     def _announce_beside(self, event: Started) -> None:
         name = escape(with_env(event.config.env, event.name or event.run.name))
-        text = f"{name} trains in a process of its own."
-        link = f'<a href="{_LIST}">Show all runs</a>'
+        text = tr("{run} trains in a process of its own.", run=name)
+        link = f'<a href="{_LIST}">{_SHOW}</a>'
         self._parts.banner.show_message("info", f"{text} {link}", rich=True)
         self._parts.runs.refresh_soon()

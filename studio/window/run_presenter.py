@@ -17,8 +17,9 @@ from studio.widgets.messages import Banner
 from studio.window.toolbar import Toolbar
 from td3core.errors import RequestError
 from td3core.protocol import events
+from td3core.text import Text, tr
 
-_SOFTER = "Branch with half the learning rates"
+_SOFTER = Text("Branch with half the learning rates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,20 +94,24 @@ class RunPresenter(QObject):
     def _on_ended(self, event: events.Ended | events.Failed | events.Interrupted) -> None:
         if isinstance(event, events.Interrupted):
             title = self._model.record.title
-            text = f"{title} was interrupted: its process is gone. Resume continues it."
-            self._parts.banner.show_message("warning", text)
+            gone = Text(
+                "{run} was interrupted: its process is gone. Resume continues it.", run=title
+            )
+            self._parts.banner.show_message("warning", gone)
         if not isinstance(event, events.Failed) or event.cancelled:
             return
         saved, banner = event.last_checkpoint, self._parts.banner
         if event.diverged and saved is not None:
             softer = partial(self._launcher.branch_with_half_rates, saved)
-            banner.show_message("error", event.message, event.details, (_SOFTER, softer))
+            banner.show_message("error", event.message, event.details, (str(_SOFTER), softer))
             return
         text = str(event.message)
         if saved is not None:
             # What an environment says of its error need not end as a sentence does.
             end = "" if text.endswith((".", "!", "?")) else "."
-            text = f"{text}{end} The agent was saved in {saved.name}."
+            text = tr(
+                "{problem} The agent was saved in {file}.", problem=f"{text}{end}", file=saved.name
+            )
         banner.show_message("error", text, event.details)
 
     @Slot(object)
@@ -118,8 +123,8 @@ class RunPresenter(QObject):
     def _on_evaluated(self, event: events.Evaluated) -> None:
         self._parts.replay.note_evaluated(event.env_steps, event.mean)
 
-    @Slot(str, str)
-    def _on_message(self, level: str, text: str) -> None:
+    @Slot(str, object)
+    def _on_message(self, level: str, text: Text) -> None:
         if level == "warning":
             self._parts.banner.show_message(level, text)
 

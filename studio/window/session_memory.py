@@ -12,7 +12,7 @@ from studio.session.controller import RunController
 from studio.session.history import RunHistory, read_history
 from studio.session.model import RunModel
 from studio.setup.setup_panel import SetupPanel
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from td3core.config import make_settings, to_dict
 from td3core.errors import RequestError
 
@@ -34,7 +34,7 @@ class SessionMemory(QObject):
         super().__init__(parent)
         self._settings, self._setup, self._live, self._plots = settings, setup, live, plots
         # What cannot be read any more is not worth a message: nobody asked for it.
-        self._reader = BackgroundReader("reopen-run", self)
+        self._reader = BackgroundTask("reopen-run", self)
 
     def restore_forms(self) -> None:
         """Show the settings of the last session, as far as this version still allows them."""
@@ -73,4 +73,4 @@ class SessionMemory(QObject):
 
     def stop(self) -> None:
         """Stop reading."""
-        self._reader.stop()
+        self._reader.cancel()

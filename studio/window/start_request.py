@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, QSettings, Slot
 from PySide6.QtWidgets import QWidget
 
-from studio.consent.code_consent import CodeConsent
+from studio.consent.code_consent import CodeConsent, nothing_started
 from studio.experiments.many_runs import ManyRuns
 from studio.experiments.queue_file import QueuedRun
 from studio.formatting import format_count
@@ -15,8 +16,9 @@ from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner, choose
 from studio.window.preferences.install import ASK_TOO_SHORT
 from td3core.config import RunConfig
-from td3core.config.consent import Consent, LocatedModule
 from td3core.errors import RequestError
+from td3core.system.allowed_code import LocatedModule
+from td3core.text import tr
 
 _SHORT_WARM_UP = 500
 """Random steps offered to a run that would end before it learns; fewer if it is that short."""
@@ -64,7 +66,7 @@ class StartRequest(QObject):
             config, tunables = self._setup.settings(self._live.tunables())
             seeds = self._setup.seeds.read()
         except RequestError as problem:
-            self._banner.show_message("error", self._setup.point_out(str(problem)))
+            self._banner.show_message("error", self._setup.point_out(problem))
             return None
         self._banner.hide()
         if config.steps <= config.learning_starts:
@@ -83,16 +85,19 @@ class StartRequest(QObject):
             return config.learning_starts
         shorter = min(_SHORT_WARM_UP, config.steps // 2)
         ways = {
-            "learn": f"Learn after {format_count(shorter)} steps",
-            "accept": "Train anyway",
+            "learn": tr("Learn after {steps} steps", steps=format_count(shorter)),
+            "accept": tr("Train anyway"),
         }
         way = choose(
             self._window,
             "warm_up_question",
-            "This run would only collect random steps",
-            f"It ends after {format_count(config.steps)} steps, and learning starts"
-            f" after {format_count(config.learning_starts)}. Choose more steps, or fewer warm-up"
-            " steps under Advanced, for a run that learns.",
+            tr("This run would only collect random steps"),
+            tr(
+                "It ends after {steps} steps, and learning starts after {warm_up}. Choose more"
+                " steps, or fewer warm-up steps under Advanced, for a run that learns.",
+                steps=format_count(config.steps),
+                warm_up=format_count(config.learning_starts),
+            ),
             ways,
         )
         if way == "learn":
@@ -102,12 +107,9 @@ class StartRequest(QObject):
 
     def _obtain_consent(self, run: QueuedRun, then: Callable[[QueuedRun], None]) -> None:
         typed = self._setup.environment.is_typed(run.config.choice)
-
-        def go_on(_: Consent) -> None:
-            then(run)
-
+        go_on = partial(then, run)
         self._consent.obtain(run.config.choice, go_on, self._on_declined, typed=typed)
 
     def _on_declined(self, module: LocatedModule) -> None:
-        text = f"Nothing was started: the code in {module.path} was not allowed to run."
+        text = nothing_started(module)
         self._banner.show_message("error", text)

@@ -3,14 +3,28 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QWidget
 
-from studio.formatting import format_count, format_duration, format_return, format_share
+from studio.formatting import (
+    format_count,
+    format_duration,
+    format_return,
+    format_share,
+    format_state,
+)
 from studio.session.controller import SessionState
 from studio.session.group_record import GroupRecord
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
-from td3core.protocol.events import Ended, Failed, Interrupted
+from td3core.protocol.events import Ended, Failed, Interrupted, Phase
 from td3core.protocol.run_status import RunStatus
+from td3core.text import Text, tr
+
+_PHASES = {
+    Phase.WARM_UP: Text("warm-up"),
+    Phase.LEARNING: Text("learning"),
+    Phase.EVALUATING: Text("evaluating"),
+    Phase.PAUSED: Text("paused"),
+}
 
 
 class StatusBar(QStatusBar):
@@ -29,7 +43,7 @@ class StatusBar(QStatusBar):
         self._state_label.setMinimumWidth(110)
         self._bar = QProgressBar()
         self._bar.setObjectName("status_progress")
-        self._bar.setAccessibleName("Progress of the run")
+        self._bar.setAccessibleName(tr("Progress of the run"))
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(150)
         self._numbers = ElidedLabel()
@@ -37,9 +51,9 @@ class StatusBar(QStatusBar):
         self._device = QLabel()
         self._device.setObjectName("status_device")
         self._device.setProperty("role", "muted")
-        self._state_label.setToolTip("State of what trains, or else of the current run")
-        self._bar.setToolTip("Steps done, of those the run is set to")
-        self._device.setToolTip("Device of the updates × threads")
+        self._state_label.setToolTip(tr("State of what trains, or else of the current run"))
+        self._bar.setToolTip(tr("Steps done, of those the run is set to"))
+        self._device.setToolTip(tr("Device of the updates × threads"))
         self.addWidget(self._state_label)
         self.addWidget(self._bar)
         self.addWidget(self._numbers, 1)
@@ -86,13 +100,13 @@ class StatusBar(QStatusBar):
             return
         now, config = self._model.record.progress, self._model.record.config
         self._state_label.setText(self._state_text())
-        place = "in another process" if self._following else ""
+        place = tr("in another process") if self._following else ""
         self._device.setText("  ·  ".join(filter(None, (self._model.record.device, place))))
         if now is None or config is None or self._state is SessionState.STARTING:
             # While a run starts, another one may still be shown.
             self._bar.setRange(0, 1)
             self._bar.setValue(0)
-            self._numbers.setText(self._model.preparing)
+            self._numbers.setText(str(self._model.preparing))
             return
         # Per mille, because a number of steps may not fit into 32 bits.
         self._bar.setRange(0, 1000)
@@ -101,20 +115,22 @@ class StatusBar(QStatusBar):
         self._bar.setValue(1000 * done // config.steps)
         parts = [
             format_share(done / config.steps),
-            f"step {format_count(now.env_steps)}",
-            f"episode {format_count(now.episodes)}",
+            tr("step {step}", step=format_count(now.env_steps)),
+            tr("episode {episode}", episode=format_count(now.episodes)),
         ]
         if self._state is SessionState.RUNNING:
-            parts.append(f"{format_count(now.steps_per_s)} steps/s")
+            parts.append(tr("{speed} steps/s", speed=format_count(now.steps_per_s)))
             left = self._model.record.seconds_left
-            parts.append(
-                "estimating time left" if left is None else f"{format_duration(left)} left"
-            )
+            if left is None:
+                parts.append(tr("estimating time left"))
+            else:
+                parts.append(tr("{duration} left", duration=format_duration(left)))
         elif self._state is SessionState.IDLE:
-            parts.append(f"took {format_duration(now.wall_s)}")
+            parts.append(tr("took {duration}", duration=format_duration(now.wall_s)))
             outcome = self._model.record.outcome
             if isinstance(outcome, Ended) and outcome.best_eval_return is not None:
-                parts.append(f"best return {format_return(outcome.best_eval_return)}")
+                best = format_return(outcome.best_eval_return)
+                parts.append(tr("best return {mean}", mean=best))
         self._numbers.setText("  ·  ".join(parts))
 
     def _state_text(self) -> str:
@@ -122,29 +138,29 @@ class StatusBar(QStatusBar):
         text, colour = self._looks_of(state)
         outcome = self._model.record.outcome
         if state is SessionState.IDLE and isinstance(outcome, Failed):
-            text, colour = "failed", theme.bad
+            text, colour = format_state(RunStatus.FAILED), theme.bad
         elif state is SessionState.IDLE and isinstance(outcome, Interrupted):
-            text, colour = "interrupted", theme.bad
+            text, colour = format_state(RunStatus.INTERRUPTED), theme.bad
         elif state is SessionState.IDLE and isinstance(outcome, Ended):
             finished = outcome.state is RunStatus.FINISHED
-            text, colour = str(outcome.state), theme.good if finished else theme.muted
+            text, colour = format_state(outcome.state), theme.good if finished else theme.muted
         if state is SessionState.IDLE and self._sweep:
-            text, colour = ("a sweep trains", theme.good)
+            text, colour = (tr("a sweep trains"), theme.good)
         if state is SessionState.STARTING and self._model.preparing:
-            text = "preparing"
+            text = tr("preparing")
         if state is SessionState.RUNNING and self._model.record.progress is not None:
-            text = str(self._model.record.progress.phase)
+            text = str(_PHASES[self._model.record.progress.phase])
         return _dot(text, colour)
 
     def _looks_of(self, state: SessionState) -> tuple[str, str]:
         """Return the word for a state, and the colour of its dot."""
         theme = self._theme
         return {
-            SessionState.IDLE: ("ready", theme.muted),
-            SessionState.STARTING: ("starting", theme.accent),
-            SessionState.RUNNING: ("training", theme.good),
-            SessionState.PAUSED: ("paused", theme.warn),
-            SessionState.STOPPING: ("saving", theme.warn),
+            SessionState.IDLE: (tr("ready"), theme.muted),
+            SessionState.STARTING: (tr("starting"), theme.accent),
+            SessionState.RUNNING: (tr("training"), theme.good),
+            SessionState.PAUSED: (tr("paused"), theme.warn),
+            SessionState.STOPPING: (tr("saving"), theme.warn),
         }[state]
 
 

@@ -11,22 +11,30 @@ from studio.session.controller import SessionState
 from studio.theme.theme import Theme
 from studio.widgets.controls import MANUAL
 from studio.widgets.labels import ElidedLabel, plain_tip, shortened
+from td3core.text import Text, tr
 
-_RESUME = "Continue a run from where it stopped"
-_NOTHING_TO_RESUME = "no run is shown or chosen in the list, or it is training"
+_RESUME = Text("Continue a run from where it stopped")
+_NOTHING_TO_RESUME = Text("no run is shown or chosen in the list, or it is training")
+_POSSIBLE = Text("")
 _WHY_NOT = {
-    SessionState.IDLE: "no run is training",
-    SessionState.STARTING: "the run is starting",
-    SessionState.STOPPING: "the run is saving and ending",
+    SessionState.IDLE: Text("no run is training"),
+    SessionState.STARTING: Text("the run is starting"),
+    SessionState.STOPPING: Text("the run is saving and ending"),
 }
 """Why a run cannot be paused, saved or stopped."""
-_RUN_TRAINS = "a run is training. Stop it first, or use Train next"
-_GROUP_TRAINS = "a group is training. Stop it first, or use Train next"
-_FOR_GROUP = {
-    "pause": "Pause all runs of the group",
-    "stop": "Save all runs of the group and end them",
-    "save": "Save a checkpoint of each run of the group now",
+_WHY_NOT_GROUP = {
+    SessionState.STARTING: Text("the group is starting"),
+    SessionState.STOPPING: Text("the group is saving and ending"),
 }
+_RUN_TRAINS = Text("a run is training. Stop it first, or use Train next")
+_GROUP_TRAINS = Text("a group is training. Stop it first, or use Train next")
+_FOR_GROUP = {
+    "pause": Text("Pause all runs of the group"),
+    "stop": Text("Save all runs of the group and end them"),
+    "save": Text("Save a checkpoint of each run of the group now"),
+}
+_PAUSE, _CONTINUE = Text("Pause"), Text("Continue")
+_LIGHT, _DARK = Text("Light"), Text("Dark")
 _LEAST_TITLE = 190
 """Pixels for the name of the current run; in a narrower window icons do without their texts."""
 _PAGES = {
@@ -36,7 +44,7 @@ _PAGES = {
     "resume": "runs.md",
 }
 """About a button; what is not here is on the first page."""
-_TEXTS = {"pause": ("Pause", "Continue"), "theme": ("Light", "Dark")}
+_TEXTS = {"pause": (_PAUSE, _CONTINUE), "theme": (_LIGHT, _DARK)}
 """All texts of the buttons that change theirs."""
 
 
@@ -44,39 +52,50 @@ _TEXTS = {"pause": ("Pause", "Continue"), "theme": ("Light", "Dark")}
 class _Entry:
     name: str
     """The action is called ``<name>_action``, its button ``<name>_button``."""
-    text: str
+    text: Text
     icon: str
     """Empty for an action that has keys only and no button."""
     keys: str
-    tip: str
+    tip: Text | None = None
 
 
-_NEXT = "Queue a run with the settings on the left after the one that trains"
-_NEXT_IDLE = "Queue a run with the settings on the left; ▶ in the queue starts it"
-_TRAIN = "Start a new run with the settings on the left"
-_TRAIN_GROUP = "Start a group of runs, one for each of the seeds on the left"
+_NEXT = Text("Queue a run with the settings on the left after the one that trains")
+_NEXT_IDLE = Text("Queue a run with the settings on the left; ▶ in the queue starts it")
+_TRAIN = Text("Start a new run with the settings on the left")
+_TRAIN_GROUP = Text("Start a group of runs, one for each of the seeds on the left")
 _RUN_ACTIONS = (
-    _Entry("train", "Train", "play", "Ctrl+T", _TRAIN),
-    _Entry("queue", "Train next", "playlist-plus", "Ctrl+Shift+T", _NEXT),
-    _Entry("pause", "Pause", "pause", "Ctrl+P", "Pause the run between two steps"),
-    _Entry("stop", "Stop", "stop", "Ctrl+.", "Save the agent and end the run"),
-    _Entry("save", "Save", "content-save-outline", "Ctrl+S", "Save a checkpoint now"),
-    _Entry("resume", "Resume", "play-outline", "Ctrl+Shift+R", _RESUME),
+    _Entry("train", Text("Train"), "play", "Ctrl+T", _TRAIN),
+    _Entry("queue", Text("Train next"), "playlist-plus", "Ctrl+Shift+T", _NEXT),
+    _Entry("pause", _PAUSE, "pause", "Ctrl+P", Text("Pause the run between two steps")),
+    _Entry("stop", Text("Stop"), "stop", "Ctrl+.", Text("Save the agent and end the run")),
+    _Entry(
+        *("save", Text("Save"), "content-save-outline", "Ctrl+S"), Text("Save a checkpoint now")
+    ),
+    _Entry("resume", Text("Resume"), "play-outline", "Ctrl+Shift+R", _RESUME),
 )
 _WINDOW_ACTIONS = (
-    _Entry("runs", "Runs", "format-list-bulleted", "Ctrl+R", "Show or hide the list of runs"),
-    _Entry("panels", "Panels", "view-dashboard-outline", "", "Show or hide panels"),
-    _Entry("theme", "Theme", "weather-night", "Ctrl+D", "Switch between light and dark"),
-    _Entry("help", "Help", "help-circle-outline", "F1", "Open the manual at what has the focus"),
-    _Entry("large", "Large replay", "", "F9", ""),
-    _Entry("full", "Replay on the full screen", "", "F11", ""),
-    _Entry("undo", "Undo the last live change", "", "Ctrl+Z", ""),
-    _Entry("redo", "Redo the last live change", "", "Ctrl+Shift+Z", ""),
-    _Entry("settings", "Settings…", "", "Ctrl+,", ""),
-    _Entry("keys", "Keyboard shortcuts", "", "Ctrl+/", ""),
-    _Entry("next_panel", "Next panel", "", "F6", ""),
-    _Entry("previous_panel", "Previous panel", "", "Shift+F6", ""),
-    _Entry("quit", "Close the window", "", "Ctrl+Q", ""),
+    _Entry(
+        *("runs", Text("Runs"), "format-list-bulleted", "Ctrl+R"),
+        Text("Show or hide the list of runs"),
+    ),
+    _Entry("panels", Text("Panels"), "view-dashboard-outline", "", Text("Show or hide panels")),
+    _Entry(
+        *("theme", Text("Theme"), "weather-night", "Ctrl+D"),
+        Text("Switch between light and dark"),
+    ),
+    _Entry(
+        *("help", Text("Help"), "help-circle-outline", "F1"),
+        Text("Open the manual at what has the focus"),
+    ),
+    _Entry("large", Text("Large replay"), "", "F9"),
+    _Entry("full", Text("Replay on the full screen"), "", "F11"),
+    _Entry("undo", Text("Undo the last live change"), "", "Ctrl+Z"),
+    _Entry("redo", Text("Redo the last live change"), "", "Ctrl+Shift+Z"),
+    _Entry("settings", Text("Settings…"), "", "Ctrl+,"),
+    _Entry("keys", Text("Keyboard shortcuts"), "", "Ctrl+/"),
+    _Entry("next_panel", Text("Next panel"), "", "F6"),
+    _Entry("previous_panel", Text("Previous panel"), "", "Shift+F6"),
+    _Entry("quit", Text("Close the window"), "", "Ctrl+Q"),
 )
 
 
@@ -84,7 +103,7 @@ class Toolbar(QToolBar):
     """Holds the actions and enables them as the run's state allows; the window connects them."""
 
     def __init__(self, window: QMainWindow) -> None:
-        super().__init__("Run")
+        super().__init__(tr("Run"))
         self.setObjectName("toolbar")
         self.setMovable(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
@@ -120,8 +139,8 @@ class Toolbar(QToolBar):
         # What Qt shows in place of the buttons that a narrow window has no room for.
         more = self.findChild(QToolButton, "qt_toolbar_ext_button")
         if more is not None:
-            more.setAccessibleName("More buttons")
-            more.setToolTip("More buttons")
+            more.setAccessibleName(tr("More buttons"))
+            more.setToolTip(tr("More buttons"))
 
     def _add_help_menu(self) -> None:
         """Let the arrow of Help offer the list of keys besides the manual."""
@@ -132,7 +151,7 @@ class Toolbar(QToolBar):
         button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
 
     def _add(self, entry: _Entry) -> None:
-        action = QAction(entry.text, self._window)
+        action = QAction(str(entry.text), self._window)
         action.setObjectName(f"{entry.name}_action")
         if entry.keys:
             action.setShortcut(QKeySequence(entry.keys))
@@ -141,13 +160,13 @@ class Toolbar(QToolBar):
         self._entries[entry.name] = (entry, action)
         if entry.icon:
             self._add_button(entry, action)
-            self._set_tip(entry.name, entry.tip)
+            self._set_tip(entry.name, entry.tip or entry.text)
 
     def _add_button(self, entry: _Entry, action: QAction) -> None:
         button = QToolButton()
         button.setDefaultAction(action)
         button.setObjectName(f"{entry.name}_button")
-        button.setAccessibleName(entry.text)
+        button.setAccessibleName(str(entry.text))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._buttons[entry.name] = button
@@ -162,7 +181,7 @@ class Toolbar(QToolBar):
             action, button = self.action(name), self._buttons[name]
             shown, widths = action.text(), []
             for text in texts:
-                action.setText(text)
+                action.setText(str(text))
                 widths.append(button.sizeHint().width())
             action.setText(shown)
             self._widths[name] = max(widths)
@@ -212,13 +231,13 @@ class Toolbar(QToolBar):
             (action.shortcut().toString(QKeySequence.SequenceFormat.NativeText), tip)
             for entry, action in self._entries.values()
             if not action.shortcut().isEmpty()
-            for tip in [entry.tip or entry.text]
+            for tip in [str(entry.tip or entry.text)]
         ]
 
-    def _set_tip(self, name: str, tip: str) -> None:
+    def _set_tip(self, name: str, tip: Text) -> None:
         action = self.action(name)
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        action.setToolTip(plain_tip(f"{tip} ({keys})" if keys else tip))
+        action.setToolTip(plain_tip(f"{tip} ({keys})" if keys else str(tip)))
 
     def action(self, name: str) -> QAction:
         """Return the action with a name of the tables above: ``train``, ``pause``, ..."""
@@ -253,8 +272,10 @@ class Toolbar(QToolBar):
     def offer_to_resume(self, title: str) -> None:
         """Enable Resume for the run of this name; an empty one disables it."""
         self.action("resume").setEnabled(bool(title))
-        nothing = f"{_RESUME}. Not now: {_NOTHING_TO_RESUME}"
-        self._set_tip("resume", f"Continue {title} from where it stopped" if title else nothing)
+        tip = _not_now(_RESUME, _NOTHING_TO_RESUME)
+        if title:
+            tip = Text("Continue {run} from where it stopped", run=title)
+        self._set_tip("resume", tip)
 
     def show_state(self, state: SessionState, *, following: bool = False) -> None:
         """Enable what is possible in a state of the run; a followed one hinders no new one."""
@@ -263,7 +284,7 @@ class Toolbar(QToolBar):
 
     def show_group(self, *, training: bool, state: SessionState | None, name: str = "") -> None:
         """Take whether a group trains, and its state if it is what can be paused and stopped."""
-        group = f"Group {name}" if state is not None and name else ""
+        group = tr("Group {group}", group=name) if state is not None and name else ""
         if group != self._group:
             self._group = group
             self._show_title()
@@ -273,38 +294,43 @@ class Toolbar(QToolBar):
 
     def _show_what_is_possible(self) -> None:
         state = self._group_state or self._state
-        whose = "the group" if self._group_state else "the run"
         steerable = state in (SessionState.RUNNING, SessionState.PAUSED)
         self._paused = state is SessionState.PAUSED
-        why = _WHY_NOT.get(state, "").replace("the run", whose)
+        why = _WHY_NOT.get(state, _POSSIBLE)
+        if self._group_state:
+            why = _WHY_NOT_GROUP.get(state, why)
         self._offer_training()
         self._enable("pause", steerable, why)
-        self.action("pause").setText("Continue" if self._paused else "Pause")
+        self.action("pause").setText(str(_CONTINUE if self._paused else _PAUSE))
         if self._paused:
-            self._set_tip("pause", f"Continue {whose}")
+            of_run, of_group = Text("Continue the run"), Text("Continue the group")
+            self._set_tip("pause", of_group if self._group_state else of_run)
         self._enable("stop", steerable or state is SessionState.STARTING, why)
         self._enable("save", steerable, why)
         self._update_icons()
 
     def _offer_training(self) -> None:
         occupied = not self._following and self._state is not SessionState.IDLE
-        why_not = _GROUP_TRAINS if self._group_trains else _RUN_TRAINS if occupied else ""
+        why_not = _RUN_TRAINS if occupied else _POSSIBLE
+        if self._group_trains:
+            why_not = _GROUP_TRAINS
         tip = _TRAIN_GROUP if self._several else _TRAIN
         self._set_tip("queue", _NEXT if why_not else _NEXT_IDLE)
         self._enable("train", not why_not, why_not, tip)
 
-    def _enable(self, name: str, enabled: bool, why_not: str, tip: str = "") -> None:
+    def _enable(self, name: str, enabled: bool, why_not: Text, tip: Text | None = None) -> None:
         """Enable an action, or disable it with the reason in its tooltip."""
         self.action(name).setEnabled(enabled)
-        tip = tip or self._entry(name).tip
+        entry = self._entry(name)
+        tip = tip or entry.tip or entry.text
         if self._group_state:
             tip = _FOR_GROUP.get(name, tip)
-        self._set_tip(name, tip if enabled else f"{tip}. Not now: {why_not}")
+        self._set_tip(name, tip if enabled else _not_now(tip, why_not))
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self._theme = theme
-        self.action("theme").setText("Light" if theme.dark else "Dark")
+        self.action("theme").setText(str(_LIGHT if theme.dark else _DARK))
         self._update_icons()
         # The style sheet may have changed the font.
         self._fix_widths()
@@ -323,3 +349,7 @@ class Toolbar(QToolBar):
             if entry.icon:
                 colour = theme.on_accent if name == "train" else theme.text
                 action.setIcon(theme.icon(replaced.get(name, entry.icon), colour))
+
+
+def _not_now(tip: Text, reason: Text) -> Text:
+    return Text("{tip}. Not now: {reason}", tip=tip, reason=reason)

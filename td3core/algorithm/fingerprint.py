@@ -22,10 +22,10 @@ from td3core.config.networks import Sizes
 from td3core.config.run_config import COMPILED
 from td3core.envs.catalogue import find_known
 from td3core.envs.info import EnvInfo
-from td3core.errors import Message
 from td3core.inference.normaliser import Normaliser
 from td3core.system import numerics, processor
 from td3core.system.packages import version_of
+from td3core.text import Text
 
 _PROBE, _PROBE_BATCH = "probe", "probe_batch"
 _ROWS = 1024
@@ -114,7 +114,7 @@ def probe(config: RunConfig, sizes: Sizes, batch: int, products: str = "") -> st
     return digest.hexdigest()
 
 
-def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Message]:
+def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Text]:
     """Return why a run that was recorded as ``then`` is not the same bit for bit ``now``."""
     changed = [
         f"{_LABELS.get(name, name)} was {then[name]} and is {value}"
@@ -122,13 +122,13 @@ def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Message
         if name not in (_PROBE, _PROBE_BATCH) and then.get(name, value) != value
     ]
     if changed:
-        return [Message("The last digits will differ: {changes}.", changes=", ".join(changed))]
+        return [Text("The last digits will differ: {changes}.", changes=", ".join(changed))]
     if then.get(_PROBE, now[_PROBE]) != now[_PROBE]:
         template = (
             "The last digits will differ: a trial update gives other bits here than where the run"
             " was made, for a reason that is not on record."
         )
-        return [Message(template)]
+        return [Text(template)]
     return []
 
 

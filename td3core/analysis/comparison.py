@@ -18,7 +18,8 @@ from td3core.analysis.aggregate import (
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS, ComparedGroup, differing, group_runs
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric, RunResults, XAxis
 from td3core.arrays import Doubles
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
+from td3core.text import Text
 
 MOST_RUNS = 100
 """Compared at once; more cannot be told apart, and would take long to read."""
@@ -55,7 +56,7 @@ class Comparison:
     groups: tuple[GroupResult, ...]
     differing: tuple[str, ...]
     """Settings that are not the same in all runs, the seed excepted."""
-    notes: tuple[Message, ...]
+    notes: tuple[Text, ...]
     """What a reader has to know before trusting the numbers."""
 
     def find(self, name: str) -> GroupResult:
@@ -144,7 +145,7 @@ def curve_smoothing(metric: Metric) -> int:
     return SMOOTHED_EPISODES if metric == "return" else 1
 
 
-def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, list[Message]]:
+def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, list[Text]]:
     """Return what all runs can be compared by, and why it is not what was asked for.
 
     A run that trains may be evaluated later.
@@ -157,7 +158,7 @@ def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, lis
         template = "{run} has no evaluations; episode returns are compared instead."
     else:
         template = "{count} runs have no evaluations; episode returns are compared instead."
-    return "return", [Message(template, run=without[0].title, count=len(without))]
+    return "return", [Text(template, run=without[0].title, count=len(without))]
 
 
 def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
@@ -173,34 +174,34 @@ def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
     )
 
 
-def _few(results: Sequence[GroupResult]) -> list[Message]:
+def _few(results: Sequence[GroupResult]) -> list[Text]:
     """Return what is to be said of groups with few runs."""
     found = []
     single = [each for each in results if len(each.finals) == 1]
     few = [each for each in results if 1 < len(each.finals) < FEW_RUNS]
     if len(single) == 1:
-        found.append(Message("{group} has one run: no interval, no band.", group=single[0].name))
+        found.append(Text("{group} has one run: no interval, no band.", group=single[0].name))
     elif single:
         template = "{count} groups have one run each: no interval, no band."
-        found.append(Message(template, count=len(single)))
+        found.append(Text(template, count=len(single)))
     if len(few) == 1:
         template = "{group} has {count} runs: its intervals are likely too narrow."
-        found.append(Message(template, group=few[0].name, count=len(few[0].finals)))
+        found.append(Text(template, group=few[0].name, count=len(few[0].finals)))
     elif few:
         template = "{count} groups have fewer than {most} runs: intervals are likely too narrow."
-        found.append(Message(template, count=len(few), most=FEW_RUNS))
+        found.append(Text(template, count=len(few), most=FEW_RUNS))
     return found
 
 
-def _notes(result: GroupResult, metric: Metric) -> list[Message]:
+def _notes(result: GroupResult, metric: Metric) -> list[Text]:
     runs, count, name = result.group.runs, len(result.finals), result.name
     found = []
     if count < len(runs):
         template = "{missing} of {count} runs of {group} have no results yet."
         missing = len(runs) - count
-        found.append(Message(template, missing=missing, count=len(runs), group=name))
+        found.append(Text(template, missing=missing, count=len(runs), group=name))
     ends = [run.rows(metric)[-1, 0] for run in runs if len(run.rows(metric))]
     if ends and min(ends) < _SAME_LENGTH * max(ends):
         template = "The runs of {group} end between step {first:,.0f} and {last:,.0f}."
-        found.append(Message(template, group=name, first=min(ends), last=max(ends)))
+        found.append(Text(template, group=name, first=min(ends), last=max(ends)))
     return found

@@ -21,9 +21,6 @@ Metric = Literal["eval", "return"]
 """Mean return of an evaluation, or return of a training episode."""
 XAxis = Literal["steps", "episodes", "time"]
 
-Row = tuple[float, float, float]
-"""Environment steps, a return, seconds since the start."""
-
 SMOOTHED_EPISODES = 20
 """Episode returns are compared by their mean over this many episodes: one says little."""
 _MOST_LAST = {"eval": 10, "return": 100}
@@ -136,20 +133,20 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         RequestError: it is no run, or its description is damaged.
     """
     reader = RunReader(path, tables=("evaluations", "episodes"))
-    evaluations: list[Row] = []
-    episodes: list[Row] = []
-    clock: list[tuple[float, float]] = []
+    evaluations, episodes = [np.empty((0, 3))], [np.empty((0, 3))]
+    times = [np.empty((0, 2))]
     for event in reader.drain(stopped):
         match event:
             case Started():
                 # What comes later did not happen, if the run was resumed meanwhile.
-                evaluations = [row for row in evaluations if row[0] <= event.env_steps]
-                episodes = [row for row in episodes if row[0] <= event.env_steps]
+                for blocks in (evaluations, episodes):
+                    blocks[:] = [rows[rows[:, 0] <= event.env_steps] for rows in blocks]
             case Evaluated():
-                evaluations.append((event.env_steps, event.mean, event.wall_s))
+                evaluations.append(np.array([(event.env_steps, event.mean, event.wall_s)]))
             case Progress():
-                clock.append((event.env_steps, event.wall_s))
-                episodes += [(e.env_steps, e.episode_return, e.wall_s) for e in event.ended]
+                times.append(np.array([(event.env_steps, event.wall_s)]))
+                episodes.append(event.ended.columns("env_steps", "episode_return", "wall_s"))
+    times += [rows[:, ::2] for rows in (*evaluations, *episodes)]
     run = reader.directory
     return RunResults(
         path=run.path,
@@ -163,21 +160,20 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         evaluations=_table(evaluations),
         episodes=_table(episodes),
         live=reader.state is RunStatus.RUNNING,
-        clock=_clock([*clock, *(row[::2] for row in (*evaluations, *episodes))]),
+        clock=_clock(np.concatenate(times)),
     )
 
 
-def _clock(times: Sequence[Sequence[float]]) -> Doubles:
-    known = np.array(times, dtype=np.float64).reshape(-1, 2)
-    known = known[np.isfinite(known[:, 1])]
+def _clock(times: Doubles) -> Doubles:
+    known = times[np.isfinite(times[:, 1])]
     known = known[np.argsort(known[:, 0], kind="stable")]
     # A clock that was set back must not turn a curve around.
     known[:, 1] = np.fmax.accumulate(known[:, 1]) if len(known) else known[:, 1]
     return known
 
 
-def _table(rows: Sequence[Row]) -> Doubles:
-    found = np.array(rows, dtype=np.float64).reshape(-1, 3)
+def _table(blocks: Sequence[Doubles]) -> Doubles:
+    found = np.concatenate(blocks)
     return found[np.isfinite(found[:, 1])]
 
 

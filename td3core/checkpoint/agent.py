@@ -1,8 +1,8 @@
 """A checkpoint as an agent that plays."""
 
 from td3core.checkpoint.header import Checkpoint, Header
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.evaluation.bundled import bundled_evaluation
+from td3core.evaluation.overestimation import ValueNetworks
 from td3core.inference.critic import Critic
 from td3core.playing.compared import AgentFacts, ComparedAgent
 from td3core.playing.disturbance import Variant, noise_of
@@ -10,13 +10,11 @@ from td3core.playing.numbers import AgentSpec
 from td3core.playing.playback import Agent
 
 
-def agent_of(
-    source: Checkpoint, consent: Consent = NO_CONSENT, variant: Variant = Variant.PLAIN
-) -> Agent:
-    """Return who plays; ``consent`` is to the code of its environment."""
+def agent_of(source: Checkpoint, variant: Variant = Variant.PLAIN) -> Agent:
+    """Return who plays."""
     header = source.header
     return Agent(
-        choice=header.config.choice.with_consent(consent),
+        choice=header.config.choice,
         policy=source.policy(),
         variant=variant,
         noise=noise_of(header.tunables, header.counters.exploration_noise),
@@ -35,6 +33,20 @@ def facts_of(compared: ComparedAgent, header: Header, run: str) -> AgentFacts:
         mean_return=result.mean if result else None,
         noise=noise_of(header.tunables, left) if noisy else 0.0,
         run=run,
+    )
+
+
+def value_networks(source: Checkpoint) -> ValueNetworks | None:
+    """Return the critics of an agent, and what they learn from; None if it has none."""
+    critic, header = source.critic(), source.header
+    if critic is None:
+        return None
+    return ValueNetworks(
+        critic=critic,
+        target=source.target_critic(),
+        gamma=header.tunables.gamma,
+        reward_scale=header.config.reward_scale,
+        reward_floor=header.config.reward_floor,
     )
 
 

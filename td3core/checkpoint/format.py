@@ -133,7 +133,7 @@ def _metadata(header: Header) -> dict[str, Any]:
         "schema": SCHEMA,
         "config": to_dict(header.config),
         "tunables": to_dict(header.tunables),
-        "env": _env_values(header.env),
+        "env": asdict(header.env),
         "counters": _counters_by_key(header.counters),
         "evaluation": asdict(header.evaluation) if header.evaluation else None,
         "complete": header.complete,
@@ -176,14 +176,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
         ) from problem
 
 
-def _env_values(info: EnvInfo) -> dict[str, Any]:
-    # A consent is the user's, for this process; whoever opens the file gives their own.
-    return {name: value for name, value in asdict(info).items() if name != "consent"}
-
-
 def _env_info(values: dict[str, Any]) -> EnvInfo:
-    if "consent" in values:
-        raise ValueError("it claims a consent")
     bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
     info = EnvInfo(**(values | bounds))
     # Refuses what is not plain arguments; no environment is made here.

@@ -71,6 +71,12 @@ class Checkpoint:
         """Return the saved critics; None if only the actor was exported."""
         return Critic.from_tensors(self.tensors, self.header.networks[CRITIC], self._normaliser())
 
+    def target_critic(self) -> Critic | None:
+        """Return the targets of the saved critics; None if only the actor was exported."""
+        group = self.header.networks[CRITIC]
+        slow = group._replace(names=group.targets)
+        return Critic.from_tensors(self.tensors, slow, self._normaliser())
+
     def _normaliser(self) -> Normaliser | None:
         if not self.header.config.normalize_observations:
             return None

@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,14 +16,13 @@ from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import MessageError, RequestError, RunError, reason_of, require_no_interrupt
 from td3core.exporters.registry import EXPORTERS, find_exporter
 
 if TYPE_CHECKING:
     from td3core.checkpoint import Checkpoint
     from td3core.config import EnvChoice
-    from td3core.evaluation.result import EvaluationResult
+    from td3core.evaluation.result import EvaluationResult, Overestimation
 
 Episodes = Annotated[int, typer.Option("--episodes", min=1, help="Number of episodes.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the episodes.")]
@@ -32,22 +32,45 @@ def evaluate_command(
     checkpoint: CheckpointFile,
     episodes: Episodes = 10,
     seed: Seed = 0,
+    bias: Annotated[
+        bool, typer.Option("--bias", help="Measure how far its critics overestimate, too.")
+    ] = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
     """Evaluate a saved agent in noise-free episodes."""
     from td3core import checkpoint as files
+    from td3core.checkpoint.agent import value_networks
     from td3core.evaluation.evaluate import evaluate
 
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     require_class(found.header.config.numerics)
-    consent = obtain_consent(found.header.config.choice, given=trust_env)
-    with environment_of(found, path, consent) as choice:
-        result = evaluate(found.policy(), choice, episodes=episodes, seed=seed)
+    critics = value_networks(found) if bias else None
+    if bias and critics is None:
+        raise RequestError("{file} holds no critics to measure.", file=path.name)
+    obtain_consent(found.header.config.choice, given=trust_env)
+    with environment_of(found, path) as choice:
+        result = evaluate(found.policy(), choice, episodes=episodes, seed=seed, critics=critics)
     assert result is not None
-    return _evaluation(result, found.header.env.reward_threshold, as_json)
+    more = {}
+    if bias:
+        measured = result.overestimation
+        more["bias"] = measured and asdict(measured)
+        if not as_json:
+            print_result(_bias_in_words(measured))
+    return _evaluation(result, found.header.env.reward_threshold, as_json, **more)
+
+
+def _bias_in_words(found: "Overestimation | None") -> str:
+    if found is None:
+        return "bias of the critics: the episodes leave no rewards to compare them with"
+    return (
+        f"bias of the critics {found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}],"
+        f" deviation {found.std:.3f}: they expect {found.q:.2f}, {found.returns:.2f} was obtained"
+        f" ({found.states} states)"
+    )
 
 
 def replay_command(
@@ -77,9 +100,9 @@ def replay_command(
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
     require_class(found.header.config.numerics)
-    consent = obtain_consent(found.header.config.choice, given=trust_env)
+    obtain_consent(found.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, episodes, found.header.env.max_episode_steps)
-    with environment_of(found, path, consent, draws=True), reporter:
+    with environment_of(found, path, draws=True), reporter:
         result, info = record(
             found,
             video,
@@ -87,7 +110,6 @@ def replay_command(
             seed=seed,
             speed=speed,
             instruments=instruments,
-            consent=consent,
             report=reporter,
         )
     log(f"{info.frames} frames written to {video}")
@@ -114,10 +136,10 @@ def export_command(
     require_writable_name(to, overwrite=force)
     to = to.absolute()
     exporter = find_exporter(to, format_name)
-    path, consent = find_checkpoint(checkpoint, runs_dir), NO_CONSENT
+    path = find_checkpoint(checkpoint, runs_dir)
     if exporter.makes_env:
-        consent = obtain_consent(read_header(path).config.choice, given=trust_env)
-    exporter.export(path, to, consent)
+        obtain_consent(read_header(path).config.choice, given=trust_env)
+    exporter.export(path, to)
     if not as_json:
         log(f"Exported as {exporter.name} to {to}")
     return CommandResult(result={"file": str(to), "format": exporter.name})
@@ -150,7 +172,7 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
 
 @contextmanager
 def environment_of(
-    agent: "Checkpoint", path: Path, consent: Consent, *, draws: bool = False
+    agent: "Checkpoint", path: Path, *, draws: bool = False
 ) -> Iterator["EnvChoice"]:
     """Check that the environment still suits the agent, then name it in what it raises.
 
@@ -164,7 +186,7 @@ def environment_of(
     from td3core.envs.rendering import prepare_rendering
     from td3core.runs.resumption import require_same_spaces
 
-    choice = agent.header.config.choice.with_consent(consent)
+    choice = agent.header.config.choice
     if draws:
         prepare_rendering(choice.env_id)
     require_same_spaces(agent.header.env, check_env(choice), path)

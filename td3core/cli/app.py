@@ -1,8 +1,9 @@
 """The program without its window: one command line, its commands and its exit statuses."""
 
-import contextlib
+import os
 import sys
 import traceback
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,18 +17,26 @@ from td3core.cli.compare import compare_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
 from td3core.cli.film.command import film
-from td3core.cli.interrupts import INTERRUPTED, ending_what_hangs
+from td3core.cli.interrupts import INTERRUPTED, ending_what_hangs, last_words
 from td3core.cli.listing import list_command
 from td3core.cli.numerics import OtherProcessNeeded, run_again
 from td3core.cli.output import tolerant_output
 from td3core.cli.remote.follow import follow
 from td3core.cli.remote.steer import pause, save, stop, tune, unpause
-from td3core.cli.terminal import CommandResult, log, print_json, print_result, printable
+from td3core.cli.terminal import (
+    CommandResult,
+    json_line,
+    log,
+    print_json,
+    print_result,
+    printable,
+)
 from td3core.cli.train import FAILED, branch, resume, train, verify
 from td3core.errors import RequestError, RunError, brief, reason_of
 from td3core.system.openmp import shorten_waits
 
 WRONG_REQUEST = 2
+_INTERRUPTED = CommandResult(status=INTERRUPTED, error="Interrupted.")
 
 app = typer.Typer(
     add_completion=False,
@@ -62,10 +71,12 @@ def main(arguments: list[str] | None = None, *, own_process: bool = False) -> in
 def _run(arguments: list[str]) -> int:
     as_json = _wants_json(arguments)
     with tolerant_output() as (out, _):
-        with stdout_to_stderr() if as_json else contextlib.nullcontext():
-            answer = _answer(arguments)
         if as_json:
+            with stdout_to_stderr() as stdout, last_words(partial(_print_interrupted, stdout)):
+                answer = _answer(arguments)
             print_json(answer)
+        else:
+            answer = _answer(arguments)
         out.flush()
         status = answer.status
         # Whoever closes the pipe, such as head, has read enough.
@@ -75,6 +86,11 @@ def _run(arguments: list[str]) -> int:
             log(f"td3-studio: Standard output cannot be written: {reason}.")
             status = status or FAILED
     return status
+
+
+def _print_interrupted(stdout: int) -> None:
+    """Print what ``--json`` does after Ctrl-C to this descriptor: the main thread hangs."""
+    os.write(stdout, f"{json_line(_INTERRUPTED)}\n".encode())
 
 
 def run_program(arguments: list[str] | None = None) -> int:
@@ -124,7 +140,7 @@ def _answer(arguments: list[str]) -> CommandResult:
     if answer == INTERRUPTED:
         # Typer's status for Ctrl-C.
         log("Interrupted.")
-        return CommandResult(status=INTERRUPTED, error="Interrupted.")
+        return _INTERRUPTED
     # Help and version have no answer of their own.
     return answer if isinstance(answer, CommandResult) else CommandResult()
 

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from td3core.cli.consent import rehearse_all, with_typed_consent
+from td3core.cli.consent import allow_typed, rehearse_all
 from td3core.cli.options import AsJson, EnvModule, EnvName, assignments
 from td3core.cli.terminal import CommandResult
 from td3core.errors import RequestError
@@ -40,7 +40,8 @@ def check_command(
             "check takes no setting but env_args, so not {names}.", names=", ".join(values)
         )
     name = f"{env_module}:{env}" if env_module else env
-    choice = with_typed_consent(EnvChoice(name, args))
+    choice = EnvChoice(name, args)
+    allow_typed(choice)
     rehearse_all(choice)
     report = examine(choice, thorough=not quick)
     if not as_json:
@@ -75,4 +76,4 @@ def _show(report: "CheckReport") -> None:
     colours = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}
     for each in report.findings:
         mark = f"[{colours[each.level]}]{each.level:<8}[/]"
-        out.print(f"{mark} {each.check:<18} {escape(each.message)}", soft_wrap=True)
+        out.print(f"{mark} {each.check:<18} {escape(str(each.message))}", soft_wrap=True)

@@ -3,51 +3,47 @@
 import sys
 
 from td3core.cli.terminal import log, printable
-from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
+from td3core.system import allowed_code
+from td3core.system.allowed_code import LocatedModule
 
 
-def with_typed_consent(choice: EnvChoice) -> EnvChoice:
-    """Return what the user typed, with consent to its code; files may name that code from now on.
+def allow_typed(choice: EnvChoice) -> None:
+    """Allow the code of what the user typed; files may name it from now on.
 
     A run of one's own environment would otherwise be opened with a question.
     """
     from td3core.envs import trust
 
-    choice = choice.with_consent(Consent())
-    modules = trust.needed(choice)
-    _remember(modules)
-    return choice.with_consent(choice.consent.adding(modules))
+    _remember(trust.needed(trust.with_user_consent(choice)))
 
 
-def obtain_consent(*choices: EnvChoice, given: bool) -> Consent:
-    """Return consent to the code of environments that a file names; try each in another process.
+def obtain_consent(*choices: EnvChoice, given: bool) -> None:
+    """Have the code of environments that a file names allowed; try each in another process.
 
     Args:
-        choices: what the file names, with the consent there is already.
+        choices: what the file names.
         given: ``--trust-env``: no question, and nothing to remember.
 
     Raises:
         RequestError: the user did not agree, or there is no terminal to ask on; or an environment
             cannot be made in a sensible time.
     """
-    consent = NO_CONSENT
+    from td3core.envs import trust_store
+
+    allowed_code.allow(trust_store.remembered())
     for choice in choices:
-        consent |= _consent_to(choice.with_consent(choice.consent | consent), given=given)
-    rehearse_all(*(choice.with_consent(consent) for choice in choices))
-    return consent
+        _obtain(choice, given=given)
+    rehearse_all(*choices)
 
 
-def _consent_to(choice: EnvChoice, *, given: bool) -> Consent:
-    from td3core.envs import trust, trust_store
+def _obtain(choice: EnvChoice, *, given: bool) -> None:
+    from td3core.envs import trust
 
-    choice = choice.with_consent(choice.consent | trust_store.remembered())
     missing = trust.unconsented(choice)
-    for module in missing:
-        if given:
-            continue
-        if not _is_interactive():
+    for module in () if given else missing:
+        if not is_interactive():
             raise RequestError(
                 "{env_id} is named by a file and would run the code in {path};"
                 " --trust-env allows that.",
@@ -57,7 +53,7 @@ def _consent_to(choice: EnvChoice, *, given: bool) -> Consent:
         if not _agrees(choice, module):
             raise RequestError("The code in {path} was not run.", path=module.path)
         _remember([module])
-    return choice.consent.adding(missing)
+    allowed_code.allow(module.entry for module in missing)
 
 
 def rehearse_all(*choices: EnvChoice) -> None:
@@ -76,7 +72,8 @@ def rehearse_all(*choices: EnvChoice) -> None:
         rehearse(strange)
 
 
-def _is_interactive() -> bool:
+def is_interactive() -> bool:
+    """Return whether a question would be seen and could be answered."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 

@@ -11,17 +11,17 @@ _OUT, _ERR = 1, 2
 
 
 @contextlib.contextmanager
-def stdout_to_stderr() -> Iterator[None]:
+def stdout_to_stderr() -> Iterator[int]:
     """Send everything written to standard output to standard error, also what C code writes.
 
-    Processes started meanwhile inherit this.
+    Processes started meanwhile inherit this. Yields the descriptor of standard output itself.
     """
     before, saved = sys.stdout, os.dup(_OUT)
     _flush_all(before)
     os.dup2(_ERR, _OUT)
     sys.stdout = cast("TextIO", _StderrProxy())
     try:
-        yield
+        yield saved
     finally:
         sys.stdout = before
         _flush_all(sys.__stdout__)

@@ -49,7 +49,7 @@ def examine() -> Iterator[Diagnosis]:
     yield _kernel()
     yield _accelerator()
     yield Diagnosis("runs folder", str(default_runs_dir()), _writable())
-    for module, folder in sorted(trust_store.remembered().allowed):
+    for module, folder in sorted(trust_store.remembered()):
         yield Diagnosis("allowed code", f"{module} in {folder}")
     for group in dict.fromkeys(known.group for known in KNOWN):
         members = [known for known in KNOWN if known.group == group]
@@ -113,7 +113,7 @@ def _kernel() -> Diagnosis:
     from td3core.algorithm.fused import kernel_cache
 
     ok, value = kernel_cache.examine()
-    return Diagnosis("compiled update", value, ok)
+    return Diagnosis("compiled update", str(value), ok)
 
 
 def _package(name: str, purpose: str) -> Diagnosis:

@@ -2,7 +2,8 @@
 
 Python calls a signal's handler between two instructions of the main thread, which may be in an
 environment's C code for ever. So a thread learns of each signal too, through a socket; and where C
-code lets no other thread run, the second Ctrl-C is left to the system, which ends the process.
+code lets no other thread run, the second Ctrl-C is left to the system, which ends the process; only
+then nothing is printed any more.
 """
 
 import ctypes
@@ -29,6 +30,7 @@ _AT_ONCE_S = 0.5
 
 
 _watch: "_Watch | None" = None
+_last_words: Callable[[], None] | None = None
 
 
 class Stoppable(Protocol):
@@ -96,6 +98,17 @@ def ending_what_hangs() -> Iterator[None]:
         _watch.close()
         _watch = None
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def last_words(say: Callable[[], None]) -> Iterator[None]:
+    """Call ``say`` if this process is ended meanwhile because its environment hangs."""
+    global _last_words
+    _last_words = say
+    try:
+        yield
+    finally:
+        _last_words = None
 
 
 def _interrupt(*_: object) -> None:
@@ -181,6 +194,9 @@ def _end() -> None:
         console.show_cursor()
         for child in multiprocessing.active_children():
             child.kill()
+    with suppress(Exception):
+        if _last_words is not None:
+            _last_words()
     os._exit(INTERRUPTED)
 
 

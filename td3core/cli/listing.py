@@ -54,10 +54,10 @@ def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> 
         shown = ("" if mean is None else f"{mean:.1f}" for mean in means)
         steps = (str(each.env_steps), str(each.steps))
         parent = each.parent.run if each.parent else ""
-        about = (each.env, each.title, parent, each.group, each.message)
+        about = (each.env, each.title, parent, each.group, str(each.message))
         yield _line(each.run.name, str(each.state), *steps, *shown, *about)
     for run in unreadable:
-        yield _line(run.run.name, UNREADABLE, *[""] * 8, run.message)
+        yield _line(run.run.name, UNREADABLE, *[""] * 8, str(run.message))
 
 
 def _line(*values: str) -> str:
@@ -77,6 +77,6 @@ def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", tit
         names = "\n  ".join(escape(printable(text)) for text in lines if text)
         table.add_row(names, str(each.state), f"{each.env_steps:,} of {each.steps:,}", *shown)
     for run in unreadable:
-        names = "\n  ".join(escape(printable(text)) for text in (run.run.name, run.message))
+        names = "\n  ".join(escape(printable(text)) for text in (run.run.name, str(run.message)))
         table.add_row(names, UNREADABLE, "-", "-", "-")
     return table

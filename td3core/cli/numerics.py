@@ -3,12 +3,23 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from tempfile import TemporaryFile
 
+from td3core.system import allowed_code
 from td3core.system.child_process import python_command
 from td3core.system.numerics import environment_of, needs_other_process
 
-PROGRAM = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
-"""What a new interpreter executes to run one command; its words are the arguments."""
+_PROGRAM = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
+_RECEIVING = "from td3core.system import allowed_code\nallowed_code.receive()\n"
+
+
+def command_line(words: Sequence[str], *, receiving: bool = True) -> list[str]:
+    """Return what runs ``td3-studio`` with these words in a new interpreter.
+
+    With ``receiving``, what it may import is the first line of its standard input
+    (:func:`td3core.system.allowed_code.first_message`).
+    """
+    return python_command(_RECEIVING + _PROGRAM if receiving else _PROGRAM, words)
 
 
 class OtherProcessNeeded(Exception):  # noqa: N818
@@ -32,9 +43,20 @@ def require_class(numerics: str) -> None:
 def run_again(words: Sequence[str], numerics: str, *, replace: bool) -> int:
     """Run ``td3-studio`` with these words in a process of this class; return its exit status.
 
-    ``replace`` this process by it, where the system can.
+    ``replace`` this process by it, where the system can. It may import what this one may. On a
+    terminal, which it may have to ask on, it is told by the same words and answers as this one.
     """
-    command, environment = python_command(PROGRAM, words), environment_of(numerics)
-    if replace and os.name == "posix":
-        os.execve(command[0], command, environment)  # noqa: S606
-    return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603
+    # Here, not at the top: the window, which starts commands too, need not load Rich.
+    from td3core.cli.consent import is_interactive
+
+    receiving = not is_interactive()
+    command, environment = command_line(words, receiving=receiving), environment_of(numerics)
+    with TemporaryFile() as message:
+        message.write(allowed_code.first_message())
+        message.seek(0)
+        if replace and os.name == "posix":
+            if receiving:
+                os.dup2(message.fileno(), 0)
+            os.execve(command[0], command, environment)  # noqa: S606
+        stdin = message if receiving else None
+        return subprocess.run(command, env=environment, stdin=stdin, check=False).returncode  # noqa: S603

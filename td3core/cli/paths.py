@@ -54,8 +54,7 @@ def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = Fa
             name=repr(str(path)),
             folder=folder,
         )
-    named = folder / path / "run.toml"
-    if path.is_file() or not (path.is_dir() or named.is_file()):
+    if path.is_file() or not (path.is_dir() or (folder / path).is_dir()):
         from td3core.runs.directory import note_module_folder
 
         note_module_folder(path.absolute())

@@ -17,6 +17,7 @@ from rich.progress import (
 from td3core.cli.terminal import printable
 from td3core.protocol import events, wording
 from td3core.protocol.time_left import TimeLeft
+from td3core.text import Text
 
 
 class BarReporter:
@@ -109,5 +110,5 @@ class ProgressReporter(BarReporter):
         left = self._time_left.seconds
         return "estimating" if left is None else str(timedelta(seconds=round(left)))
 
-    def _print(self, text: str) -> None:
-        self._console.print(escape(printable(text)), soft_wrap=True)
+    def _print(self, text: str | Text) -> None:
+        self._console.print(escape(printable(str(text))), soft_wrap=True)

@@ -9,6 +9,8 @@ from unicodedata import category
 from rich.console import Console
 from rich.markup import escape
 
+from td3core.text import Text
+
 console = Console(stderr=True, highlight=False)
 
 
@@ -20,7 +22,7 @@ class CommandResult:
     """The exit status."""
     result: Any = None
     """What ``--json`` prints: an object, or an array of them. None where a command has none."""
-    error: str | None = None
+    error: str | Text | None = None
     """The sentence that says why the command failed; ``--json`` adds it to the object."""
 
 
@@ -42,14 +44,14 @@ def printable(text: str) -> str:
     )
 
 
-def log(text: str, style: str | None = None) -> None:
+def log(text: str | Text, style: str | None = None) -> None:
     """Print a line to standard error; lines are neither wrapped nor read as markup."""
-    console.print(escape(printable(text)), style=style, soft_wrap=True)
+    console.print(escape(printable(str(text))), style=style, soft_wrap=True)
 
 
-def log_error(heading: str, message: str) -> None:
+def log_error(heading: str, message: str | Text) -> None:
     """Print a sentence to standard error, after a red heading."""
-    console.print(f"[red]{heading}[/] {escape(printable(message))}", soft_wrap=True)
+    console.print(f"[red]{heading}[/] {escape(printable(str(message)))}", soft_wrap=True)
 
 
 def print_result(text: str) -> None:
@@ -59,19 +61,29 @@ def print_result(text: str) -> None:
 
 def print_json(answer: CommandResult) -> None:
     """Print the last line of ``--json`` to standard output."""
+    print_result(json_line(answer))
+
+
+def json_line(answer: CommandResult) -> str:
+    """Return the last line of ``--json``."""
     result = {} if answer.result is None else answer.result
     if answer.error is not None:
         result = result | {"error": answer.error}
     # A value of an unforeseen type must not leave a reader without its line.
-    print_result(json.dumps(_as_json(result), allow_nan=False, default=str))
+    return json.dumps(_as_json(result), allow_nan=False, default=str)
 
 
 def _as_json(value: Any) -> Any:
-    """Return ``value`` with text in place of NaN and infinities, for which JSON has no numbers."""
+    """Return ``value`` with texts in English, and words for NaN and infinities.
+
+    JSON has no numbers for them, and scripts must not depend on a language.
+    """
     if isinstance(value, dict):
         return {str(key): _as_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_as_json(each) for each in value]
+    if isinstance(value, Text):
+        return value.english
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.consent import obtain_consent, rehearse_all, with_typed_consent
+from td3core.cli.consent import allow_typed, obtain_consent, rehearse_all
 from td3core.cli.interrupts import interrupts_stop
 from td3core.cli.numerics import require_class
 from td3core.cli.options import (
@@ -78,24 +78,21 @@ def train(
     folder = runs_folder(runs_dir)
     repeated = find_run(journal, folder if runs_dir else None) if journal else None
     typed = EnvChoice(f"{env_module}:{env}" if env_module else env, values.get("env_args", ""))
-    config, tunables, typed = _settings(typed, preset, values)
+    config, tunables = _settings(typed, preset, values)
     if not several:
         require_class(config.numerics)
     # A preset may come from anyone, and contain arguments that name code.
-    choice = config.choice.with_consent(typed.consent)
-    consent = obtain_consent(choice, given=trust_env)
+    obtain_consent(config.choice, given=trust_env)
     if several:
         from td3core.cli.experiments.groups import train_group
 
-        return train_group(folder, several, config, tunables, jobs, consent, as_json=as_json)
+        return train_group(folder, several, config, tunables, jobs, as_json=as_json)
     # It loads torch, which a group leaves to its processes.
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
     return _run(
-        lambda control, report: train_run(
-            config, tunables, control, report, folder, schedule, consent=consent
-        ),
+        lambda control, report: train_run(config, tunables, control, report, folder, schedule),
     )
 
 
@@ -121,16 +118,16 @@ def _seeds(
 
 def _settings(
     typed: EnvChoice, presets: list[str] | None, values: dict[str, Any]
-) -> "tuple[RunConfig, Tunables, EnvChoice]":
+) -> "tuple[RunConfig, Tunables]":
     from td3core.config.presets import compose
     from td3core.envs.make import check_env
 
     # A misspelt environment is likelier than a misspelt preset, so it is checked first. The full
     # id selects the preset: Pendulum means Pendulum-v1.
-    typed = with_typed_consent(typed)
+    allow_typed(typed)
     rehearse_all(typed)
     env_id = check_env(typed).env_id
-    return (*compose(env_id, presets or [], values), typed)
+    return compose(env_id, presets or [], values)
 
 
 def resume(
@@ -152,8 +149,8 @@ def resume(
     if group is not None:
         from td3core.cli.experiments.groups import resume_group
 
-        consent = obtain_consent(group.config.choice, given=trust_env)
-        return resume_group(group, total, jobs, consent, as_json=as_json)
+        obtain_consent(group.config.choice, given=trust_env)
+        return resume_group(group, total, jobs, as_json=as_json)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
     found = find_run(run, runs_dir)
@@ -169,11 +166,9 @@ def resume(
     # It loads torch.
     from td3core.training.launch import resume as resume_run
 
-    path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
+    obtain_consent(found.config.choice, given=trust_env)
     return _run(
-        lambda control, report: resume_run(
-            path, control, report, steps=total, consent=consent, exact=exact
-        )
+        lambda control, report: resume_run(found.path, control, report, steps=total, exact=exact)
     )
 
 
@@ -212,10 +207,8 @@ def branch(
     path = find_checkpoint(checkpoint, runs_dir, last=True)
     config = read_header(path).config
     require_class(str(values.get("numerics", config.numerics)))
-    consent = obtain_consent(config.choice, given=trust_env)
-    return _run(
-        lambda control, report: branch_run(path, values, control, report, folder, consent=consent),
-    )
+    obtain_consent(config.choice, given=trust_env)
+    return _run(lambda control, report: branch_run(path, values, control, report, folder))
 
 
 def verify(
@@ -231,21 +224,17 @@ def verify(
 
     found = find_run(run, runs_dir)
     require_class(class_of_run(found))
-    path, consent = found.path, obtain_consent(found.config.choice, given=trust_env)
+    obtain_consent(found.config.choice, given=trust_env)
     try:
         # The window reads whole lines of this.
-        verdict = verify_run(path, steps=steps, announce=_log_stage, consent=consent)
+        verdict = verify_run(found.path, steps=steps, announce=log)
     except RunError as problem:
         log_error("The check failed:", str(problem))
         return CommandResult(status=FAILED, error=str(problem))
     if not as_json:
-        _print_verdict(path.name, verdict)
+        _print_verdict(found.path.name, verdict)
     result = asdict(verdict) | {"exact": verdict.exact}
     return CommandResult(status=0 if verdict.exact else FAILED, result=result)
-
-
-def _log_stage(text: str) -> None:
-    log(text if text.endswith(".") else f"{text} ...")
 
 
 def _print_verdict(run: str, verdict: "ResumeCheck") -> None:

@@ -5,11 +5,11 @@ environment or opens a file that an argument names.
 """
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
-from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import Message, RequestError, brief, message_of
+from td3core.errors import RequestError, brief, message_of
+from td3core.text import Text
 
 RESERVED = ("id", "render_mode", "disable_env_checker")
 """Arguments of ``gymnasium.make`` that the studio sets itself."""
@@ -30,15 +30,9 @@ class EnvChoice:
     env_id: str
     args: str = ""
     """Keyword arguments for ``gymnasium.make`` as a JSON object; empty for none."""
-    consent: Consent = field(default=NO_CONSENT, compare=False, repr=False)
-    """The code it may run. Neither settings nor files contain it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", canonical_args(self.args))
-
-    def with_consent(self, consent: Consent) -> "EnvChoice":
-        """Return this choice, allowed to run what ``consent`` covers."""
-        return replace(self, consent=consent)
 
     @property
     def kwargs(self) -> dict[str, Any]:
@@ -69,43 +63,43 @@ def parse_args(text: str) -> dict[str, Any]:
         RequestError: with the text and what is wrong with it.
     """
     if not isinstance(text, str):
-        raise _refusal(text, Message("it is not text"))
+        raise _refusal(text, Text("it is not text"))
     if not text.strip():
         return {}
     try:
         found = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
-        reason = Message(
+        reason = Text(
             "{problem} at character {position}",
             problem=problem.msg.lower(),
             position=problem.pos + 1,
         )
         raise _refusal(text, reason) from None
     except RecursionError:
-        raise _refusal(text, Message("it is nested too deeply")) from None
+        raise _refusal(text, Text("it is nested too deeply")) from None
     except ValueError as problem:
         raise _refusal(text, message_of(problem)) from None
     if not isinstance(found, dict):
         raise _refusal(text, _NOT_AN_OBJECT[type(found)])
     for name in RESERVED:
         if name in found:
-            raise _refusal(text, Message("{name} is set by the studio", name=name))
+            raise _refusal(text, Text("{name} is set by the studio", name=name))
     repeat = found.get(REPEAT, 1)
     if type(repeat) is not int or not 1 <= repeat <= MOST_REPEATS:
-        reason = Message(
+        reason = Text(
             "{name} is not a whole number from 1 to {most}", name=REPEAT, most=MOST_REPEATS
         )
         raise _refusal(text, reason)
     return found
 
 
-_NOT_AN_OBJECT: dict[type, Message] = {
-    list: Message("it is a list"),
-    str: Message("it is a string"),
-    int: Message("it is a number"),
-    float: Message("it is a number"),
-    bool: Message("it is true or false"),
-    type(None): Message("it is null"),
+_NOT_AN_OBJECT: dict[type, Text] = {
+    list: Text("it is a list"),
+    str: Text("it is a string"),
+    int: Text("it is a number"),
+    float: Text("it is a number"),
+    bool: Text("it is true or false"),
+    type(None): Text("it is null"),
 }
 
 
@@ -113,7 +107,7 @@ def _refuse_constant(name: str) -> None:
     raise RequestError("{name} is not a JSON number", name=name)
 
 
-def _refusal(text: object, reason: Message) -> RequestError:
+def _refusal(text: object, reason: Text) -> RequestError:
     return RequestError(
         "env_args cannot be {value}: {reason}. Use a JSON object such as {example}.",
         value=brief(repr(text), 300),

@@ -26,9 +26,10 @@ from td3core.config import (
     to_dict,
 )
 from td3core.config.algorithms import fixed_by
-from td3core.errors import Message, RequestError, brief, quoted, unknown_name
+from td3core.errors import RequestError, brief, quoted, unknown_name
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import parse_toml, read_text
+from td3core.text import Text
 
 PLUS = " + "
 """Joins the names of a preset and of the variants applied on top of it."""
@@ -121,10 +122,10 @@ def parse_preset(text: str) -> Preset:
     except (ValueError, RecursionError) as problem:
         raise _refusal(quoted(brief(problem))) from problem
     if "name" not in found:
-        raise _refusal(Message("it has no name"))
+        raise _refusal(Text("it has no name"))
     settings = found.get("settings", {})
     if not isinstance(settings, dict):
-        raise _refusal(Message("settings is not a table"))
+        raise _refusal(Text("settings is not a table"))
     preset = Preset(
         name=_text(found, "name"),
         env=_text(found, "env"),
@@ -132,7 +133,7 @@ def parse_preset(text: str) -> Preset:
         values=settings,
     )
     if "env" in found and not preset.env.strip():
-        raise _refusal(Message("env is empty; leave it out of a variant"))
+        raise _refusal(Text("env is empty; leave it out of a variant"))
     make_settings({**preset.values, "env": preset.env or "any"})
     return preset
 
@@ -174,12 +175,12 @@ def _defaults() -> dict[str, Any]:
 def _text(found: Mapping[str, Any], key: str) -> str:
     value = found.get(key, "")
     if not isinstance(value, str):
-        reason = Message("{key} is not text but {value}", key=key, value=brief(repr(value)))
+        reason = Text("{key} is not text but {value}", key=key, value=brief(repr(value)))
         raise _refusal(reason)
     return value
 
 
-def _refusal(reason: Message) -> RequestError:
+def _refusal(reason: Text) -> RequestError:
     return RequestError("This is not a preset: {reason}.", reason=reason)
 
 

@@ -8,6 +8,7 @@ from td3core.config.spec import check_fields, setting
 from td3core.errors import RequestError
 from td3core.system.capacity import usable_cores
 from td3core.system.numerics import AUTO, CLASSES
+from td3core.text import Text
 
 COMPILED, TORCH = "compiled", "torch"
 """What can compute the updates."""
@@ -23,233 +24,288 @@ class RunConfig:
     """The settings that are fixed for the whole of a run."""
 
     env: str = setting(
-        label="Environment", help="A Gymnasium environment with a continuous action space."
+        label=Text("Environment"),
+        help=Text("A Gymnasium environment with a continuous action space."),
     )
     env_args: str = setting(
         "",
-        label="Environment arguments",
-        help="Arguments passed to the environment, as a JSON object. For instance"
-        ' {"xml_file": "/path/to/ant.xml", "healthy_z_range": [0.1, 1.5]} or'
-        ' {"max_episode_steps": 500}. {"action_repeat": 2} takes each action twice. Empty for'
-        " none.",
+        label=Text("Environment arguments"),
+        help=Text(
+            "Arguments passed to the environment, as a JSON object. For instance {one} or {other}."
+            " {twice} takes each action twice. Empty for none.",
+            one='{"xml_file": "/path/to/ant.xml", "healthy_z_range": [0.1, 1.5]}',
+            other='{"max_episode_steps": 500}',
+            twice='{"action_repeat": 2}',
+        ),
     )
     env_check: bool = setting(
         True,
-        label="Check environment",
-        help="Test an unknown environment briefly before training: finite observations of the"
-        " declared size, repeatable episodes that end.",
+        label=Text("Check environment"),
+        help=Text(
+            "Test an unknown environment briefly before training: finite observations of the"
+            " declared size, repeatable episodes that end."
+        ),
     )
-    preset: str = setting("", label="Preset", help="The preset these settings come from.")
+    preset: str = setting(
+        "", label=Text("Preset"), help=Text("The preset these settings come from.")
+    )
     seed: int = setting(
         0,
-        label="Seed",
+        label=Text("Seed"),
         low=0,
         high=2**31 - 1,
-        help="The same settings, seed, numerics class, compiled engine and library versions give"
-        " the same run, bit for bit.",
+        help=Text(
+            "The same settings, seed, numerics class, compiled engine and library versions give"
+            " the same run, bit for bit."
+        ),
     )
     steps: int = setting(
         300_000,
-        label="Steps",
-        unit="environment steps",
+        label=Text("Steps"),
+        unit=Text("environment steps"),
         low=1,
         high=1e10,
-        help="Length of the run, including the warm-up.",
+        help=Text("Length of the run, including the warm-up."),
     )
     threads: int = setting(
         0,
-        label="Threads",
+        label=Text("Threads"),
         zero="automatic",
         low=0,
         high=1024,
-        help="Threads for the updates. 0 uses one fewer than there are cores to use.",
+        help=Text("Threads for the updates. 0 uses one fewer than there are cores to use."),
     )
     num_envs: int = setting(
         1,
-        label="Environments",
+        label=Text("Environments"),
         low=1,
         high=64,
-        help="Parallel environments, stepped together: n environment steps, then the updates for"
-        " these n steps. Each has its own reset seeds and noise. Evaluations, checkpoints and the"
-        " end of the run come after the first joint step that reaches their step.",
+        help=Text(
+            "Parallel environments, stepped together: n environment steps, then the updates for"
+            " these n steps. Each has its own reset seeds and noise. Evaluations, checkpoints and"
+            " the end of the run come after the first joint step that reaches their step."
+        ),
     )
     env_processes: int = setting(
         0,
-        label="Environment processes",
+        label=Text("Environment processes"),
         zero="none",
         low=0,
         high=64,
-        help="Processes that step the environments in parallel: useful if cores are free and a"
-        " step is slow. 0 steps them in the training thread. Results are the same either way.",
+        help=Text(
+            "Processes that step the environments in parallel: useful if cores are free and a step"
+            " is slow. 0 steps them in the training thread. Results are the same either way."
+        ),
     )
     device: str = setting(
         "cpu",
-        label="Device",
+        label=Text("Device"),
         choices=("cpu", "cuda"),
-        help="Where updates are computed. With small networks the CPU is often as fast as a GPU"
-        " (cuda), which pays off with wide layers and large batches.",
+        help=Text(
+            "Where updates are computed. With small networks the CPU is often as fast as a GPU"
+            " (cuda), which pays off with wide layers and large batches."
+        ),
     )
     numerics: str = setting(
         AUTO,
-        label="Numerics class",
+        label=Text("Numerics class"),
         choices=(AUTO, *CLASSES),
-        help="The kernels that multiply matrices. A run of class avx512 or avx2 is the same bit for"
-        " bit on every processor that has these instructions; avx2 trains slower on one that also"
-        " has AVX-512. auto takes the fastest class of this processor, and is replaced by its name"
-        " when the run is made.",
+        help=Text(
+            "The kernels that multiply matrices. A run of class avx512 or avx2 is the same bit for"
+            " bit on every processor that has these instructions; avx2 trains slower on one that"
+            " also has AVX-512. auto takes the fastest class of this processor, and is replaced by"
+            " its name when the run is made."
+        ),
     )
     engine: str = setting(
         AUTO,
-        label="Engine",
+        label=Text("Engine"),
         choices=(AUTO, COMPILED, TORCH),
-        help="What computes the updates. compiled: machine code made by Numba, several times faster"
-        " for small networks. torch: also for GPUs; repeatable on the same machine only. auto takes"
-        " compiled wherever Numba works.",
+        help=Text(
+            "What computes the updates. compiled: machine code made by Numba, several times faster"
+            " for small networks. torch: also for GPUs; repeatable on the same machine only. auto"
+            " takes compiled wherever Numba works."
+        ),
     )
     learning_starts: int = setting(
         25_000,
-        label="Warm-up",
-        unit="environment steps",
+        label=Text("Warm-up"),
+        unit=Text("environment steps"),
         low=0,
         high=1e9,
-        help="Steps with uniformly random actions before the first update, to fill the replay"
-        " buffer.",
+        help=Text(
+            "Steps with uniformly random actions before the first update, to fill the replay"
+            " buffer."
+        ),
     )
     buffer_size: int = setting(
         1_000_000,
-        label="Replay buffer",
-        unit="transitions",
+        label=Text("Replay buffer"),
+        unit=Text("transitions"),
         low=1,
         high=1e8,
-        help="Capacity of the replay buffer; the oldest transitions are overwritten first.",
+        help=Text("Capacity of the replay buffer; the oldest transitions are overwritten first."),
     )
     algorithm: str = setting(
         TD3,
-        label="Update rule",
+        label=Text("Update rule"),
         choices=tuple(ALGORITHMS),
-        help="What trains the networks. ddpg is td3 without its three tricks, which can then not be"
-        " switched on: twin_critics stays off, policy_delay 1 and policy_noise 0.",
+        help=Text(
+            "What trains the networks. ddpg is td3 without its three tricks, which can then not be"
+            " switched on: twin_critics stays off, policy_delay 1 and policy_noise 0."
+        ),
     )
     actor_hidden: tuple[int, ...] = setting(
         (256, 256),
-        label="Actor layers",
+        label=Text("Actor layers"),
         low=1,
         high=8192,
-        help="Widths of the actor's hidden layers, for instance 256, 256.",
+        help=Text("Widths of the actor's hidden layers, for instance 256, 256."),
     )
     critic_hidden: tuple[int, ...] = setting(
         (256, 256),
-        label="Critic layers",
+        label=Text("Critic layers"),
         low=1,
         high=8192,
-        help="Widths of each critic's hidden layers, for instance 256, 256.",
+        help=Text("Widths of each critic's hidden layers, for instance 256, 256."),
     )
     actor_activation: str = setting(
         "relu",
-        label="Actor activation",
+        label=Text("Actor activation"),
         choices=("relu", "tanh"),
-        help="Activation of the actor's hidden layers; its output layer is always tanh.",
+        help=Text("Activation of the actor's hidden layers; its output layer is always tanh."),
     )
     critic_activation: str = setting(
         "relu",
-        label="Critic activation",
+        label=Text("Critic activation"),
         choices=("relu", "tanh"),
-        help="Activation of the critics' hidden layers.",
+        help=Text("Activation of the critics' hidden layers."),
     )
     twin_critics: bool = setting(
         True,
-        label="Twin critics",
-        help="Clipped double Q-learning: the target uses the smaller value of two critics."
-        " Off: a single critic, as in DDPG.",
+        label=Text("Twin critics"),
+        help=Text(
+            "Clipped double Q-learning: the target uses the smaller value of two critics. Off: a"
+            " single critic, as in DDPG."
+        ),
     )
     reward_scale: float = setting(
         1.0,
-        label="Reward scale",
+        label=Text("Reward scale"),
         low=1e-6,
         high=1e6,
-        help="The agent learns from max(scale × reward, floor). Logged returns are the"
-        " environment's own; the shaped returns are logged as well.",
+        help=Text(
+            "The agent learns from max(scale × reward, floor). Logged returns are the"
+            " environment's own; the shaped returns are logged as well."
+        ),
     )
     reward_floor: float = setting(
         -1e9,
-        label="Reward floor",
+        label=Text("Reward floor"),
         low=-1e9,
         high=1e9,
         lowest="off",
-        help="Lower bound of the scaled reward; softens a penalty for falling. The default has no"
-        " effect.",
+        help=Text(
+            "Lower bound of the scaled reward; softens a penalty for falling. The default has no"
+            " effect."
+        ),
     )
     normalize_observations: bool = setting(
         False,
-        label="Normalise observations",
-        help="Shift and scale observations to mean 0 and variance 1 with running statistics, which"
-        " are saved with the agent and applied wherever it acts.",
+        label=Text("Normalise observations"),
+        help=Text(
+            "Shift and scale observations to mean 0 and variance 1 with running statistics, which"
+            " are saved with the agent and applied wherever it acts."
+        ),
     )
     lr_final: float = setting(
         1.0,
-        label="Final learning rate",
-        unit="of initial",
+        label=Text("Final learning rate"),
+        unit=Text("of initial"),
         low=0.0,
         high=1.0,
-        help="Both learning rates fall linearly to this fraction of their value by the last step."
-        " 1 keeps them constant.",
+        help=Text(
+            "Both learning rates fall linearly to this fraction of their value by the last step. 1"
+            " keeps them constant."
+        ),
     )
     eval_interval: int = setting(
         5_000,
-        label="Evaluate every",
+        label=Text("Evaluate every"),
         zero="never",
-        unit="environment steps",
+        unit=Text("environment steps"),
         low=0,
         high=1e9,
-        help="Steps between noise-free evaluations. 0 turns evaluation off.",
+        help=Text("Steps between noise-free evaluations. 0 turns evaluation off."),
     )
     eval_episodes: int = setting(
         10,
-        label="Evaluation episodes",
+        label=Text("Evaluation episodes"),
         low=1,
         high=1000,
-        help="Noise-free episodes per evaluation.",
+        help=Text("Noise-free episodes per evaluation."),
+    )
+    bias_interval: int = setting(
+        1,
+        label=Text("Overestimation every"),
+        zero="never",
+        unit=Text("evaluations"),
+        low=0,
+        high=1000,
+        help=Text(
+            "Evaluations between measurements of how far the critics overestimate. Their episodes"
+            " are played on past a time limit for it; returns stay the same. At least 5 on a"
+            " machine with one processor core."
+        ),
     )
     background_evaluation: bool = setting(
         True,
-        label="Evaluate in background",
-        help="Evaluate in a separate process while training continues. Off: training waits for"
-        " each evaluation. Results are the same either way.",
+        label=Text("Evaluate in background"),
+        help=Text(
+            "Evaluate in a separate process while training continues. Off: training waits for each"
+            " evaluation. Results are the same either way."
+        ),
     )
     keep_replay: bool = setting(
         True,
-        label="Keep replay buffer",
-        help="Store the replay buffer with the run, so that it can be resumed exactly. Off: a"
-        " resumed run refills the buffer before it learns again.",
+        label=Text("Keep replay buffer"),
+        help=Text(
+            "Store the replay buffer with the run, so that it can be resumed exactly. Off: a"
+            " resumed run refills the buffer before it learns again."
+        ),
     )
     checkpoint_interval: int = setting(
         10_000,
-        label="Checkpoint every",
+        label=Text("Checkpoint every"),
         zero="never",
-        unit="environment steps",
+        unit=Text("environment steps"),
         low=0,
         high=1e9,
-        help="Steps between checkpoints. 0 saves only the best and the last.",
+        help=Text("Steps between checkpoints. 0 saves only the best and the last."),
     )
     keep_every: int = setting(
         1,
-        label="Keep every nth",
+        label=Text("Keep every nth"),
         zero="none",
-        unit="checkpoints",
+        unit=Text("checkpoints"),
         low=0,
         high=1e9,
-        help="Keep every n-th of the regular checkpoints on disk: 1 keeps all, 0 none. The best,"
-        " the last and those saved by the user are always kept.",
+        help=Text(
+            "Keep every n-th of the regular checkpoints on disk: 1 keeps all, 0 none. The best,"
+            " the last and those saved by the user are always kept."
+        ),
     )
     keep_best: int = setting(
         0,
-        label="Keep the best",
+        label=Text("Keep the best"),
         zero="none",
-        unit="checkpoints",
+        unit=Text("checkpoints"),
         low=0,
         high=1e9,
-        help="Also keep this many regular checkpoints with the highest evaluation returns. No"
-        " effect while all are kept.",
+        help=Text(
+            "Also keep this many regular checkpoints with the highest evaluation returns. No"
+            " effect while all are kept."
+        ),
     )
 
     def __post_init__(self) -> None:

@@ -13,7 +13,8 @@ from td3core.config.run_config import COMPILED, RunConfig
 from td3core.config.spec import Spec, parse_text, spec_of, type_words_of
 from td3core.config.tunables import Tunables
 from td3core.config.value_text import format_value
-from td3core.errors import Message, RequestError, unknown_name
+from td3core.errors import RequestError, unknown_name
+from td3core.text import Text
 
 Settings = RunConfig | Tunables
 
@@ -140,7 +141,7 @@ def parse_value(name: str, text: str) -> Any:
     return parse_text(_all_fields()[name], text)
 
 
-def type_words(name: str) -> Message:
+def type_words(name: str) -> Text:
     """Describe the values that the setting ``name`` takes: their type and range."""
     return type_words_of(_all_fields()[name])
 

@@ -7,7 +7,8 @@ import math
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
 
-from td3core.errors import Message, RequestError, brief
+from td3core.errors import RequestError, brief
+from td3core.text import NO_TEXT, Text
 
 Scale = Literal["linear", "log", "complement"]
 """How a slider spreads its range; ``complement`` is logarithmic in 1 - value, for a discount."""
@@ -17,10 +18,10 @@ Scale = Literal["linear", "log", "complement"]
 class Spec:
     """The metadata of one setting, besides its name, type and default."""
 
-    label: str
-    help: str
+    label: Text
+    help: Text
     symbol: str = ""
-    unit: str = ""
+    unit: Text = NO_TEXT
     low: float = -math.inf
     high: float = math.inf
     shown: tuple[float, float] | None = None
@@ -94,29 +95,29 @@ def parse_text(item: Field[Any], text: str) -> Any:
     return text
 
 
-def type_words_of(item: Field[Any]) -> Message:
+def type_words_of(item: Field[Any]) -> Text:
     """Describe the values that a field takes: their type and range."""
     known = spec_of(item)
     if known.choices:
         return _one_of(known.choices)
     if item.type is bool:
-        return Message("true or false")
+        return Text("true or false")
     if item.type is str:
-        return Message("text")
+        return Text("text")
     if known.lowest:
-        return Message("{lowest} or a number up to {high:g}", lowest=known.lowest, high=known.high)
+        return Text("{lowest} or a number up to {high:g}", lowest=known.lowest, high=known.high)
     template = {
         int: "a whole number from {low:g} to {high:g}",
         float: "a number from {low:g} to {high:g}",
         tuple[int, ...]: "whole numbers separated by commas, each from {low:g} to {high:g}",
     }[item.type]  # type: ignore[index]
-    return Message(template, low=known.low, high=known.high)
+    return Text(template, low=known.low, high=known.high)
 
 
-def _one_of(choices: tuple[str, ...]) -> Message:
+def _one_of(choices: tuple[str, ...]) -> Text:
     if len(choices) == 2:
-        return Message("{first} or {second}", first=choices[0], second=choices[1])
-    return Message("one of {choices}", choices=", ".join(choices))
+        return Text("{first} or {second}", first=choices[0], second=choices[1])
+    return Text("one of {choices}", choices=", ".join(choices))
 
 
 def _whole(text: str) -> int:

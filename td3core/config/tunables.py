@@ -7,6 +7,7 @@ Actor-Critic Methods*, ICML 2018.
 from dataclasses import dataclass
 
 from td3core.config.spec import check_fields, setting
+from td3core.text import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,162 +16,186 @@ class Tunables:
 
     tau: float = setting(
         0.005,
-        label="Target averaging",
+        label=Text("Target averaging"),
         symbol="τ",
         low=0.0,
         high=1.0,
         shown=(1e-4, 1.0),
         scale="log",
-        help="How far the target networks move towards the online networks at each actor update:"
-        " θ′ ← τθ + (1 − τ)θ′. Small values are stable but slow; 1 copies the networks.",
+        help=Text(
+            "How far the target networks move towards the online networks at each actor update: θ′"
+            " ← τθ + (1 − τ)θ′. Small values are stable but slow; 1 copies the networks."
+        ),
     )
     exploration_noise: float = setting(
         0.1,
-        label="Exploration noise",
+        label=Text("Exploration noise"),
         symbol="σ",
-        unit="half action range",
+        unit=Text("half action range"),
         low=0.0,
         high=2.0,
         shown=(0.0, 1.0),
-        help="Standard deviation of the Gaussian noise added to each training action:"
-        " a = clip(π(s) + N(0, σ), −1, 1).",
+        help=Text(
+            "Standard deviation of the Gaussian noise added to each training action: a = clip(π(s)"
+            " + N(0, σ), −1, 1)."
+        ),
     )
     policy_noise: float = setting(
         0.2,
-        label="Policy noise",
+        label=Text("Policy noise"),
         symbol="σ̃",
-        unit="half action range",
+        unit=Text("half action range"),
         low=0.0,
         high=2.0,
         shown=(0.0, 1.0),
-        help="Target policy smoothing: standard deviation of the noise added to the target"
-        " action, ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1). 0 turns it off.",
+        help=Text(
+            "Target policy smoothing: standard deviation of the noise added to the target action,"
+            " ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1). 0 turns it off."
+        ),
     )
     noise_clip: float = setting(
         0.5,
-        label="Noise clip",
+        label=Text("Noise clip"),
         symbol="c",
-        unit="half action range",
+        unit=Text("half action range"),
         low=0.0,
         high=2.0,
         shown=(0.0, 1.0),
-        help="Bound of the target smoothing noise: ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1).",
+        help=Text(
+            "Bound of the target smoothing noise: ã = clip(π′(s′) + clip(N(0, σ̃), −c, c), −1, 1)."
+        ),
     )
     policy_delay: int = setting(
         2,
-        label="Policy delay",
+        label=Text("Policy delay"),
         symbol="d",
-        unit="critic updates",
+        unit=Text("critic updates"),
         low=1,
         high=100,
         shown=(1, 10),
-        help="Delayed policy updates: actor and targets are updated once every d critic updates.",
+        help=Text(
+            "Delayed policy updates: actor and targets are updated once every d critic updates."
+        ),
     )
     gamma: float = setting(
         0.99,
-        label="Discount",
+        label=Text("Discount"),
         symbol="γ",
         low=0.0,
         high=1.0,
         shown=(0.8, 0.9999),
         scale="complement",
-        help="Weight of the next state's value: y = r + γ (1 − terminated) min(Q₁′, Q₂′)(s′, ã)."
-        " The horizon is about 1 / (1 − γ) steps.",
+        help=Text(
+            "Weight of the next state's value: y = r + γ (1 − terminated) min(Q₁′, Q₂′)(s′, ã)."
+            " The horizon is about 1 / (1 − γ) steps."
+        ),
     )
     actor_lr: float = setting(
         3e-4,
-        label="Actor learning rate",
+        label=Text("Actor learning rate"),
         symbol="α π",
         low=0.0,
         high=1.0,
         shown=(1e-6, 1e-2),
         scale="log",
-        help="Adam step size of the actor, which maximises the mean of Q₁(s, π(s)).",
+        help=Text("Adam step size of the actor, which maximises the mean of Q₁(s, π(s))."),
     )
     critic_lr: float = setting(
         3e-4,
-        label="Critic learning rate",
+        label=Text("Critic learning rate"),
         symbol="α Q",
         low=0.0,
         high=1.0,
         shown=(1e-6, 1e-2),
         scale="log",
-        help="Adam step size of both critics, which minimise (Q₁ − y)² + (Q₂ − y)².",
+        help=Text("Adam step size of both critics, which minimise (Q₁ − y)² + (Q₂ − y)²."),
     )
     batch_size: int = setting(
         256,
-        label="Batch size",
+        label=Text("Batch size"),
         symbol="N",
-        unit="transitions",
+        unit=Text("transitions"),
         low=1,
         high=65_536,
         shown=(16, 1024),
         scale="log",
-        help="Transitions sampled uniformly from the replay buffer for each update.",
+        help=Text("Transitions sampled uniformly from the replay buffer for each update."),
     )
     updates_per_step: int = setting(
         1,
-        label="Updates per step",
+        label=Text("Updates per step"),
         low=0,
         high=64,
         shown=(0, 8),
-        help="Gradient updates per environment step (see Update interval) once learning has"
-        " started. 0 collects transitions without learning.",
+        help=Text(
+            "Gradient updates per environment step (see Update interval) once learning has"
+            " started. 0 collects transitions without learning."
+        ),
     )
     update_interval: int = setting(
         1,
-        label="Update interval",
-        unit="environment steps",
+        label=Text("Update interval"),
+        unit=Text("environment steps"),
         low=1,
         high=1000,
         shown=(1, 16),
-        help="Environment steps between updates. Where a step is much cheaper than an update, more"
-        " steps per update can learn sooner by the clock. The paper updates after every step.",
+        help=Text(
+            "Environment steps between updates. Where a step is much cheaper than an update, more"
+            " steps per update can learn sooner by the clock. The paper updates after every step."
+        ),
     )
     n_step: int = setting(
         1,
-        label="Multi-step returns",
+        label=Text("Multi-step returns"),
         symbol="n",
-        unit="environment steps",
+        unit=Text("environment steps"),
         low=1,
         high=100,
         shown=(1, 10),
-        help="Rewards summed before the target bootstraps: y = r₁ + γ r₂ + … + γⁿ Q′(sₙ, ã), cut at"
-        " the end of an episode (Sutton and Barto, 2018, chapter 7; used off-policy without"
-        " correction, as in D4PG). The paper uses 1.",
+        help=Text(
+            "Rewards summed before the target bootstraps: y = r₁ + γ r₂ + … + γⁿ Q′(sₙ, ã), cut at"
+            " the end of an episode (Sutton and Barto, 2018, chapter 7; used off-policy without"
+            " correction, as in D4PG). The paper uses 1."
+        ),
     )
     noise_correlation: float = setting(
         0.0,
-        label="Noise correlation",
+        label=Text("Noise correlation"),
         symbol="ρ",
         low=0.0,
         high=0.999,
         shown=(0.0, 0.99),
-        help="Correlation of the exploration noise from one step to the next, in an episode:"
-        " nₜ = ρ nₜ₋₁ + √(1 − ρ²) εₜ with ε ~ N(0, σ), so that σ stays the same. Near 1 it pushes"
-        " one way for about 1 / (1 − ρ) steps, which helps where many small pushes cancel out"
-        " (Eberhard et al., 2023). The paper uses 0: white noise.",
+        help=Text(
+            "Correlation of the exploration noise from one step to the next, in an episode: nₜ = ρ"
+            " nₜ₋₁ + √(1 − ρ²) εₜ with ε ~ N(0, σ), so that σ stays the same. Near 1 it pushes one"
+            " way for about 1 / (1 − ρ) steps, which helps where many small pushes cancel out"
+            " (Eberhard et al., 2023). The paper uses 0: white noise."
+        ),
     )
     exploration_noise_decay: float = setting(
         1.0,
-        label="Noise decay",
+        label=Text("Noise decay"),
         low=0.9,
         high=1.0,
         shown=(0.999, 1.0),
         scale="linear",
-        help="σ is multiplied by this once per action, down to the noise floor. 1 keeps σ constant."
-        " Changing σ restarts the decay from the new value.",
+        help=Text(
+            "σ is multiplied by this once per action, down to the noise floor. 1 keeps σ constant."
+            " Changing σ restarts the decay from the new value."
+        ),
     )
     exploration_noise_min: float = setting(
         0.0,
-        label="Noise floor",
+        label=Text("Noise floor"),
         symbol="σ min",
-        unit="half action range",
+        unit=Text("half action range"),
         low=0.0,
         high=2.0,
         shown=(0.0, 1.0),
-        help="Lower bound of the decaying exploration noise. No effect if the decay is 1 or σ is"
-        " already smaller.",
+        help=Text(
+            "Lower bound of the decaying exploration noise. No effect if the decay is 1 or σ is"
+            " already smaller."
+        ),
     )
 
     def __post_init__(self) -> None:

@@ -1,8 +1,26 @@
 """Values of settings and numbers of steps as text, for names and lists."""
 
 import math
+import re
 
 Value = bool | float | str | tuple[object, ...]
+
+_MINUS = "\N{MINUS SIGN}"
+_HYPHEN = re.compile(r"(?<![\w-])-(?=\d|\.\d|inf)|(?<=\de)-(?=\d)")
+"""A hyphen that stands for a minus sign: before a number, and in its exponent."""
+
+
+def typographic(text: str) -> str:
+    """Return a text with a minus sign where a number has a hyphen.
+
+    It is for eyes and ears only: what is copied, typed, parsed or written to a file has hyphens.
+    """
+    return _HYPHEN.sub(_MINUS, text)
+
+
+def plain_minus(text: str) -> str:
+    """Return a text with a hyphen for each minus sign, as programs read it."""
+    return text.replace(_MINUS, "-")
 
 
 def format_count(count: float) -> str:

@@ -11,8 +11,9 @@ from td3core.arrays import Floats, all_finite
 from td3core.envs.agent_view import AgentView
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import make_env
-from td3core.errors import Message, RunError, reason_of, require_no_interrupt
+from td3core.errors import RunError, reason_of, require_no_interrupt
 from td3core.randomness import Purpose, episode_seed
+from td3core.text import Text
 
 
 class RecordedSteps(NamedTuple):
@@ -128,8 +129,8 @@ class Episode:
                 require_no_interrupt(problem)
 
     @property
-    def _place(self) -> Message:
-        return Message(
+    def _place(self) -> Text:
+        return Text(
             "step {step} (step {episode_step} of episode {episode})",
             step=self._start.env_steps + self._num_envs * self._length,
             episode_step=self._length,
@@ -200,8 +201,8 @@ def _total(values: list[float]) -> float:
     return total
 
 
-def _spaces(obs_dim: int, low: Iterable[float], high: Iterable[float]) -> Message:
+def _spaces(obs_dim: int, low: Iterable[float], high: Iterable[float]) -> Text:
     bounds = ", ".join(f"[{a:g}, {b:g}]" for a, b in zip(low, high, strict=True))
-    return Message(
+    return Text(
         "observations of size {obs_dim} and actions in {bounds}", obs_dim=obs_dim, bounds=bounds
     )

@@ -1,8 +1,7 @@
 """What an agent needs to know about an environment; imports no simulator."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import Sizes
 
@@ -20,8 +19,6 @@ class EnvInfo:
     reward_threshold: float | None
     args: str = ""
     """Its arguments (see :class:`~td3core.config.env_choice.EnvChoice`)."""
-    consent: Consent = field(default=NO_CONSENT, compare=False, repr=False)
-    """The code it may run in this process and those started from it; never part of a file."""
 
     @property
     def sizes(self) -> Sizes:
@@ -30,5 +27,5 @@ class EnvInfo:
 
     @property
     def choice(self) -> EnvChoice:
-        """Identifier, arguments and consent, to make it again."""
-        return EnvChoice(self.env_id, self.args, self.consent)
+        """Identifier and arguments, to make it again."""
+        return EnvChoice(self.env_id, self.args)

@@ -21,7 +21,6 @@ from td3core.envs.catalogue import KNOWN, find_known
 from td3core.envs.info import EnvInfo
 from td3core.envs.rendering import prepare_rendering, rendering_error, require_rendering
 from td3core.errors import (
-    Message,
     RequestError,
     brief,
     quoted,
@@ -30,6 +29,7 @@ from td3core.errors import (
     unknown_name,
 )
 from td3core.system.imported_code import ImportedCode
+from td3core.text import Text
 
 _GYMNASIUMS = ("gymnasium", "shimmy")
 
@@ -75,10 +75,10 @@ def forget_changed_code(choice: EnvChoice) -> None:
 def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     """Make a fresh environment, wrapped for TD3.
 
-    A choice needs consent to the code it names (:mod:`td3core.envs.trust`); a plain text has none.
+    The user must have allowed the code it names (:mod:`td3core.envs.trust`).
 
     Raises:
-        UntrustedCodeError: a module without consent; nothing was imported.
+        UntrustedCodeError: a module that the user has not allowed; nothing was imported.
         RequestError: it does not exist, is not installed, refuses its arguments, or does not suit
             TD3.
     """
@@ -211,7 +211,6 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
     return EnvInfo(
         env_id=spec.id if spec and ":" not in choice.env_id else choice.env_id,
         args=choice.args,
-        consent=choice.consent,
         obs_dim=int(np.prod(obs_space.shape)),
         act_dim=int(np.prod(space.shape)),
         action_low=tuple(float(v) for v in space.low.ravel()),
@@ -246,7 +245,7 @@ def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:
             env_id=env_id,
             kind=_kind_of(action),
         )
-    for space, what in ((action, Message("actions")), (obs, Message("observations"))):
+    for space, what in ((action, Text("actions")), (obs, Text("observations"))):
         if 0 in (space.shape or ()):
             raise RequestError(
                 "{env_id} has {what} of shape {shape}, which hold no number.",
@@ -284,11 +283,11 @@ def _can_scale(action: Box) -> bool:
         return bool(np.isfinite(high - low).all() and np.isfinite(high + low).all())
 
 
-def _kind_of(space: gym.Space[Any]) -> Message:
+def _kind_of(space: gym.Space[Any]) -> Text:
     if isinstance(space, Discrete | MultiDiscrete):
-        return Message("discrete")
+        return Text("discrete")
     if isinstance(space, MultiBinary):
-        return Message("binary")
+        return Text("binary")
     return quoted(type(space).__name__)
 
 

@@ -2,17 +2,17 @@
 
 Each process steps its slots with the same :class:`~td3core.envs.stepper.Stepper` that the training
 thread would use, so results are the same. Arrays are in shared memory; a pipe to each process
-carries a command and its reply for every step.
+carries a command and its reply for every step, as lines of JSON that are made once.
 """
 
 import contextlib
 import functools
 import multiprocessing
 import os
-import pickle
 import threading
 from collections.abc import Callable, Sequence
 from ctypes import c_uint8
+from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import RawArray
@@ -25,10 +25,49 @@ from td3core.envs.episode import EpisodeStart
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.envs.stepper import StepArrays, Stepper
-from td3core.errors import RequestError, RunError, message_of, traceback_of
+from td3core.errors import RequestError, RunError, message_of, quoted, traceback_of
 from td3core.system.child_process import ChildProcess, leave_signals_to_parent
+from td3core.system.json_lines import Codec
+from td3core.text import Text
 
-_STEP, _DONE = b"step", b"done"
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """Begin episodes."""
+
+    starts: tuple[EpisodeStart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Take the actions in the shared memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """The command was carried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """It was not."""
+
+    message: Text
+    details: str
+    """The traceback of the cause; empty where the message says it all."""
+
+
+_CODEC = Codec(_Begin, _Step, _Done, _Failed)
+
+
+@functools.cache
+def _step() -> bytes:
+    return _CODEC.encode(_Step())
+
+
+@functools.cache
+def _done() -> bytes:
+    return _CODEC.encode(_Done())
 
 
 class ProcessStepper:
@@ -67,14 +106,14 @@ class ProcessStepper:
         commands = []
         for worker in self._workers:
             first, end = worker.slots
-            mine = [start for start in starts if first <= start.slot < end]
+            mine = tuple(start for start in starts if first <= start.slot < end)
             if mine:
-                commands.append((worker, pickle.dumps(mine)))
+                commands.append((worker, _CODEC.encode(_Begin(mine))))
         self._run_all(commands)
 
     def step(self) -> None:
         """Take the actions in ``arrays``, and write the results there."""
-        self._run_all([(worker, _STEP) for worker in self._workers])
+        self._run_all([(worker, _step()) for worker in self._workers])
 
     def close(self) -> None:
         """Close all environments and end the processes."""
@@ -107,28 +146,29 @@ class _Worker(ChildProcess):
     """The process that steps the environments of the slots [first, end)."""
 
     def __init__(self, slots: tuple[int, int], *work: Any) -> None:
-        super().__init__("environments", _serve, slots, *work)
+        super().__init__("environments", _CODEC, _serve, slots, *work)
         self.slots = slots
 
     def send(self, command: bytes) -> None:
         # If the process is gone, receive() reports it.
         with contextlib.suppress(OSError):
-            self.pipe.send_bytes(command)
+            self.pipe.connection.send_bytes(command)
 
     def receive(self) -> None:
         """Wait for the reply to a command.
 
         Raises:
             RunError: the command failed, or the process has ended.
+            UpdatedError: the process is of another version.
         """
         try:
-            reply = self.pipe.recv_bytes()
+            reply = self.pipe.connection.recv_bytes()
         except (EOFError, OSError):
             raise self._lost() from None
-        if reply != _DONE:
-            message, details = pickle.loads(reply)  # noqa: S301
-            cause = _TracebackOfProcessError("\n" + details) if details else None
-            raise RunError(message) from cause
+        if reply != _done():
+            failed: _Failed = self.pipe.decode(reply)
+            cause = _TracebackOfProcessError("\n" + failed.details) if failed.details else None
+            raise RunError(failed.message) from cause
 
     def _lost(self) -> RunError:
         first, last = self.slots[0], self.slots[1] - 1
@@ -165,10 +205,10 @@ def _serve(
         _reply(pipe, lambda: check_env(info.choice))
         while True:
             command = pipe.recv_bytes()
-            if command == _STEP:
+            if command == _step():
                 _reply(pipe, stepper.step)
             else:
-                starts = pickle.loads(command)  # noqa: S301
+                starts = _CODEC.decode(command).starts
                 _reply(pipe, functools.partial(stepper.begin, starts))
     stepper.close()
 
@@ -179,9 +219,15 @@ def _reply(pipe: Connection, command: Callable[[], object]) -> None:
         command()
     except BaseException as problem:
         # Ctrl-C does not reach this process: whatever it is, the environment raised it.
-        pipe.send_bytes(pickle.dumps((message_of(problem), traceback_of(problem))))
+        message, details = message_of(problem), traceback_of(problem)
+        try:
+            line = _CODEC.encode(_Failed(message, details))
+        except TypeError:
+            # A value of the message has no form in JSON.
+            line = _CODEC.encode(_Failed(quoted(str(message)), details))
+        pipe.send_bytes(line)
     else:
-        pipe.send_bytes(_DONE)
+        pipe.send_bytes(_done())
 
 
 def _exit_with_parent() -> None:

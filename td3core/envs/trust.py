@@ -1,8 +1,9 @@
 """Which code an environment's name stands for, and whether the user has allowed it.
 
 What a file names (``run.toml``, a checkpoint, a preset) is imported only with the user's consent:
-it may come from anyone. What the user types is consent in itself. Modules are located without
-importing anything, parent packages included.
+it may come from anyone. What the user types is consent in itself. Both are noted in the one list of
+the process, :mod:`td3core.system.allowed_code`. Modules are located without importing anything,
+parent packages included.
 """
 
 import importlib
@@ -11,16 +12,16 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import PurePath
 from typing import Any
 
-from td3core.config.consent import Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust_store
 from td3core.envs.catalogue import PYBULLET
 from td3core.errors import RequestError
+from td3core.system import allowed_code
+from td3core.system.allowed_code import LocatedModule
 from td3core.system.import_path import (
     current_folder,
     search_current_folder_last,
@@ -59,24 +60,31 @@ class UntrustedCodeError(RequestError):
         return type(self), (self.message.values["env_id"], self.module)
 
 
-def typed(choice: EnvChoice) -> EnvChoice:
-    """Return a choice that the user made in person, with consent to the code it names."""
+def with_user_consent(choice: EnvChoice) -> EnvChoice:
+    """Allow this process the code that a choice names, which the user made in person; return it."""
     # Its file may be younger than Python's list of the folder, by less than the clock of a disk.
     importlib.invalidate_caches()
-    return replace(choice, consent=choice.consent.adding(needed(choice)))
+    allowed_code.allow(module.entry for module in needed(choice))
+    return choice
 
 
-def consent_to(names: Iterable[str]) -> Consent:
-    """Return consent to modules that the user has allowed by name, wherever they lie."""
+def allow_named(names: Iterable[str]) -> None:
+    """Allow this process modules that the user has allowed by name, wherever they lie here."""
     found = (locate(name) for name in names)
-    return Consent().adding(module for module in found if module is not None)
+    allowed_code.allow(module.entry for module in found if module is not None)
+
+
+def names_allowed(choices: Iterable[EnvChoice]) -> list[str]:
+    """Return the modules that environments need and the user has allowed, by name."""
+    modules = {module for choice in choices for module in needed(choice)}
+    return sorted({module.name for module in modules if allowed_code.is_allowed(module)})
 
 
 def require_consent(choice: EnvChoice) -> None:
     """Refuse an environment whose code the user has not allowed, before anything is imported.
 
     Raises:
-        UntrustedCodeError: for the first module without consent.
+        UntrustedCodeError: for the first module that is not allowed.
         ModuleNotFoundError: there is no module of that name.
     """
     main = named_module(choice.env_id)
@@ -90,8 +98,8 @@ def require_consent(choice: EnvChoice) -> None:
 
 
 def unconsented(choice: EnvChoice) -> list[LocatedModule]:
-    """Return the code an environment would run and its consent does not cover."""
-    return [module for module in needed(choice) if not choice.consent.covers(module)]
+    """Return the code an environment would run and the user has not allowed."""
+    return [module for module in needed(choice) if not allowed_code.is_allowed(module)]
 
 
 def needed(choice: EnvChoice) -> list[LocatedModule]:
@@ -143,12 +151,12 @@ def locate(name: str) -> LocatedModule | None:
 
 
 def folders_of(choice: EnvChoice) -> list[str]:
-    """Return the folders of the modules that a choice names.
+    """Return the folders of the code that a choice names, none for Gymnasium's own environments.
 
     That is of the outermost package, and the folder around it: other modules may lie there.
     """
     folders = []
-    for name in dict.fromkeys(each.partition(".")[0] for each in modules_named(choice)):
+    for name in dict.fromkeys(each.name.partition(".")[0] for each in needed(choice)):
         spec = _find(name, with_user_folders=True)
         if spec is not None:
             packages = _search_locations(spec) or []
@@ -254,7 +262,7 @@ def _allowed_folders(name: str) -> list[str]:
     So that an agent can be used wherever the user is.
     """
     found = set()
-    for module, folder in trust_store.remembered().allowed:
+    for module, folder in allowed_code.snapshot() | trust_store.remembered():
         parts = module.split(".")
         # Of a module, and of a package.
         above = [PurePath(folder), *PurePath(folder).parents][len(parts) - 1 : len(parts) + 1]

@@ -1,23 +1,24 @@
 """Remembers the code that the user has allowed, in a small file of the user's own.
 
-Where that file cannot be written, an answer still holds for the processes that one starts.
+Where that file cannot be written, an answer still holds in the process that asked, and in those it
+starts (:mod:`td3core.system.allowed_code`).
 """
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
-from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.errors import RequestError
+from td3core.system.allowed_code import Entry, LocatedModule
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
 
 _VARIABLE = "TD3_STUDIO_TRUST"
 _KEY = "trusted"
-_HANDED_ON = "TD3_STUDIO_CONSENT"
 
 
 def trust_file() -> Path:
@@ -28,17 +29,13 @@ def trust_file() -> Path:
     return platformdirs.user_config_path("td3-studio", False) / "trusted.json"
 
 
-def remembered() -> Consent:
-    """Return what the user has allowed for good, or the process that has started this one.
-
-    Nothing is allowed by a file that is missing or damaged.
-    """
-    return _on_file() | _parsed(os.environ.get(_HANDED_ON, ""))
-
-
-def handed_on(consent: Consent) -> dict[str, str]:
-    """Return the environment variables by which a child process remembers a consent."""
-    return {_HANDED_ON: _written(consent)} if consent.allowed else {}
+def remembered() -> frozenset[Entry]:
+    """Return what the user has allowed for good; nothing if the file is missing or damaged."""
+    try:
+        found = json.loads(read_text(trust_file()))[_KEY]
+        return frozenset(_entry(each) for each in found)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return frozenset()
 
 
 def remember(*modules: LocatedModule) -> None:
@@ -47,8 +44,8 @@ def remember(*modules: LocatedModule) -> None:
     Raises:
         RequestError: the file cannot be written.
     """
-    before = _on_file()
-    after = before.adding(modules)
+    before = remembered()
+    after = before.union(module.entry for module in modules)
     if after != before:
         _write(after)
 
@@ -59,44 +56,26 @@ def forget(name: str) -> bool:
     Raises:
         RequestError: the file cannot be written.
     """
-    before = _on_file()
-    after = Consent(frozenset(each for each in before.allowed if each[0] != name))
+    before = remembered()
+    after = frozenset(each for each in before if each[0] != name)
     if after != before:
         _write(after)
     return after != before
 
 
-def _on_file() -> Consent:
-    try:
-        return _parsed(read_text(trust_file()))
-    except (OSError, ValueError):
-        return NO_CONSENT
-
-
-def _parsed(text: str) -> Consent:
-    try:
-        return Consent(frozenset(_entry(each) for each in json.loads(text)[_KEY]))
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return NO_CONSENT
-
-
-def _written(consent: Consent) -> str:
-    entries = [{"module": name, "folder": folder} for name, folder in sorted(consent.allowed)]
-    return json.dumps({_KEY: entries}, indent=1)
-
-
-def _entry(entry: Any) -> tuple[str, str]:
+def _entry(entry: Any) -> Entry:
     name, folder = entry["module"], entry["folder"]
     if not (isinstance(name, str) and isinstance(folder, str)):
         raise TypeError("module and folder are texts")
     return name, folder
 
 
-def _write(consent: Consent) -> None:
+def _write(allowed: Iterable[Entry]) -> None:
     path = trust_file()
+    entries = [{"module": name, "folder": folder} for name, folder in sorted(allowed)]
     try:
         make_folder(path.parent)
-        write_atomically(path, _written(consent).encode())
+        write_atomically(path, json.dumps({_KEY: entries}, indent=1).encode())
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise RequestError(

@@ -2,12 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.check.rehearsal import rehearse
 from td3core.errors import StoppedError
+from td3core.evaluation.overestimation import (
+    EpisodeValues,
+    ValueNetworks,
+    episode_values,
+    overestimation,
+)
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
+from td3core.playing.numbers import EpisodeLog
 from td3core.playing.playback import Agent, Playback
 from td3core.playing.step import RolloutStep
 
@@ -19,6 +27,7 @@ def evaluate(
     episodes: int,
     seed: int,
     keep_going: Callable[[], bool] = lambda: True,
+    critics: ValueNetworks | None = None,
 ) -> EvaluationResult | None:
     """Complete ``episodes`` noise-free episodes and return their results.
 
@@ -31,6 +40,8 @@ def evaluate(
         episodes: Number of episodes.
         seed: Seed from which the reset seed of each episode is derived.
         keep_going: Called after every step; evaluation ends once it returns False.
+        critics: Measure their overestimation, too. Episodes that a time limit cuts are played on
+            for it, which changes neither returns nor lengths.
 
     An environment that may come from a file is made in another process first
     (:func:`td3core.envs.check.rehearsal.rehearse`).
@@ -47,13 +58,21 @@ def evaluate(
     except StoppedError:
         return None
     agent, last_steps = Agent(choice=choice, policy=policy), list[RolloutStep]()
+    values: list[EpisodeValues] = []
     for index in range(episodes):
-        with closing(Playback(agent, seed, index)) as playback:
+        log = None if critics is None else EpisodeLog(0, most_bytes=None)
+        with closing(Playback(agent, seed, index, log=log)) as playback:
             for _ in playback:
                 if not keep_going():
                     return None
+            if critics is not None and log is not None:
+                found = episode_values(playback, log, policy, critics, keep_going)
+                if found is None:
+                    return None
+                values.append(found)
         last_steps.append(playback.step)
-    return collect_result(last_steps, seed)
+    result = collect_result(last_steps, seed)
+    return replace(result, overestimation=overestimation(values, seed)) if values else result
 
 
 def collect_result(last_steps: Sequence[RolloutStep], seed: int) -> EvaluationResult:

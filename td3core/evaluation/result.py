@@ -6,6 +6,34 @@ from dataclasses import dataclass
 import numpy as np
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overestimation:
+    """The bias of the critics over the states of completed episodes.
+
+    Biases are divided by the larger of |mean G| and 1.
+    """
+
+    mean: float
+    """Of min(Q₁, Q₂); above 0 the critics promise too much."""
+    std: float
+    """Standard deviation of that bias over the states."""
+    low: float
+    """Lower end of the 95 % interval of ``mean``: a bootstrap over the episodes."""
+    high: float
+    """Upper end."""
+    critics: tuple[float, ...]
+    """Mean bias of each critic."""
+    target: float | None
+    """Mean bias of the minimum of the targets."""
+    q: float
+    """Mean min(Q₁, Q₂), not divided."""
+    returns: float
+    """Mean discounted return, not divided."""
+    open: float
+    """Mean weight, in the returns, of a value in place of rewards that were not seen."""
+    states: int
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
     """Returns and lengths of completed episodes."""
@@ -15,6 +43,8 @@ class EvaluationResult:
     lengths: tuple[int, ...]
     """Steps of each episode."""
     seed: int
+    overestimation: Overestimation | None = None
+    """Of the critics; None if it was not measured, or nothing was left to measure it."""
 
     @property
     def mean(self) -> float:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from td3core.config import RunConfig, Tunables
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.protocol.codec import KINDS
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed
@@ -28,7 +27,6 @@ class NewRun:
     runs_dir: Path
     schedule: tuple[Change, ...] = ()
     group: str = ""
-    consent: Consent = NO_CONSENT
 
     @property
     def numerics(self) -> str:
@@ -42,7 +40,6 @@ class ResumedRun:
 
     run: Path
     steps: int | None = None
-    consent: Consent = NO_CONSENT
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
     patience_s: float = 0.0
@@ -57,7 +54,6 @@ class Branch:
     checkpoint: Path
     values: Mapping[str, Any]
     runs_dir: Path
-    consent: Consent = NO_CONSENT
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
 
@@ -98,17 +94,14 @@ def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ende
                 job.runs_dir,
                 job.schedule,
                 group=job.group,
-                consent=job.consent,
             )
         case ResumedRun():
             if (finished := _finished_meanwhile(job, control)) is not None:
                 report(finished)
                 return finished
-            return launch.resume(job.run, control, report, steps=job.steps, consent=job.consent)
+            return launch.resume(job.run, control, report, steps=job.steps)
         case Branch():
-            return launch.branch(
-                job.checkpoint, job.values, control, report, job.runs_dir, consent=job.consent
-            )
+            return launch.branch(job.checkpoint, job.values, control, report, job.runs_dir)
 
 
 def _finished_meanwhile(job: ResumedRun, control: Control) -> Ended | None:

@@ -4,12 +4,13 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from td3core.errors import Message, quoted
+from td3core.errors import quoted
 from td3core.experiments.jobs import CODEC, Job, Preload
 from td3core.protocol.events import Ended, Event, Failed, Started
 from td3core.protocol.steering import Ask, Request, Requesting, Verb
 from td3core.system.message_process import MessageProcess
 from td3core.system.numerics import environment_of
+from td3core.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -114,9 +115,9 @@ class RunProcess(Requesting):
             self._report(Failed(message=_cause(code, self._lines), details="\n".join(self._lines)))
 
 
-def _cause(code: int, lines: deque[str]) -> Message:
+def _cause(code: int, lines: deque[str]) -> Text:
     """Return why a process ended before its run."""
     if code < 0:
-        return Message("The process of the run was killed by signal {number}.", number=-code)
+        return Text("The process of the run was killed by signal {number}.", number=-code)
     last = next((line for line in reversed(lines) if line.strip()), "")
-    return quoted(last) if last else Message("The process of the run ended early.")
+    return quoted(last) if last else Text("The process of the run ended early.")

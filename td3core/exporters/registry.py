@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError, unknown_name
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ S_contra = TypeVar("S_contra", contravariant=True)
 class Export(Protocol[S_contra]):
     """What the module of a format defines as ``export``."""
 
-    def __call__(self, source: S_contra, target: Path, /, **consent: Consent) -> None:
+    def __call__(self, source: S_contra, target: Path, /) -> None:
         """Write ``source`` to ``target`` in this format, replacing what is there.
 
         Raises:
@@ -43,23 +42,21 @@ class Exporter(Generic[S]):
     """What the file holds, in one line."""
     module: str
     makes_env: bool = False
-    """True if it makes the agent's environment; its ``export`` then takes a ``consent`` too."""
+    """True if it makes the agent's environment, whose code the user must have allowed then."""
 
     def load(self) -> Export[S]:
         """Import the module of the format and return its ``export``."""
         return cast("Export[S]", importlib.import_module(self.module).export)
 
-    def export(self, source: S, target: Path, consent: Consent = NO_CONSENT) -> None:
+    def export(self, source: S, target: Path) -> None:
         """Write ``source`` to ``target``, replacing what is there.
-
-        ``consent`` is to the code of an environment named as ``module:Class``.
 
         Raises:
             RequestError: the source cannot be read, does not suit the format, or ``target``
                 cannot be written.
         """
         try:
-            self.load()(source, target, **({"consent": consent} if self.makes_env else {}))
+            self.load()(source, target)
         except OSError as problem:
             raise RequestError(
                 "{path} cannot be written: {reason}.",

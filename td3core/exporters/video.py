@@ -5,7 +5,6 @@ from pathlib import Path
 
 from td3core.checkpoint import Checkpoint, load
 from td3core.checkpoint.agent import agent_of
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.evaluation.evaluate import collect_result
 from td3core.evaluation.result import EvaluationResult
 from td3core.exporters.film.frames import filmed_episode
@@ -16,9 +15,9 @@ from td3core.exporters.film.writer import FilmInfo, FilmWriter
 from td3core.playing.step import RolloutStep
 
 
-def export(checkpoint: Path, target: Path, consent: Consent = NO_CONSENT) -> None:
+def export(checkpoint: Path, target: Path) -> None:
     """Record the first evaluation episode of seed 0; see :func:`record`."""
-    record(load(checkpoint), target, episodes=1, seed=0, consent=consent)
+    record(load(checkpoint), target, episodes=1, seed=0)
 
 
 def record(
@@ -29,7 +28,6 @@ def record(
     seed: int,
     speed: float = 1.0,
     instruments: bool = False,
-    consent: Consent = NO_CONSENT,
     report: Report = silent,
 ) -> tuple[EvaluationResult, FilmInfo]:
     """Record noise-free episodes; return their results, and what was written.
@@ -42,12 +40,12 @@ def record(
         RequestError: the environment cannot render images, or the file cannot be written.
         RunError: the environment raised an ``OSError``.
     """
-    agent = agent_of(source, consent)
+    agent = agent_of(source)
     last_steps: list[RolloutStep] = []
     writer: FilmWriter | None = None
     with ExitStack() as film:
         for index in range(episodes):
-            numbers = play(source, seed, index, consent) if instruments else None
+            numbers = play(source, seed, index) if instruments else None
             canvas: InstrumentCanvas | None = None
             with filmed_episode([agent], seed, index) as episode:
                 if writer is None:

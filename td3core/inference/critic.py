@@ -1,12 +1,16 @@
 """The critics' forward pass in NumPy: what saved agents expect of an action, without torch."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from td3core.arrays import Floats
+from td3core.arrays import Doubles, Floats
 from td3core.config.networks import NetworkGroup
 from td3core.inference.normaliser import Normaliser
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 Layers = Sequence[tuple[Floats, Floats]]
 """Weight (out, in) and bias (out,) of each layer, from input to output."""
@@ -49,6 +53,24 @@ class Critic:
         """Return min(Q₁, Q₂)(s, a), shape (...)."""
         smallest: Floats = self(obs, action).min(axis=0)
         return smallest
+
+    def as_plain(self, converter: "Converter") -> object:
+        """Return what a line of JSON holds: the layers of each, and what is done before them."""
+        normaliser = None if self._normaliser is None else self._normaliser.state()
+        activation = "relu" if self._relu else "tanh"
+        plain = {"critics": self._critics, "activation": activation, "normaliser": normaliser}
+        return converter.unstructure(plain)
+
+    @classmethod
+    def from_plain(cls, value: Any, converter: "Converter") -> "Critic":
+        """Return the critics of a line, the same bit for bit."""
+        kind = tuple[tuple[tuple[Floats, Floats], ...], ...]
+        critics, activation = converter.structure(value["critics"], kind), value["activation"]
+        if value["normaliser"] is None:
+            return cls(critics, activation)
+        tensors = converter.structure(value["normaliser"], dict[str, Doubles])
+        obs_dim = tensors["obs_norm.mean"].size
+        return cls(critics, activation, Normaliser.from_tensors(tensors, obs_dim))
 
     def _values(self, layers: Layers, x: Floats) -> Floats:
         *hidden, (last_weight, last_bias) = layers

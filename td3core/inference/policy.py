@@ -5,12 +5,16 @@ for bit, and processes that only act need no torch.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from td3core.arrays import Floats
+from td3core.arrays import Doubles, Floats
 from td3core.config.networks import NetworkGroup
 from td3core.inference.normaliser import Normaliser
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 _ZERO: Floats = np.zeros((), np.float32)
 """An array: from a Python number, every call would make one."""
@@ -60,6 +64,24 @@ class Policy:
         (name,) = actor.names
         layers = [(tensors[weight], tensors[bias]) for weight, bias in actor.layers(name)]
         return cls(layers, actor.activation, normaliser)
+
+    def as_plain(self, converter: "Converter") -> object:
+        """Return what a line of JSON holds: the layers and what is done before them."""
+        normaliser = None if self._normaliser is None else self._normaliser.state()
+        layers = [*self._hidden, self._output]
+        activation = "relu" if self._relu else "tanh"
+        plain = {"layers": layers, "activation": activation, "normaliser": normaliser}
+        return converter.unstructure(plain)
+
+    @classmethod
+    def from_plain(cls, value: Any, converter: "Converter") -> "Policy":
+        """Return the policy of a line, the same bit for bit."""
+        layers = converter.structure(value["layers"], tuple[tuple[Floats, Floats], ...])
+        if value["normaliser"] is None:
+            return cls(layers, value["activation"])
+        tensors = converter.structure(value["normaliser"], dict[str, Doubles])
+        normaliser = Normaliser.from_tensors(tensors, layers[0][0].shape[1])
+        return cls(layers, value["activation"], normaliser)
 
 
 def _affine(weight: Floats, bias: Floats, x: Floats) -> Floats:

@@ -6,7 +6,6 @@ from math import prod
 
 from td3core.arrays import Floats
 from td3core.config.env_choice import EnvChoice
-from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS
 from td3core.errors import RunError
@@ -71,8 +70,10 @@ class Playback:
             # Only once: some physics engines remember the first reset.
             self.first_obs, _ = self.env.reset(seed=reset_seed)
             """Before the first step, (obs_dim,)."""
+            self.obs = self.first_obs
+            """After the last step taken, (obs_dim,)."""
             act = self._disturbed(agent, reset_seed, pushes)
-            self._steps = _rollout(self.env, act, self.first_obs, log)
+            self._steps = self._rollout(act, log)
         except BaseException:
             self.close()
             raise
@@ -111,26 +112,24 @@ class Playback:
                 return Disturbed(agent.policy, seed, pushes=pushes(self.fps))
         return agent.policy
 
-
-def _rollout(
-    env: AgentView, act: Act, obs: Floats, log: EpisodeLog | None
-) -> Iterator[RolloutStep]:
-    """Yield the steps of an episode that begins with ``obs``."""
-    expected = prod(env.observation_space.shape or ())
-    number, total, over = 0, 0.0, False
-    while not over:
-        if obs.size != expected:
-            raise RunError(
-                "The environment returned an observation of size {size} instead of {expected}"
-                " after step {step}.",
-                size=obs.size,
-                expected=expected,
-                step=number,
-            )
-        seen, action = obs, act(obs)
-        obs, reward, terminated, truncated, _ = env.step(action)
-        number, total, over = number + 1, total + reward, terminated or truncated
-        step = RolloutStep(number, reward, total, terminated, truncated)
-        if log is not None:
-            log.add(step, seen, action)
-        yield step
+    def _rollout(self, act: Act, log: EpisodeLog | None) -> Iterator[RolloutStep]:
+        """Yield the steps of the episode."""
+        expected = prod(self.env.observation_space.shape or ())
+        number, total, over = 0, 0.0, False
+        while not over:
+            seen = self.obs
+            if seen.size != expected:
+                raise RunError(
+                    "The environment returned an observation of size {size} instead of {expected}"
+                    " after step {step}.",
+                    size=seen.size,
+                    expected=expected,
+                    step=number,
+                )
+            action = act(seen)
+            self.obs, reward, terminated, truncated, _ = self.env.step(action)
+            number, total, over = number + 1, total + reward, terminated or truncated
+            step = RolloutStep(number, reward, total, terminated, truncated)
+            if log is not None:
+                log.add(step, seen, action)
+            yield step

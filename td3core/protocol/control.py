@@ -31,12 +31,21 @@ class Control:
     _YIELD_S = 100e-6
     _BETWEEN_YIELDS_S = 1e-3
 
-    def __init__(self, *, shares_interpreter: bool = False) -> None:
-        """``shares_interpreter``: another thread, such as a window's, needs the GIL as well."""
+    def __init__(
+        self,
+        *,
+        shares_interpreter: bool = False,
+        boundary_hook: Callable[[int], None] | None = None,
+    ) -> None:
+        """Make a control.
+
+        Args:
+            shares_interpreter: another thread, such as a window's, needs the GIL as well.
+            boundary_hook: called by the run at each step boundary with the steps taken so far, in
+                its thread; it may make requests, which the run then handles before the next step.
+        """
         self.has_requests = False
-        self.boundary_hook: Callable[[int], None] | None = None
-        """Called by the run at each step boundary with the steps taken so far, in its thread; it
-        may make requests, which the run then handles before the next step."""
+        self.boundary_hook = boundary_hook
         self._shares_interpreter = shares_interpreter
         self._yielded_at = 0.0
         self._changed = threading.Condition()
@@ -49,13 +58,12 @@ class Control:
     @classmethod
     def stopping_at(cls, env_steps: int) -> "Control":
         """Return a control that stops its run at this step, or at the first boundary after it."""
-        control = cls()
 
         def stop_when_reached(reached: int) -> None:
             if reached >= env_steps:
                 control.stop()
 
-        control.boundary_hook = stop_when_reached
+        control = cls(boundary_hook=stop_when_reached)
         return control
 
     def tune(self, tunables: Tunables) -> int:

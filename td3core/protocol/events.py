@@ -5,18 +5,23 @@ without importing torch.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables
-from td3core.errors import Message
 from td3core.evaluation.result import success_of
 from td3core.protocol.run_status import RunStatus
+from td3core.text import Text
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 
 class Phase(StrEnum):
@@ -32,7 +37,7 @@ class Phase(StrEnum):
 class Preparing:
     """What a run needs before it can start takes a while; ``message`` is a plain sentence."""
 
-    message: Message
+    message: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +76,69 @@ class EpisodeEnded:
     """Wall time of the run when it ended, as in :class:`Progress`; NaN if not on record."""
 
 
+_EPISODE = tuple(each.name for each in fields(EpisodeEnded))
+_values_of = attrgetter(*_EPISODE)
+
+
+class Episodes(Sequence[EpisodeEnded]):
+    """Episodes that ended, as rows of an array: a long run has tens of thousands.
+
+    Their values are made when they are asked for.
+    """
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Doubles) -> None:
+        """Take rows (n, 7), columns as the fields of :class:`EpisodeEnded`; counts are whole."""
+        self._rows = rows
+
+    @classmethod
+    def of(cls, episodes: Iterable[EpisodeEnded] = ()) -> "Episodes":
+        """Take episodes one by one."""
+        rows = np.array([_values_of(each) for each in episodes], dtype=np.float64)
+        return cls(rows.reshape(-1, len(_EPISODE)))
+
+    def columns(self, *names: str) -> Doubles:
+        """Return some fields of all episodes, shape (n, len(names))."""
+        return self._rows[:, [_EPISODE.index(name) for name in names]]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> EpisodeEnded: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Episodes": ...
+    def __getitem__(self, at: int | slice) -> "EpisodeEnded | Episodes":
+        rows = self._rows[at]
+        return Episodes(rows) if isinstance(at, slice) else _episode(rows.tolist())
+
+    def __iter__(self) -> Iterator[EpisodeEnded]:
+        return map(_episode, self._rows.tolist())
+
+    def as_plain(self, converter: "Converter") -> object:
+        """Return what a line of JSON holds: a list of episodes."""
+        return converter.unstructure(tuple(self))
+
+    @classmethod
+    def from_plain(cls, value: Any, converter: "Converter") -> "Episodes":
+        """Return the episodes of a line."""
+        return cls.of(converter.structure(value, tuple[EpisodeEnded, ...]))
+
+
+def _episode(row: Sequence[float]) -> EpisodeEnded:
+    episode, env_steps, episode_return, shaped_return, length, terminated, wall_s = row
+    return EpisodeEnded(
+        episode=int(episode),
+        env_steps=int(env_steps),
+        episode_return=episode_return,
+        shaped_return=shaped_return,
+        length=int(length),
+        terminated=terminated == 1.0,
+        wall_s=wall_s,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """Where the run stands; sent at most about ten times a second."""
@@ -88,7 +156,7 @@ class Progress:
     training: Doubles
     """Rows since the last report, shape (rows, len(TRAINING_COLUMNS)), read-only: means over the
     updates of an interval (see :mod:`td3core.protocol.metrics`)."""
-    ended: tuple[EpisodeEnded, ...] = ()
+    ended: Episodes = field(default_factory=Episodes.of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +170,19 @@ class Evaluated:
     is_best: bool
     wall_s: float
     reward_threshold: float | None = None
+    q_expected: float | None = None
+    """Mean min(Q1, Q2) at the states of the episodes; None, as is all below, if not measured."""
+    q_obtained: float | None = None
+    """Mean discounted return from there on."""
+    bias: float | None = None
+    """See :class:`~td3core.evaluation.overestimation.Overestimation`, also for the rest."""
+    bias_low: float | None = None
+    bias_high: float | None = None
+    bias_std: float | None = None
+    bias_q1: float | None = None
+    bias_q2: float | None = None
+    bias_target: float | None = None
+    bias_open: float | None = None
 
     @property
     def success(self) -> float | None:
@@ -111,7 +192,8 @@ class Evaluated:
     @property
     def mean(self) -> float:
         """Mean return."""
-        return float(np.mean(self.returns))
+        # As np.mean, but a report is read in half the time.
+        return float(np.add.reduce(self.returns) / len(self.returns))
 
     @property
     def std(self) -> float:
@@ -165,7 +247,7 @@ class Warned:
     """Something is wrong, but the run continues (a full disk, an odd environment)."""
 
     env_steps: int
-    message: Message
+    message: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +278,7 @@ class Ended:
 class Failed:
     """The run could not continue. ``message`` is a plain sentence."""
 
-    message: Message
+    message: Text
     details: str
     """The traceback of an unexpected error or of what an environment raised; else empty."""
     ending: Ended | None = None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from td3core.arrays import Doubles
-from td3core.protocol.events import EpisodeEnded, Evaluated
+from td3core.protocol.events import EpisodeEnded, Episodes, Evaluated
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,16 @@ EVALUATION_METRICS = (
     EvaluationMetric("mean", "mean return"),
     EvaluationMetric("std", "standard deviation of the returns (population)"),
     EvaluationMetric("success", "share of episodes that reach the environment's reward threshold"),
+    EvaluationMetric("q_expected", "mean of min(Q1, Q2) at the states of the episodes"),
+    EvaluationMetric("q_obtained", "mean discounted return from these states on"),
+    EvaluationMetric("bias", "mean of min(Q1, Q2) - G over the states, by max(|mean G|, 1)"),
+    EvaluationMetric("bias_low", "lower end of its 95 % interval, bootstrap over the episodes"),
+    EvaluationMetric("bias_high", "upper end"),
+    EvaluationMetric("bias_std", "standard deviation of the bias over the states"),
+    EvaluationMetric("bias_q1", "bias of Q1"),
+    EvaluationMetric("bias_q2", "bias of Q2; absent with one critic"),
+    EvaluationMetric("bias_target", "bias of the smaller target"),
+    EvaluationMetric("bias_open", "mean weight of a value in place of rewards in the returns"),
 )
 EVALUATION_COLUMNS = (
     "env_steps",
@@ -105,21 +115,9 @@ def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
     )
 
 
-def episodes_of(rows: Doubles) -> tuple[EpisodeEnded, ...]:
+def episodes_of(rows: Doubles) -> Episodes:
     """Return the episodes of rows (n, len(EPISODE_COLUMNS)); values not on record are NaN."""
-    counts = np.nan_to_num(rows[:, [0, 1, 4]]).clip(0, _MOST).astype(np.int64)
-    columns = (*counts.T.tolist(), *rows[:, [2, 3, 5, 6]].T.tolist())
-    return tuple(
-        EpisodeEnded(
-            episode=episode,
-            env_steps=env_steps,
-            length=length,
-            episode_return=episode_return,
-            shaped_return=shaped_return,
-            terminated=terminated == 1.0,
-            wall_s=wall_s,
-        )
-        for episode, env_steps, length, episode_return, shaped_return, terminated, wall_s in zip(
-            *columns, strict=True
-        )
-    )
+    rows = rows.copy()
+    for count in (0, 1, 4):
+        rows[:, count] = np.trunc(np.nan_to_num(rows[:, count]).clip(0, _MOST))
+    return Episodes(rows)

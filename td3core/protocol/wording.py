@@ -1,34 +1,34 @@
 """Events in words, for the terminal and the window alike."""
 
-from td3core.errors import Message
 from td3core.protocol.events import Ended, Evaluated, Started
+from td3core.text import Text
 
 
-def repeated_steps(event: Started) -> Message:
+def repeated_steps(event: Started) -> Text:
     """Return which steps on record a resumed run takes again; empty without any."""
     count, step = event.repeated_steps, event.env_steps
     if not count:
-        return Message("")
+        return Text("")
     if not step:
-        return Message("Repeating all {count:,} recorded steps: no checkpoint exists", count=count)
+        return Text("Repeating all {count:,} recorded steps: no checkpoint exists", count=count)
     if count == 1:
-        return Message("Repeating 1 step recorded after the checkpoint at step {step:,}", step=step)
-    return Message(
+        return Text("Repeating 1 step recorded after the checkpoint at step {step:,}", step=step)
+    return Text(
         "Repeating {count:,} steps recorded after the checkpoint at step {step:,}",
         count=count,
         step=step,
     )
 
 
-def success(event: Evaluated) -> Message:
+def success(event: Evaluated) -> Text:
     """Return the share of episodes that reach the threshold; empty if there is none."""
     if event.success is None:
-        return Message("")
-    return Message(
+        return Text("")
+    return Text(
         "{share:.0%} reach {threshold:g}", share=event.success, threshold=event.reward_threshold
     )
 
 
-def ending(event: Ended) -> Message:
+def ending(event: Ended) -> Text:
     """Return how a run ended that did not fail."""
-    return Message("finished" if event.stopped == "finished" else "stopped and saved")
+    return Text("finished") if event.stopped == "finished" else Text("stopped and saved")

@@ -1,8 +1,6 @@
 """The run's side: lets other processes watch and steer a run, through its folder."""
 
 import contextlib
-import os
-import platform
 import secrets
 import time
 from collections import deque
@@ -18,7 +16,6 @@ from td3core.protocol.events import Event, Phase
 from td3core.remote.inbox import Inbox, Request
 from td3core.runs.directory import step_checkpoint
 from td3core.runs.status import Notice, RequestOutcome, Status
-from td3core.system import timestamp
 
 LOOK_S = 0.25
 """Seconds between two looks for requests."""
@@ -47,6 +44,8 @@ class RemoteAccess:
         self._inbox = Inbox(run)
         self._status: Status | None = None
         """None until the run has started."""
+        self._tunables = Tunables()
+        """Those that the run uses now."""
         self._pending: dict[str, list[tuple[str, int]]] = {"tune": [], "save": []}
         """Requests handed over, by kind, with their revisions; the run has not done them yet."""
         self._pending |= {"pause": [], "stop": []}
@@ -113,7 +112,7 @@ class RemoteAccess:
             return
         match request.ask:
             case "tune":
-                self._tune(request, status.tunables)
+                self._tune(request, self._tunables)
             case "resume":
                 self._control.resume()
                 # Whoever asked for the pause waits no longer either.
@@ -156,9 +155,6 @@ class RemoteAccess:
         self._status = Status(
             session=secrets.token_hex(8),
             beat=0,
-            pid=os.getpid(),
-            host=platform.node(),
-            time="",
             began_at=event.env_steps,
             device=event.device,
             threads=event.threads,
@@ -166,14 +162,13 @@ class RemoteAccess:
             reward_threshold=event.reward_threshold,
             phase=Phase.LEARNING if learning else Phase.WARM_UP,
             env_steps=event.env_steps,
-            updates=0,
             episodes=0,
             steps_per_s=0.0,
             wall_s=0.0,
             exploration_noise=event.tunables.exploration_noise,
             revision=0,
-            tunables=event.tunables,
         )
+        self._tunables = event.tunables
         # Written with the first progress, which knows the rest.
         for request in self._inbox.open():
             self._answer(request.name, done=False, message=request.problem)
@@ -188,14 +183,13 @@ class RemoteAccess:
             self._status,
             phase=event.phase,
             env_steps=event.env_steps,
-            updates=event.updates,
             episodes=event.episodes,
             steps_per_s=event.steps_per_s,
             wall_s=event.wall_s,
             exploration_noise=event.exploration_noise,
             revision=event.revision,
-            tunables=event.tunables,
         )
+        self._tunables = event.tunables
         self.idle()
         if self._unwritten or (Phase.PAUSED in (before, event.phase) and before is not event.phase):
             self._write()
@@ -203,10 +197,8 @@ class RemoteAccess:
     def _on_tuned(self, event: events.Tuned) -> None:
         if self._status is None:
             return
-        step, tunables = event.env_steps, event.tunables
-        self._status = replace(
-            self._status, env_steps=step, revision=event.revision, tunables=tunables
-        )
+        self._status = replace(self._status, env_steps=event.env_steps, revision=event.revision)
+        self._tunables = event.tunables
         waiting = self._take("tune")
         for name, revision in waiting:
             if revision <= event.revision:
@@ -245,7 +237,9 @@ class RemoteAccess:
     def _on_warned(self, event: events.Warned) -> None:
         self._warned += 1
         warning = Notice(
-            number=self._warned, env_steps=event.env_steps, message=str(event.message)[:_MOST_TEXT]
+            number=self._warned,
+            env_steps=event.env_steps,
+            message=event.message.english[:_MOST_TEXT],
         )
         self._warnings.append(warning)
 
@@ -258,7 +252,6 @@ class RemoteAccess:
         self._status = replace(
             self._status,
             beat=self._status.beat + 1,
-            time=timestamp.now(),
             answers=tuple(self._answers),
             warnings=tuple(self._warnings),
         )

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import Tunables, specs
-from td3core.errors import Message, RequestError, brief, unknown_name
+from td3core.errors import RequestError, brief, unknown_name
 from td3core.system.regular_files import read_bytes
+from td3core.text import Text
 
 REQUESTS = "requests"
 ASKS = ("tune", "pause", "resume", "save", "stop")
@@ -46,7 +47,7 @@ class Inbox:
         self._folder = run / REQUESTS
         self._stuck: set[str] = set()
         """Names of what was refused but cannot be deleted; it is not looked at again."""
-        self.problem: Message | None = None
+        self.problem: Text | None = None
         """Why requests are ignored, if they are."""
 
     def open(self) -> list[Request]:
@@ -101,7 +102,7 @@ class Inbox:
             self.problem = None
             return True
         template = "Requests in {path} are ignored: only the run's user may own it and write to it."
-        self.problem = Message(template, path=self._folder)
+        self.problem = Text(template, path=self._folder)
         return False
 
     def _read(self, name: str) -> Request:

@@ -6,7 +6,7 @@ import os
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from td3core.protocol.run_status import RunStatus
 from td3core.protocol.steering import Ask, Request, Requesting
 from td3core.remote.inbox import REQUESTS, check_values
 from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import changes_of
 from td3core.runs.liveness import Liveness
 from td3core.runs.lock import left_behind
 from td3core.runs.status import RequestOutcome, Status
@@ -67,15 +68,21 @@ class RemoteControl(Requesting):
         """
         if isinstance(request, Ask):
             return self._ask(request.verb)
-        known, tunables = self._known, request.tunables
-        if known is None:
-            status = Status.read(self.run)
-            known = status.tunables if status else self._directory.first_tunables
+        known, tunables = self._known or self._applied(), request.tunables
         values = {name: new for name, _, new in changes(known, tunables)}
         # A request without a change is answered too.
         ticket = self.change(values or {"tau": tunables.tau})
         self._known = tunables
         return ticket
+
+    def _applied(self) -> Tunables:
+        """Return the live settings of now, by the journal."""
+        status, tunables = Status.read(self.run), self._directory.first_tunables
+        for change in changes_of(self._directory.journal()):
+            # A schedule is there from the beginning.
+            if status is not None and change.env_steps <= status.env_steps:
+                tunables = replace(tunables, **{change.name: change.new})
+        return tunables
 
     def change(self, values: Mapping[str, Any]) -> int:
         """Request other values of some live settings.

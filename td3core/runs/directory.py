@@ -16,11 +16,20 @@ from td3core.envs import trust
 from td3core.errors import RequestError, file_reason
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.protocol.rows import evaluation_of
 from td3core.runs import journal, metadata
 from td3core.runs.journal import Entry
 from td3core.runs.metadata import Ending, Parent, RunLabel
 from td3core.runs.new_run import describe, new_folder
-from td3core.runs.tables import Table, keep_rows, number, read_last_row, read_table
+from td3core.runs.tables import (
+    MOST_EVALUATIONS,
+    Table,
+    keep_rows,
+    number,
+    read_last_row,
+    read_means,
+    read_table,
+)
 from td3core.system import files
 from td3core.system.files import GrowingFile, make_folder, write_atomically
 from td3core.system.regular_files import (
@@ -34,7 +43,6 @@ from td3core.system.regular_files import (
 from td3core.system.timestamp import now
 
 TABLES = ("episodes", "training", "evaluations")
-_MOST_EVALUATIONS = 250_000
 _PENDING = "evaluating_"
 
 
@@ -72,7 +80,9 @@ class RunDirectory:
         created: str,
         parent: Parent | None = None,
         group: str = "",
+        rewritten: Callable[[], None] = lambda: None,
     ) -> None:
+        """``rewritten`` is called when :meth:`rewrite_if_lost` has made a new folder."""
         # An environment may change the current folder.
         self.path = path = path.absolute()
         self.parent = parent
@@ -89,8 +99,7 @@ class RunDirectory:
         """What ``run.toml`` holds, once it is written here."""
         self._entries: list[Entry] = []
         """The journal since the run was opened for writing."""
-        self.rewritten: Callable[[], None] = lambda: None
-        """Called when :meth:`rewrite_if_lost` has made a new folder."""
+        self._rewritten = rewritten
 
     @classmethod
     def create(
@@ -101,23 +110,22 @@ class RunDirectory:
         parent: Parent | None = None,
         group: str = "",
         schedule: Sequence[Entry] = (),
-        claim: Callable[["RunDirectory"], None] = lambda _: None,
+        claim: Callable[[Path], Callable[[], None]] = lambda _: lambda: None,
     ) -> "RunDirectory":
         """Make a new run directory with its ``run.toml``.
 
         ``schedule`` are the first lines of its journal: the live changes still to come.
-        ``claim`` is called before the run can be found by others: to lock it.
+        ``claim`` is called before the run can be found by others, to lock it; it returns what is
+        called when the folder had to be made again.
 
         Raises:
             RequestError: the folder cannot be written.
         """
         created = now()
         try:
-            run = cls(
-                new_folder(runs_dir, config, tunables), config, tunables, created, parent, group
-            )
-            run.checkpoints.mkdir()
-            claim(run)
+            path = new_folder(runs_dir, config, tunables).absolute()
+            (path / "checkpoints").mkdir()
+            run = cls(path, config, tunables, created, parent, group, claim(path))
             if schedule:
                 run._entries = list(schedule)
                 write_atomically(run.journal_file, journal.text_of(schedule).encode())
@@ -206,7 +214,7 @@ class RunDirectory:
             write_atomically(self.journal_file, journal.text_of(self._entries).encode())
         # Last: as long as it is missing, this is tried again.
         write_atomically(self._description_file, self._description)
-        self.rewritten()
+        self._rewritten()
         return True
 
     def sync_journal(self) -> None:
@@ -244,10 +252,12 @@ class RunDirectory:
         rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
         return max(number(row, "time_s") for row in rows)
 
-    def with_config(self, config: RunConfig) -> "RunDirectory":
+    def with_config(
+        self, config: RunConfig, rewritten: Callable[[], None] = lambda: None
+    ) -> "RunDirectory":
         """Return the same run with other settings; they are written by :meth:`prepare_resume`."""
         kept = (self.first_tunables, self.created, self.parent, self.group)
-        return RunDirectory(self.path, config, *kept)
+        return RunDirectory(self.path, config, *kept, rewritten)
 
     def adopt_buffer(self, other: Path) -> None:
         """Copy the replay buffer of another run, if there is one.
@@ -374,23 +384,16 @@ class RunDirectory:
 
     def evaluations(self) -> list[tuple[int, float]]:
         """Return (env_steps, mean return) of every evaluation on record."""
-        rows = read_table(self.path / "evaluations.csv", _MOST_EVALUATIONS)
-        found = []
-        for row in rows:
-            try:
-                found.append((int(row["env_steps"]), float(row["mean"])))
-            except (KeyError, ValueError):
-                continue
-        return found
+        rows = read_means(self.path / "evaluations.csv").tolist()
+        return [(int(env_steps), mean) for env_steps, mean in rows]
 
     def evaluation_at(self, env_steps: int) -> EvaluationResult | None:
         """Return the evaluation on record for this step, if there is one."""
-        for row in read_table(self.path / "evaluations.csv", _MOST_EVALUATIONS):
-            with contextlib.suppress(KeyError, ValueError):
-                if int(row["env_steps"]) == env_steps:
-                    returns = tuple(float(value) for value in row["returns"].split())
-                    lengths = tuple(int(value) for value in row["lengths"].split())
-                    return EvaluationResult(returns, lengths, int(row["seed"]))
+        for row in read_table(self.path / "evaluations.csv", MOST_EVALUATIONS):
+            with contextlib.suppress(KeyError, ValueError, OverflowError):
+                found = evaluation_of(row, None)
+                if found.env_steps == env_steps and len(found.lengths) == len(found.returns):
+                    return EvaluationResult(found.returns, found.lengths, found.seed)
         return None
 
 

@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 
 from td3core.arrays import Doubles
-from td3core.protocol.events import EpisodeEnded, Evaluated
+from td3core.protocol.events import Episodes, Evaluated
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import EPISODE_COLUMNS, episodes_of, evaluation_of
 from td3core.runs import journal
 from td3core.runs.directory import TABLES
 from td3core.runs.tables import parse_numbers, rising
 from td3core.runs.tail import Tail
-
-_BLOCK_LINES = 1_000
-"""Parsed at once: some milliseconds, during which no other thread gets a turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +24,7 @@ class NewRows:
 
     training: Doubles
     """Shape (n, len(TRAINING_COLUMNS)), read-only."""
-    episodes: tuple[EpisodeEnded, ...]
+    episodes: Episodes
     evaluations: tuple[Evaluated, ...]
     wall_s: float
     """The latest time in the tables so far, in seconds."""
@@ -88,13 +85,12 @@ class GrowingTables:
 
     def _numbers(self, name: str, columns: Sequence[str], keys: int = 1) -> Doubles:
         table = self._tables.get(name)
-        lines = table.lines() if table else []
-        blocks = [np.empty((0, len(columns)))]
-        for begin in range(0, len(lines), _BLOCK_LINES):
-            text = "\n".join(lines[begin : begin + _BLOCK_LINES])
-            blocks.append(parse_numbers(text, table.columns, columns) if table else blocks[0])
-        rows = rising(np.concatenate(blocks), keys)
-        return rows[table.take(rows[:, 0], several=keys > 1)] if table else rows
+        if table is None:
+            return np.empty((0, len(columns)))
+        text = table.text()
+        rows = rising(parse_numbers(text, table.columns, columns), keys)
+        new: Doubles = rows[table.take(rows[:, 0], several=keys > 1)]
+        return new
 
     def _evaluations(self, reward_threshold: float | None) -> tuple[Evaluated, ...]:
         table = self._tables.get("evaluations")
@@ -108,7 +104,7 @@ class GrowingTables:
 
 
 def _parsed(table: "_GrowingTable", reward_threshold: float | None) -> Iterator[Evaluated]:
-    for line in table.lines():
+    for line in table.text().split("\n"):
         cells = line.rstrip("\r").split(",")
         if len(cells) == len(table.columns):
             row = dict(zip(table.columns, cells, strict=True))
@@ -129,16 +125,17 @@ class _GrowingTable:
         self._tail.restart()
         self.columns, self._reached = (), after + 0.5
 
-    def lines(self) -> list[str]:
+    def text(self) -> str:
         """Return the rows since the last call."""
         piece = self._tail.read()
         self.rewritten, self.more = piece.rewritten, piece.more
         if piece.rewritten:
-            return []
-        lines = list(piece.lines)
-        if lines and not self.columns:
-            self.columns = lines.pop(0).rstrip("\r").split(",")
-        return lines if "env_steps" in self.columns else []
+            return ""
+        rows = piece.text
+        if rows and not self.columns:
+            names, _, rows = rows.partition("\n")
+            self.columns = names.rstrip("\r").split(",")
+        return rows if "env_steps" in self.columns else ""
 
     def take(self, env_steps: Doubles, *, several: bool = False) -> Any:
         """Return which rows are new, by their rising steps (n,), and remember them.

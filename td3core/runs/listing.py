@@ -11,14 +11,15 @@ import numpy as np
 from td3core.arrays import Doubles
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.config.algorithms import ALGORITHMS, TD3, title_of
-from td3core.errors import RequestError
+from td3core.errors import RequestError, message_of
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import MOST_STEPS, Ending, Parent
 from td3core.runs.naming import Usual, changed_settings, describe, with_env
-from td3core.runs.tables import number, read_last_row, read_numbers
+from td3core.runs.tables import number, read_last_row, read_means
 from td3core.system.regular_files import exists, glob
+from td3core.text import NO_TEXT, Text
 
 _MOST_BYTES = 8 * 2**20
 """Of evaluations that a list reads: some ten thousand."""
@@ -41,7 +42,7 @@ class RunSummary:
     state: RunStatus
     wall_s: float
     """Seconds the run has been going, pauses included."""
-    message: str
+    message: Text
     """Why it failed, if it did."""
     parent: Parent | None
     name: str
@@ -53,6 +54,8 @@ class RunSummary:
     """The group of runs it was started with; empty without one."""
     changed: str = ""
     """The settings that differ from its preset's."""
+    live_changes: int = 0
+    """How many live settings were changed while it trained, or will be if it was begun so."""
 
     @property
     def description(self) -> str:
@@ -112,7 +115,7 @@ class UnreadableRun:
     """A run that cannot be opened, such as one of a newer version."""
 
     run: Path
-    message: str
+    message: Text
     """Why not."""
 
 
@@ -122,7 +125,7 @@ def unreadable_runs(runs_dir: Path) -> Iterator[UnreadableRun]:
         try:
             open_once(folder)
         except RequestError as problem:
-            yield UnreadableRun(run=folder, message=str(problem))
+            yield UnreadableRun(run=folder, message=message_of(problem))
 
 
 def _folders(runs_dir: Path) -> list[Path]:
@@ -180,24 +183,22 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
         best_eval_return=best,
         state=state,
         wall_s=wall_s,
-        message=ending.message if ending else "",
+        message=ending.message if ending else NO_TEXT,
         parent=run.parent,
         name=label.name,
         note=label.note,
         algorithm=title_of(run.config, run.first_tunables),
         group=run.group,
         changed=changed_settings(run, usual),
+        live_changes=sum("field" in entry for entry in run.journal()),
     )
 
 
 def _evaluations(path: Path) -> Doubles:
     """Return step and mean return (n, 2) of evaluations; only of the last if there are many."""
-    try:
-        many = path.stat().st_size > _MOST_BYTES
-    except OSError:
-        many = False
-    if not many:
-        return read_numbers(path, ("env_steps", "mean"))
+    found = read_means(path, _MOST_BYTES)
+    if len(found):
+        return found
     row = read_last_row(path)
     with contextlib.suppress(KeyError, ValueError):
         return np.array([[float(row["env_steps"]), float(row["mean"])]])

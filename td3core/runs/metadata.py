@@ -11,10 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from td3core import text
 from td3core.protocol.run_status import RunStatus
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import read_text
 from td3core.system.timestamp import now
+from td3core.text import NO_TEXT, Text
 
 ENDING, NOTES = "ending.json", "notes.json"
 MOST_STEPS = 10**15
@@ -29,7 +31,7 @@ class Ending:
     """How a run ended; ``stopped`` is ``finished``, ``user`` or ``failed``."""
 
     stopped: str
-    message: str = ""
+    message: Text = NO_TEXT
     env_steps: int = 0
     wall_s: float = 0.0
     last_eval_return: float | None = None
@@ -70,7 +72,9 @@ def write_ending(folder: Path, values: Mapping[str, Any]) -> None:
     known = {name: values[name] for name in Ending.__slots__ if name in values}
     ending = Ending(**({"ended": now()} | known))
     RunStatus.after(ending.stopped)
-    write_atomically(folder / ENDING, json.dumps(asdict(ending)).encode())
+    # The sentence is for scripts, the text for whoever reads it in another language.
+    told = {"message": ending.message.english, "text": text.plain(ending.message)}
+    write_atomically(folder / ENDING, json.dumps(asdict(ending) | told).encode())
 
 
 def read_ending(folder: Path) -> Ending | None:
@@ -80,7 +84,7 @@ def read_ending(folder: Path) -> Ending | None:
         RunStatus.after(found["stopped"])
         return Ending(
             stopped=found["stopped"],
-            message=_text(found.get("message", ""), _MOST_TEXT),
+            message=_message(found),
             env_steps=_steps(found.get("env_steps", 0)),
             wall_s=min(_finite(found.get("wall_s")) or 0.0, _MOST_WALL_S),
             last_eval_return=_finite(found.get("last_eval_return")),
@@ -91,14 +95,25 @@ def read_ending(folder: Path) -> Ending | None:
         return None
 
 
+def _message(found: Mapping[str, Any]) -> Text:
+    """Return why a run ended; earlier versions wrote a sentence only."""
+    sentence = Text(_text(found.get("message", ""), _MOST_TEXT))
+    try:
+        told = text.from_plain(found["text"])
+    except (KeyError, ValueError):
+        return sentence
+    # Where both were not written together, the sentence counts.
+    return told if told.english == sentence.template else sentence
+
+
 def write_label(folder: Path, notes: RunLabel) -> None:
     """Write ``notes.json``.
 
     Raises:
         OSError: the folder cannot be written; earlier notes are untouched.
     """
-    text = json.dumps(asdict(notes), ensure_ascii=False)
-    write_atomically(folder / NOTES, text.encode(errors="replace"))
+    found = json.dumps(asdict(notes), ensure_ascii=False)
+    write_atomically(folder / NOTES, found.encode(errors="replace"))
 
 
 def read_label(folder: Path) -> RunLabel:

@@ -134,7 +134,7 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
             usual[key] = {}
     known, values = usual[key], _values(config, run.first_tunables)
     labels = {
-        name: spec.symbol or spec.label
+        name: spec.symbol or spec.label.english
         for kind in (config, run.first_tunables)
         for name, spec in specs(kind)
     }

@@ -17,7 +17,7 @@ import numpy as np
 
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.config import Tunables
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.protocol.events import Event, Phase
 from td3core.protocol.run_status import RunStatus
@@ -32,6 +32,7 @@ from td3core.runs.metadata import Ending
 from td3core.runs.naming import name_of
 from td3core.runs.status import Notice, RequestOutcome, Status
 from td3core.system.regular_files import exists, glob
+from td3core.text import Text
 
 _FIRST_STATUS_S = 5.0
 """A run that has just begun has no status yet; one of an earlier version never has."""
@@ -70,7 +71,7 @@ class RunReader:
         self._session, self._beat, self._warned = "", 0, 0
         self._env_steps = self._updates = self._episodes = 0
         self._wall_s = 0.0
-        self._last_mean = self._best_mean = math.nan
+        self._last_mean = self._best_mean = -math.inf
         self.state: RunStatus | None = None
         """What has become of the run; None before the first events."""
         self.behind = False
@@ -200,7 +201,7 @@ class RunReader:
         if len(rows.training):
             self._updates = int(np.nan_to_num(rows.training[-1, 1]))
         if rows.episodes:
-            self._episodes = max(each.episode for each in rows.episodes)
+            self._episodes = int(rows.episodes.columns("episode").max())
         beat = status.beat if status else 0
         if rows.any or beat != self._beat or self.state is None:
             self._beat = beat
@@ -208,9 +209,10 @@ class RunReader:
         yield from self._checkpoints.new()
 
     def _note(self, evaluations: Sequence[events.Evaluated]) -> None:
-        self._checkpoints.note(evaluations)
-        for mean in (each.mean for each in evaluations):
-            self._last_mean, self._best_mean = mean, float(np.fmax(self._best_mean, mean))
+        for each in evaluations:
+            mean = each.mean
+            self._checkpoints.note(each.env_steps, mean)
+            self._last_mean, self._best_mean = mean, max(self._best_mean, mean)
 
     def _new_entries(self, *, everything: bool) -> Iterator[Event]:
         entries = self._journal.read(self._env_steps, everything=everything)
@@ -248,26 +250,24 @@ class RunReader:
     def _progress(self, rows: NewRows, *, alive: bool) -> events.Progress:
         status, config = self._status, self.directory.config
         phase = Phase.LEARNING if self._env_steps > config.learning_starts else Phase.WARM_UP
-        tunables = status.tunables if status and alive else self._tunables
-        noise = status.exploration_noise if status else tunables.exploration_noise
+        noise = status.exploration_noise if status else self._tunables.exploration_noise
         return events.Progress(
             phase=status.phase if status and alive else phase,
             env_steps=self._env_steps,
-            updates=self._most("updates"),
-            episodes=self._most("episodes"),
+            updates=self._updates,
+            episodes=self._most_episodes,
             steps_per_s=self._steps_per_s,
             wall_s=self._wall_s,
             exploration_noise=noise,
             revision=status.revision if status else 0,
-            tunables=tunables,
+            tunables=self._tunables,
             training=rows.training,
             ended=rows.episodes,
         )
 
-    def _most(self, count: str) -> int:
-        """Return how many updates or episodes the tables or the status know of."""
-        known: int = getattr(self, f"_{count}")
-        return max(known, getattr(self._status, count) if self._status else 0)
+    @property
+    def _most_episodes(self) -> int:
+        return max(self._episodes, self._status.episodes if self._status else 0)
 
     @property
     def _steps_per_s(self) -> float:
@@ -279,7 +279,7 @@ class RunReader:
         for each in warnings:
             if each.number > self._warned:
                 self._warned = each.number
-                message = Message("{text}", text=each.message)
+                message = Text("{text}", text=each.message)
                 yield events.Warned(env_steps=each.env_steps, message=message)
 
     # The end ------------------------------------------------------------------------------------
@@ -294,8 +294,8 @@ class RunReader:
             run=self.run,
             stopped=ending.stopped,
             env_steps=ending.env_steps or self._env_steps,
-            updates=self._most("updates"),
-            episodes=self._most("episodes"),
+            updates=self._updates,
+            episodes=self._most_episodes,
             wall_s=ending.wall_s or self._wall_s,
             steps_per_s=self._steps_per_s,
             last_eval_return=_known(ending.last_eval_return, self._last_mean),
@@ -304,7 +304,7 @@ class RunReader:
             last_checkpoint=run.last if exists(run.last) else None,
         )
         if ending.stopped == "failed":
-            return events.Failed(message=Message(ending.message), details="", ending=ended)
+            return events.Failed(message=ending.message, details="", ending=ended)
         return ended
 
 
@@ -329,9 +329,9 @@ class _Checkpoints:
         self._best, self._last = _stamp(run.best), _stamp(run.last)
         self._means: dict[int, float] = {}
 
-    def note(self, evaluations: Sequence[events.Evaluated]) -> None:
-        """Remember mean returns: they belong to checkpoints."""
-        self._means |= {each.env_steps: each.mean for each in evaluations}
+    def note(self, env_steps: int, mean: float) -> None:
+        """Remember the mean return of an evaluation: it belongs to a checkpoint."""
+        self._means[env_steps] = mean
 
     def new(self) -> Iterator[events.Saved]:
         """Yield the new ones, but for ``last``, which is another name of one of them."""

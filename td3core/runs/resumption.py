@@ -10,11 +10,12 @@ from td3core.checkpoint.resumable import require_resumable
 from td3core.config import RunConfig
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.info import EnvInfo
-from td3core.errors import Message, RequestError, brief
+from td3core.errors import RequestError, brief
 from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, Entry
 from td3core.system import numerics
+from td3core.text import Text
 
 FIXED_BY_CHECKPOINT = (
     *("env", "seed", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
@@ -32,7 +33,7 @@ class ResumePoint:
     saved: Checkpoint
     origin: str
     """``resume`` or ``branch``, as the journal says it."""
-    deviations: tuple[Message, ...] = ()
+    deviations: tuple[Text, ...] = ()
     """What will differ from a run that was never interrupted."""
 
     @property
@@ -57,7 +58,7 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
     """
     steps = [path for path in run.saved() if path not in (run.best, run.last)]
     candidates = [path for path in (run.last, *reversed(steps), run.best) if path.exists()]
-    refusals: list[Message] = []
+    refusals: list[Text] = []
     for path in candidates:
         try:
             saved = load_complete(path)
@@ -68,7 +69,7 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
             return ResumePoint(path=path, saved=saved, origin="resume", deviations=tuple(refusals))
     if refusals:
         raise RequestError(
-            "{run} cannot be resumed: {reasons}", run=run.path.name, reasons=" ".join(refusals)
+            "{run} cannot be resumed: {reasons}", run=run.path.name, reasons=Text.joined(refusals)
         )
     if run.parent is not None:
         raise RequestError(
@@ -147,21 +148,21 @@ _CLASS_OF_INSTRUCTIONS = {"AVX512": numerics.AVX512, "AVX2": numerics.AVX2}
 
 def with_recorded_numerics(
     config: RunConfig, recorded: Mapping[str, str]
-) -> tuple[RunConfig, list[Message]]:
+) -> tuple[RunConfig, list[Text]]:
     """Return a run's settings with the engine and class it was trained with, and what to say.
 
     ``recorded`` is the record in its checkpoint. Versions before they were settings left only the
     name of the product, and the instructions that torch took; the kernels are assumed to be those
     that such a processor takes by itself.
     """
-    notices: list[Message] = []
+    notices: list[Text] = []
     if config.engine == numerics.AUTO and (used := recorded.get("products", "")):
         config = replace(config, engine=_ENGINE_OF_PRODUCTS.get(used, numerics.AUTO))
     if config.numerics == numerics.AUTO and recorded:
         name = class_on_record(recorded)
         config = replace(config, numerics=name)
         if "class" not in recorded:
-            notices.append(Message(KERNELS_ASSUMED, name=name))
+            notices.append(Text(KERNELS_ASSUMED, name=name))
     return config, notices
 
 

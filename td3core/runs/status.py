@@ -11,14 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from td3core.config import Tunables, specs
 from td3core.protocol.events import Phase
 from td3core.runs.metadata import MOST_STEPS
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import read_text
 
 STATUS = "status.json"
-_SCHEMA = 1
+_SCHEMA = 2
+"""The first said more: what the lock, the tables and the journal say too."""
 _MOST_TEXT = 500
 _MOST_ENTRIES = 1_000
 _DAMAGE = (OSError, AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
@@ -50,16 +50,12 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Where a run stands, and which process takes its steps."""
+    """What no other file says of where a run stands."""
 
     session: str
     """Another one each time a process starts or resumes the run."""
     beat: int
     """Counts how often this process has written the file: as long as it rises, the run lives."""
-    pid: int
-    host: str
-    time: str
-    """UTC, ISO 8601; for people. Clocks of two machines differ."""
     began_at: int
     """The step at which this process started or resumed the run."""
     device: str
@@ -68,13 +64,13 @@ class Status:
     reward_threshold: float | None
     phase: Phase
     env_steps: int
-    updates: int
     episodes: int
+    """That have ended; those of the run's ancestors count."""
     steps_per_s: float
     wall_s: float
     exploration_noise: float
     revision: int
-    tunables: Tunables
+    """Of the newest request for live settings that the journal holds."""
     answers: tuple[RequestOutcome, ...] = ()
     """To the newest requests, oldest first."""
     warnings: tuple[Notice, ...] = ()
@@ -99,7 +95,6 @@ class Status:
 
 
 def _parse(found: Mapping[str, Any]) -> Status:
-    live = {name for name, _ in specs(Tunables)}
     threshold = found["reward_threshold"]
     values: dict[str, Any] = {name: _text(found[name]) for name in _TEXTS}
     values |= {name: _whole(found[name]) for name in _COUNTS}
@@ -108,18 +103,13 @@ def _parse(found: Mapping[str, Any]) -> Status:
         **values,
         reward_threshold=None if threshold is None else _number(threshold),
         phase=Phase(found["phase"]),
-        # A newer version may have more of them.
-        tunables=Tunables(**{k: v for k, v in found["tunables"].items() if k in live}),
         answers=tuple(_answer(each) for each in found["answers"][-_MOST_ENTRIES:]),
         warnings=tuple(_warning(each) for each in found["warnings"][-_MOST_ENTRIES:]),
     )
 
 
-_TEXTS = ("session", "host", "time", "device", "products")
-_COUNTS = (
-    *("beat", "pid", "began_at", "threads", "env_steps", "updates", "episodes"),
-    "revision",
-)
+_TEXTS = ("session", "device", "products")
+_COUNTS = ("beat", "began_at", "threads", "env_steps", "episodes", "revision")
 _NUMBERS = ("steps_per_s", "wall_s", "exploration_noise")
 
 

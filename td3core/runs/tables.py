@@ -4,7 +4,8 @@ import contextlib
 import csv
 import io
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ _BLOCK_BYTES = 128 * 1024
 
 _LONGEST_LINE = 1024 * 1024
 """Bytes; no row comes near. Without an end, a line would be joined again with every block."""
+MOST_EVALUATIONS = 250_000
 _MOST_SKIPPED = 512 * 2**20
 _LARGEST = 1e15
 """More steps than any run takes, or seconds."""
@@ -189,8 +191,26 @@ def _cells(line: bytes) -> list[str]:
     return text.split(",") if text else []
 
 
+def read_means(
+    table: Path, largest: int = MOST_BYTES, stopped: Callable[[], bool] = lambda: False
+) -> Doubles:
+    """Read step and mean return of the evaluations in a table, by rising steps.
+
+    Shape (n, 2); there are no rows if the table has more than ``largest`` bytes.
+    """
+    with contextlib.suppress(OSError):
+        if table.stat().st_size <= largest:
+            columns = ("env_steps", "mean")
+            return rising(read_numbers(table, columns, stopped, most_rows=MOST_EVALUATIONS))
+    return np.empty((0, 2))
+
+
 def read_numbers(
-    path: Path, columns: Sequence[str], stopped: Callable[[], bool] = lambda: False
+    path: Path,
+    columns: Sequence[str],
+    stopped: Callable[[], bool] = lambda: False,
+    *,
+    most_rows: float = math.inf,
 ) -> Doubles:
     """Read some columns of a table of numbers, however long it is.
 
@@ -198,6 +218,7 @@ def read_numbers(
         path: the table.
         columns: names of the columns wanted; the table must have the first one.
         stopped: called now and then; True ends the reading early.
+        most_rows: no more is read once there are about so many.
 
     Returns:
         Shape (rows, len(columns)). A column that the table lacks, because another version wrote
@@ -208,14 +229,15 @@ def read_numbers(
         names = _cells(file.readline(_TAIL_BYTES))
         if columns[0] not in names:
             return blocks[0]
-        rest = b""
-        while (data := file.read(_BLOCK_BYTES)) and not stopped():
+        rest, count = b"", 0
+        while count < most_rows and (data := file.read(_BLOCK_BYTES)) and not stopped():
             whole, _, rest = (rest + data).rpartition(b"\n")
             if len(rest) > _LONGEST_LINE:
                 rest = b""
                 _skip_line(file)
             if whole:
                 blocks.append(parse_numbers(whole.decode("utf-8", "replace"), names, columns))
+                count += len(blocks[-1])
     return np.concatenate(blocks)
 
 
@@ -225,10 +247,22 @@ def parse_numbers(text: str, names: Sequence[str], columns: Sequence[str]) -> Do
     Shape (rows, len(columns)), as :func:`read_numbers` returns them.
     """
     present = [i for i, name in enumerate(columns) if name in names]
-    found = _numbers(text, [names.index(columns[i]) for i in present], len(names))
+    wanted = [names.index(columns[i]) for i in present]
+    blocks = [_numbers(block, wanted, len(names)) for block in _blocks(text)]
+    found = np.concatenate(blocks) if blocks else np.empty((0, len(wanted)))
     rows = np.full((len(found), len(columns)), np.nan)
     rows[:, present] = found
     return rows
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Cut a text between lines."""
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin + _BLOCK_BYTES)
+        end = len(text) if end < 0 else end
+        yield text[begin:end]
+        begin = end + 1
 
 
 def rising(rows: Doubles, keys: int = 1) -> Doubles:
@@ -238,7 +272,10 @@ def rising(rows: Doubles, keys: int = 1) -> Doubles:
     stay that differ in one of the first columns.
     """
     steps = rows[:, 0]
-    rows = rows[(steps >= 0) & (steps <= MOST_STEPS)]
+    known = (steps >= 0) & (steps <= MOST_STEPS)
+    if known.all() and (np.diff(steps) > 0).all():
+        return rows
+    rows = rows[known]
     steps = rows[:, 0]
     lowest_after = np.minimum.accumulate(steps[::-1])[::-1]
     keep = steps <= lowest_after

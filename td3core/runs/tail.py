@@ -15,11 +15,17 @@ _SAMPLE_BYTES = 256
 class Piece:
     """What is new in a file."""
 
-    lines: tuple[str, ...] = ()
+    text: str = ""
+    """Whole lines, their ends included."""
     rewritten: bool = False
-    """True if the file no longer begins with what was read before: ``lines`` are from its start."""
+    """True if the file no longer begins with what was read before: ``text`` is from its start."""
     more: bool = False
     """True if there is more to read already."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines without their ends."""
+        return tuple(self.text.split("\n")[:-1])
 
 
 class Tail:
@@ -71,12 +77,12 @@ class Tail:
             return Piece(rewritten=rewritten, more=more)
         if not newline:
             return Piece(rewritten=rewritten)
-        self._advance(whole + newline)
-        lines = whole.decode("utf-8", "replace").split("\n")
+        whole += newline
+        self._advance(whole)
         if self._skipping:
-            del lines[0]
+            whole = whole.partition(b"\n")[2]
             self._skipping = False
-        return Piece(lines=tuple(lines), rewritten=rewritten, more=more)
+        return Piece(text=whole.decode("utf-8", "replace"), rewritten=rewritten, more=more)
 
     def _advance(self, data: bytes) -> None:
         self._offset += len(data)

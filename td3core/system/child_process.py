@@ -1,23 +1,31 @@
-"""Child processes, which import exactly what their parent does.
+"""Child processes, which import exactly what their parent does and exchange lines of JSON with it.
 
 A new interpreter looks in the current folder first, until it has been told its parent's search
-path; what it needs to get there could come from anyone's files.
+path; what it needs to get there could come from anyone's files. Of strangers' code it may import
+what its parent may (:mod:`td3core.system.allowed_code`).
 """
 
 import json
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
+from td3core import __version__
+from td3core.errors import RequestError
+from td3core.system import allowed_code
 from td3core.system.import_path import absolute_path
+from td3core.system.json_lines import Codec, LineError, Unknown
 
 _JOIN_TIMEOUT_S = 2.0
 _SAFE = "PYTHONSAFEPATH"
@@ -33,26 +41,105 @@ def python_command(code: str, words: Sequence[str] = ()) -> list[str]:
     return [sys.executable, "-P", "-c", begin + code, json.dumps(absolute_path()), *words]
 
 
-def spawn(name: str, target: Callable[..., None], *args: Any) -> SpawnProcess:
-    """Start a process that runs ``target(*args)`` and ends with this one.
+class UpdatedError(RequestError):
+    """A child is of another version than its parent: the program was updated meanwhile."""
 
-    Spawned, not forked: a fork would copy the locks of a process with many threads.
+
+@dataclass(frozen=True, slots=True)
+class _Updated:
+    """The first and last message of such a child."""
+
+    version: str
+    """The child's."""
+
+
+_UPDATED = Codec(_Updated)
+
+
+class LinePipe:
+    """One end of a pipe whose messages are lines of JSON."""
+
+    def __init__(self, connection: Connection, codec: Codec) -> None:
+        self.connection, self._codec = connection, codec
+
+    def send(self, message: object) -> None:
+        """Send a message.
+
+        Raises:
+            OSError: the other end is gone.
+        """
+        self.connection.send_bytes(self._codec.encode(message))
+
+    def receive(self) -> Any:
+        """Wait for a message.
+
+        Raises:
+            EOFError, OSError: the other end is gone.
+            LineError: no codec has written the message.
+            UpdatedError: the child is of another version.
+        """
+        return self.decode(self.connection.recv_bytes())
+
+    def decode(self, line: bytes) -> Any:
+        """Return the message of a line that was read; errors are those of :meth:`receive`."""
+        message = self._codec.decode(line)
+        if isinstance(message, Unknown):
+            found = _UPDATED.decode(line)
+            if isinstance(found, _Updated):
+                raise UpdatedError(
+                    "TD3 Studio was updated from {before} to {after}: restart it.",
+                    before=__version__,
+                    after=found.version,
+                )
+            raise LineError(f"an unknown message: {message.kind}")
+        return message
+
+
+class _Sealed:
+    """Values that are not unpickled before they are asked for: in another version that may fail."""
+
+    def __init__(self, *values: Any) -> None:
+        self._values = values
+
+    def __getstate__(self) -> bytes:
+        return bytes(ForkingPickler.dumps(self._values))
+
+    def __setstate__(self, data: bytes) -> None:
+        self._data = data
+
+    def open(self) -> Any:
+        """Return the values, in the child."""
+        # Only the parent of a process starts it.
+        return pickle.loads(self._data)  # noqa: S301
+
+
+def spawn(name: str, target: Callable[..., None], pipe: Connection, *args: Any) -> SpawnProcess:
+    """Start a process that runs ``target(pipe, *args)`` and ends with this one.
+
+    Spawned, not forked: a fork would copy the locks of a process with many threads. ``pipe`` is its
+    end of a :class:`LinePipe`: one of another version says so there, and ends.
 
     Raises:
         OSError: the system has no room for another one.
     """
     context = multiprocessing.get_context("spawn")
     before = os.environ.get(_SAFE)
-    process = context.Process(target=_run, args=(before, target, args), name=name, daemon=True)
+    work = __version__, pipe, _Sealed(before, allowed_code.snapshot(), target, args)
+    process = context.Process(target=_run, args=work, name=name, daemon=True)
     with without_current_folder():
         process.start()
     return process
 
 
-def _run(before: str | None, target: Callable[..., None], args: tuple[Any, ...]) -> None:
-    """Run ``target`` with the environment variables of the parent."""
+def _run(version: str, pipe: Connection, work: _Sealed) -> None:
+    """Run a target with the environment variables of the parent, and what it may import."""
+    if version != __version__:
+        pipe.send_bytes(_UPDATED.encode(_Updated(__version__)))
+        raise SystemExit(1)
+    before, allowed, target, args = work.open()
     _restore(before)
-    target(*args)
+    allowed_code.replace(allowed)
+    target(pipe, *args)
 
 
 @contextmanager
@@ -88,32 +175,36 @@ def leave_signals_to_parent() -> None:
 
 
 class ChildProcess:
-    """Runs ``target(pipe, *work)`` in a new process; :attr:`pipe` is this end of the pipe."""
+    """Runs ``target(pipe, *work)`` in a new process; :attr:`pipe` is this end of the pipe.
 
-    def __init__(self, name: str, target: Callable[..., None], *work: Any) -> None:
-        self.pipe: Connection
-        self.pipe, theirs = multiprocessing.get_context("spawn").Pipe()
+    ``codec`` is the one of both ends; the child makes a :class:`LinePipe` of its end.
+    """
+
+    def __init__(self, name: str, codec: Codec, target: Callable[..., None], *work: Any) -> None:
+        ours, theirs = multiprocessing.get_context("spawn").Pipe()
+        self.pipe = LinePipe(ours, codec)
         try:
             self._process = spawn(name, target, theirs, *work)
         except BaseException:
-            self.pipe.close()
+            ours.close()
             raise
         finally:
             theirs.close()
 
     def ready(self, timeout_s: float) -> bool:
         """Return whether a message arrives within ``timeout_s`` seconds, or the process is over."""
-        return self.pipe.poll(timeout_s) or self._process.exitcode is not None
+        return self.pipe.connection.poll(timeout_s) or self._process.exitcode is not None
 
     def receive(self) -> Any:
         """Return the next message of a process that is ready.
 
         Raises:
             EOFError: it has ended; a process that an environment has left may hold the pipe open.
+            UpdatedError: it is of another version.
         """
-        if not self.pipe.poll():
+        if not self.pipe.connection.poll():
             raise EOFError
-        return self.pipe.recv()
+        return self.pipe.receive()
 
     def exit_code(self) -> int | None:
         """Wait up to 2 s for the process to end; return its exit code, or None if it has not."""
@@ -122,7 +213,7 @@ class ChildProcess:
 
     def close_pipe(self) -> None:
         """Close this end of the pipe, which asks the process to end."""
-        self.pipe.close()
+        self.pipe.connection.close()
 
     def stop(self, *, kill: bool = False) -> None:
         """End the process: at once if ``kill``, else give it 2 s to finish what it is doing."""

@@ -6,7 +6,8 @@ its format and the kind of its value; numbers come back bit for bit::
     {"v": 1, "kind": "Saved", "data": {"env_steps": 500, "path": "runs/a/last.safetensors"}}
 
 NaN and infinities are ``{"number": "nan"}``, arrays ``{"dtype": "<f4", "shape": [2], "data":
-BASE64}``, messages ``{"template": "...", "values": {...}}``.
+BASE64}``, messages ``{"template": "...", "values": {...}}``. A class with ``as_plain`` and
+``from_plain`` converts itself.
 """
 
 import base64
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.errors import Message
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -133,16 +134,20 @@ def _array_of(value: Any, _: type) -> NDArray[Any]:
     return data.reshape([int(size) for size in value["shape"]])
 
 
-def _plain_message(message: str) -> object:
-    if not isinstance(message, Message):
-        return {"template": message, "values": {}}
-    return {"template": message.template, "values": _converter().unstructure(message.values)}
+def _plain_text(text: Text) -> object:
+    plain = {"template": text.template, "values": _converter().unstructure(text.values)}
+    return plain if text.plural is None else plain | {"plural": text.plural}
 
 
-def _message_of(value: Any, _: type) -> Message:
-    template: str = value["template"]
+def _text_of(value: Any, _: type) -> Text:
+    """Return a text; earlier versions wrote what it is in English."""
+    if isinstance(value, str):
+        return Text(value)
     values = {name: _anything_of(each, object) for name, each in value["values"].items()}
-    return Message(template, **values)
+    template, plural = str(value["template"]), value.get("plural")
+    if plural is None:
+        return Text(template, **values)
+    return Text.counted(template, str(plural), **values)
 
 
 def _anything_of(value: Any, _: type) -> Any:
@@ -151,7 +156,7 @@ def _anything_of(value: Any, _: type) -> Any:
         case {"number": str(text)}:
             return float(text)
         case {"template": str(), "values": dict()}:
-            return _message_of(value, Message)
+            return _text_of(value, Text)
         case {"dtype": str(), "shape": list(), "data": str()}:
             return _array_of(value, np.ndarray)
         case dict():
@@ -169,6 +174,7 @@ def _is_array(kind: Any) -> bool:
 def _converter() -> "Converter":
     # Here, not at the top: a window that opens sends nothing yet, and need not wait for it.
     from cattrs import Converter
+    from cattrs.strategies import use_class_methods
 
     lists: dict[type, Any] = {frozenset: list, tuple: list}
     converter = Converter(detailed_validation=False, unstruct_collection_overrides=lists)
@@ -176,9 +182,10 @@ def _converter() -> "Converter":
     converter.register_structure_hook(float, _float_of)
     converter.register_unstructure_hook_func(_is_array, _plain_array)
     converter.register_structure_hook_func(_is_array, _array_of)
-    converter.register_unstructure_hook(Message, _plain_message)
-    converter.register_structure_hook(Message, _message_of)
+    converter.register_unstructure_hook(Text, _plain_text)
+    converter.register_structure_hook(Text, _text_of)
     converter.register_unstructure_hook(PurePath, str)
     converter.register_structure_hook(Path, lambda value, _: Path(value))
     converter.register_structure_hook_func(lambda kind: kind is Any, _anything_of)
+    use_class_methods(converter, "from_plain", "as_plain")
     return converter

@@ -5,7 +5,8 @@ end. The child learns of the parent's death by the end of its input, so none is 
 unlike a daemonic process of :mod:`multiprocessing` it may have children itself, and may outlive its
 parent if it chooses to.
 
-Messages are lines of JSON (see :mod:`td3core.system.json_lines`): nothing is unpickled.
+Messages are lines of JSON (see :mod:`td3core.system.json_lines`): nothing is unpickled. The first
+one tells the child which code of strangers it may import (:mod:`td3core.system.allowed_code`).
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from td3core import __version__
+from td3core.system import allowed_code
 from td3core.system.child_process import python_command
 from td3core.system.json_lines import Codec, LineBuffer, Unknown
 
@@ -29,6 +31,8 @@ import td3core
 if td3core.__version__ != {version!r}:
     found = td3core.__version__
     raise SystemExit("TD3 Studio was updated from {version} to " + found + ": restart it.")
+from td3core.system import allowed_code
+allowed_code.receive()
 from {module} import main
 main()
 """
@@ -99,6 +103,7 @@ class MessageProcess:
         )
         for thread in (self._writer, self._reader, self._log_reader, self._waiter):
             thread.start()
+        self._put(allowed_code.first_message())
 
     @property
     def pid(self) -> int:
@@ -111,10 +116,15 @@ class MessageProcess:
         One that hangs does not read, and its pipe is full some day. It is waited for once, not for
         long; what is sent then follows when it reads again.
         """
-        sent = threading.Event()
-        self._outbox.put((self._codec.encode(message), sent))
+        sent = self._put(self._codec.encode(message))
         if not self._stuck and self._writer.is_alive():
             self._stuck = not sent.wait(_SEND_S)
+
+    def _put(self, line: bytes) -> threading.Event:
+        """Let a line be written; return the event of its end."""
+        sent = threading.Event()
+        self._outbox.put((line, sent))
+        return sent
 
     def kill(self) -> None:
         """End the process at once."""

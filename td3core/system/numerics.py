@@ -17,8 +17,9 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.system import processor
+from td3core.text import Text
 
 AUTO = "auto"
 AVX512, AVX2, NEON, GENERIC, OTHER = "avx512", "avx2", "neon", "generic", "other"
@@ -194,7 +195,7 @@ def shown(name: str) -> str:
 
 def shared_class(
     setting: str, earlier: str, machines: Sequence[Sequence[str]]
-) -> tuple[str, Message | None]:
+) -> tuple[str, Text | None]:
     """Return the class for runs that are compared, on machines with these classes, best first.
 
     Args:
@@ -221,10 +222,10 @@ def shared_class(
         template = (
             "Earlier runs were trained in numerics class {earlier}; new ones are trained in {name}."
         )
-        return name, Message(template, earlier=earlier, name=name)
+        return name, Text(template, earlier=earlier, name=name)
     if setting == AUTO and not earlier and any(each[0] != name for each in machines):
         template = "Not every machine has faster kernels: all runs use numerics class {name}."
-        return name, Message(template, name=name)
+        return name, Text(template, name=name)
     return name, None
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from threadpoolctl import threadpool_limits
@@ -10,11 +11,36 @@ from td3core.config import EnvChoice, RunConfig
 from td3core.envs.make import note_usable
 from td3core.errors import reason_of
 from td3core.evaluation.evaluate import evaluate
+from td3core.evaluation.overestimation import ValueNetworks
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
-from td3core.system.child_process import ChildProcess, leave_signals_to_parent
+from td3core.system.child_process import (
+    ChildProcess,
+    LinePipe,
+    UpdatedError,
+    leave_signals_to_parent,
+)
+from td3core.system.json_lines import Codec
 
 _NICENESS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """An agent could not be evaluated."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    """Who plays, and the critics whose bias is measured with it."""
+
+    policy: Policy
+    critics: ValueNetworks | None
+
+
+_CODEC = Codec(_Agent, EvaluationResult, _Failed)
 
 
 class EvaluationProcessError(Exception):
@@ -24,39 +50,45 @@ class EvaluationProcessError(Exception):
 class EvaluationProcess(ChildProcess):
     """Evaluates one policy after the other; keeps no state between them."""
 
-    def __init__(self, config: RunConfig, choice: EnvChoice) -> None:
-        work = (choice, config.eval_episodes, config.seed)
-        super().__init__("evaluations", _evaluate_all, *work)
+    def __init__(self, config: RunConfig) -> None:
+        work = (config.choice, config.eval_episodes, config.seed)
+        super().__init__("evaluations", _CODEC, _evaluate_all, *work)
 
-    def send(self, policy: Policy) -> None:
-        """Queue a policy."""
-        self.pipe.send(policy)
+    def send(self, policy: Policy, critics: ValueNetworks | None) -> None:
+        """Queue a policy, and the critics whose bias is measured with it."""
+        self.pipe.send(_Agent(policy, critics))
 
     def receive(self) -> EvaluationResult:
         """Return the result of the oldest policy sent, of a process that is ready.
 
         Raises:
-            EvaluationProcessError: it failed.
+            EvaluationProcessError: it failed, or the process is of another version.
             EOFError: the process has ended.
         """
-        result = super().receive()
-        if not isinstance(result, EvaluationResult):
-            raise EvaluationProcessError(str(result))
+        try:
+            result = super().receive()
+        except UpdatedError as problem:
+            raise EvaluationProcessError(str(problem).rstrip(".")) from None
+        if isinstance(result, _Failed):
+            raise EvaluationProcessError(result.reason)
+        assert isinstance(result, EvaluationResult)
         return result
 
 
-def _evaluate_all(pipe: Connection, env: EnvChoice, episodes: int, seed: int) -> None:
+def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: int) -> None:
     """Evaluate each policy that arrives, until the pipe closes."""
     leave_signals_to_parent()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     # The run has made it.
     note_usable(env)
+    pipe = LinePipe(connection, _CODEC)
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
         while True:
-            policy = pipe.recv()
+            agent = pipe.receive()
             try:
-                pipe.send(evaluate(policy, env, episodes=episodes, seed=seed))
+                policy, critics = agent.policy, agent.critics
+                pipe.send(evaluate(policy, env, episodes=episodes, seed=seed, critics=critics))
             except BaseException as problem:
                 # Ctrl-C does not reach this process: whatever it is, the environment raised it.
-                pipe.send(f"{type(problem).__name__}: {reason_of(problem)}")
+                pipe.send(_Failed(f"{type(problem).__name__}: {reason_of(problem)}"))

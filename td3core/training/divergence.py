@@ -7,7 +7,8 @@ import numpy as np
 
 from td3core.algorithm.agent import Algorithm
 from td3core.arrays import Arrays, Floats, all_finite
-from td3core.errors import Message, RunError
+from td3core.errors import RunError
+from td3core.text import Text
 
 
 class DivergedError(RunError):
@@ -23,9 +24,9 @@ class DivergedError(RunError):
         )
 
     @property
-    def with_checkpoint(self) -> Message:
+    def with_checkpoint(self) -> Text:
         """The message for a run that has saved an agent."""
-        return Message(
+        return Text(
             "Training diverged: {quantity} became {value} by step {step}. The last good checkpoint"
             " is untouched; try a smaller learning rate.",
             **self.message.values,

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from td3core.checkpoint import Checkpoint, load
-from td3core.errors import Message, RequestError, RunError
-from td3core.evaluation.result import EvaluationResult
+from td3core.errors import RequestError, RunError
+from td3core.evaluation.result import EvaluationResult, Overestimation
 from td3core.protocol.events import Evaluated, Warned
 from td3core.runs.directory import RunDirectory
+from td3core.text import Text
 from td3core.training.checkpointer import Checkpointer, Kind
 from td3core.training.recorder import Recorder
 
@@ -61,10 +62,10 @@ class EvaluationRecord:
         if best is None or self.best_is_saved:
             return
         held, path = self.best
-        other = Message("no other one was saved")
+        other = Text("no other one was saved")
         if path is not None:
             # The figures that are reported are those of the agent that can be used.
-            other = Message("the best one saved returned {mean:.2f}", mean=held)
+            other = Text("the best one saved returned {mean:.2f}", mean=held)
         raise RunError(
             "The run is over, but its best agent could not be saved as {path}: {reason}. It is of"
             " step {step} and returned {mean:.2f}; {other}. Resume the run to try again.",
@@ -133,13 +134,13 @@ class EvaluationRecord:
         return None
 
     def _warn_about_dropped(self, step: int, env_steps: int) -> None:
-        message = Message(
+        message = Text(
             "The best agent, of step {step}, was dropped: the run resumes from step {reached}.",
             step=step,
             reached=env_steps,
         )
         if self._best is not None:
-            message = Message(
+            message = Text(
                 "The best agent, of step {step}, was dropped: the run resumes from step {reached}."
                 " The best one before it, of step {kept}, replaces it.",
                 step=step,
@@ -171,6 +172,7 @@ class EvaluationRecord:
                 is_best=is_best,
                 wall_s=self._wall_s(),
                 reward_threshold=agent.header.env.reward_threshold,
+                **_measured(result.overestimation),
             )
         )
         before = self._best
@@ -222,6 +224,24 @@ def _step(agent: Checkpoint | None) -> int:
 
 def _evaluated(agent: Checkpoint, result: EvaluationResult) -> Checkpoint:
     return replace(agent, header=replace(agent.header, evaluation=result))
+
+
+def _measured(found: Overestimation | None) -> dict[str, float | None]:
+    """Return what the event says of the critics' bias."""
+    if found is None:
+        return {}
+    return {
+        "q_expected": found.q,
+        "q_obtained": found.returns,
+        "bias": found.mean,
+        "bias_low": found.low,
+        "bias_high": found.high,
+        "bias_std": found.std,
+        "bias_q1": found.critics[0],
+        "bias_q2": found.critics[1] if len(found.critics) > 1 else None,
+        "bias_target": found.target,
+        "bias_open": found.open,
+    }
 
 
 def _mean(agent: Checkpoint) -> float:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from td3core.checkpoint import Checkpoint
-from td3core.config import EnvChoice, RunConfig
+from td3core.checkpoint.agent import value_networks
+from td3core.config import RunConfig
 from td3core.errors import RunError, reason_of, require_no_interrupt
 from td3core.evaluation.evaluate import evaluate
+from td3core.evaluation.overestimation import ValueNetworks
 from td3core.evaluation.result import EvaluationResult
+from td3core.system.capacity import usable_cores
 from td3core.system.isolation import Isolation
 from td3core.training.background_evaluation import EvaluationProcess, EvaluationProcessError
 
@@ -17,6 +20,8 @@ MAX_PENDING = 2
 """Training waits once more evaluations than this are pending: each holds a copy of the agent."""
 
 _POLL_S = 0.05
+_RARELY = 5
+"""Evaluations between measurements of the bias, at least, where there is one core for all."""
 
 EvaluatedAgent = tuple[Checkpoint, EvaluationResult]
 
@@ -30,11 +35,8 @@ class Evaluator:
     :meth:`wait` evaluates in the caller's thread.
     """
 
-    def __init__(
-        self, config: RunConfig, choice: EnvChoice, process_lost: Callable[[str], None]
-    ) -> None:
-        """``choice`` is the environment of ``config``, with consent to the code it names."""
-        self._config, self._choice, self._process_lost = config, choice, process_lost
+    def __init__(self, config: RunConfig, process_lost: Callable[[str], None]) -> None:
+        self._config, self._process_lost = config, process_lost
         self._pending: deque[Checkpoint] = deque()
         self._process: EvaluationProcess | None = None
         self.in_background = config.background_evaluation
@@ -54,8 +56,8 @@ class Evaluator:
             return
         with self._falling_back():
             if self._process is None:
-                self._process = EvaluationProcess(self._config, self._choice)
-            self._process.send(agent.policy())
+                self._process = EvaluationProcess(self._config)
+            self._process.send(agent.policy(), self._critics(agent))
 
     def finished(self) -> Iterator[EvaluatedAgent]:
         """Yield the results that are there; never waits."""
@@ -94,6 +96,18 @@ class Evaluator:
             self._process.stop(kill=True)
             self._process = None
 
+    def _critics(self, agent: Checkpoint) -> ValueNetworks | None:
+        """Return the critics of an agent whose bias is measured; None for the others."""
+        config = self._config
+        if not config.bias_interval:
+            return None
+        every = config.bias_interval
+        if usable_cores() == 1:
+            every = max(every, _RARELY)
+        # By the step: a run that is resumed measures at the same ones.
+        number = agent.header.counters.env_steps // max(config.eval_interval, 1)
+        return value_networks(agent) if number % every == 0 else None
+
     def _evaluate_here(
         self, agent: Checkpoint, keep_waiting: Callable[[], bool]
     ) -> EvaluationResult | None:
@@ -101,10 +115,11 @@ class Evaluator:
         work = partial(
             evaluate,
             agent.policy(),
-            self._choice,
+            config.choice,
             episodes=config.eval_episodes,
             seed=config.seed,
             keep_going=keep_waiting,
+            critics=self._critics(agent),
         )
         try:
             return Isolation().call(work)

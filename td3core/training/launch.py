@@ -23,7 +23,6 @@ from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import EnvChoice, RunConfig, Tunables, check_together
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.check.rehearsal import rehearse
@@ -31,7 +30,6 @@ from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env, forget_changed_code
 from td3core.envs.vector import VectorEnv
 from td3core.errors import (
-    Message,
     RequestError,
     RunError,
     StoppedError,
@@ -58,6 +56,7 @@ from td3core.runs.resumption import (
 )
 from td3core.system import numerics
 from td3core.system.isolation import Isolation
+from td3core.text import Text
 from td3core.training.divergence import DivergedError
 from td3core.training.live_settings import Schedule
 from td3core.training.recorder import Report
@@ -81,9 +80,7 @@ class RunPlan:
     schedule: Schedule = field(default_factory=Schedule)
     repeated_steps: int = 0
     """Steps on record after ``point``, which are taken again."""
-    consent: Consent = NO_CONSENT
-    """The code that its environment may run."""
-    notices: tuple[Message, ...] = ()
+    notices: tuple[Text, ...] = ()
     """What to say of it that makes no difference."""
     exact: bool = False
     """Refuse it where it would differ from a run that was never interrupted."""
@@ -99,7 +96,6 @@ def train(
     runs_dir: Path,
     schedule: Sequence[Change] = (),
     *,
-    consent: Consent = NO_CONSENT,
     group: str = "",
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
@@ -107,8 +103,8 @@ def train(
 
     ``schedule`` are live changes made at their steps, such as those of another run's journal.
     They are in the new run's journal from its beginning.
-    ``consent`` is needed for an environment that is named as ``module:Class``: settings may come
-    from a file (see :mod:`td3core.envs.trust`).
+    The code of an environment that is named as ``module:Class`` must have been allowed: settings
+    may come from a file (see :mod:`td3core.envs.trust`).
     ``group`` is the name of the group of runs that this one belongs to.
     ``listeners`` hear every event after ``report``, and have a turn while the run is paused.
     """
@@ -131,7 +127,6 @@ def train(
             tunables=tunables,
             directory=make,
             schedule=Schedule(changes_of(entries)),
-            consent=consent,
         )
 
     return _conduct(plan, control, Listeners(report, listeners))
@@ -143,7 +138,6 @@ def resume(
     report: Report,
     *,
     steps: int | None = None,
-    consent: Consent = NO_CONSENT,
     exact: bool = False,
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
@@ -173,8 +167,7 @@ def resume(
         def reopen(config: RunConfig) -> RunDirectory:
             if exact:
                 undo.append(directory.keep_written())
-            reopened = directory.with_config(config)
-            reopened.rewritten = lock.renew
+            reopened = directory.with_config(config, lock.renew)
             reopened.prepare_resume(
                 reached, unlogged=point is not None and point.has_pending_metrics
             )
@@ -188,7 +181,6 @@ def resume(
             point=point,
             schedule=Schedule(pending_changes(directory, saved)),
             repeated_steps=max(directory.steps_on_record() - reached, 0),
-            consent=consent,
             notices=tuple(notices),
             exact=exact,
             undo=undo,
@@ -204,7 +196,6 @@ def branch(
     report: Report,
     runs_dir: Path,
     *,
-    consent: Consent = NO_CONSENT,
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
     """Start a new run with all the state of a checkpoint, but for the settings in ``values``.
@@ -239,17 +230,15 @@ def branch(
             directory=make,
             point=point,
             schedule=Schedule(changes_of(entries)),
-            consent=consent,
             notices=tuple(notices),
         )
 
     return _conduct(plan, control, Listeners(report, listeners))
 
 
-def _lock(directory: RunDirectory, resources: ExitStack) -> None:
-    """Lock a run, and again whenever its folder has to be made again."""
-    lock = resources.enter_context(RunLock(directory.path))
-    directory.rewritten = lock.renew
+def _lock(run: Path, resources: ExitStack) -> Callable[[], None]:
+    """Lock a run; return what locks it again when its folder has been made again."""
+    return resources.enter_context(RunLock(run)).renew
 
 
 def _conduct(
@@ -265,7 +254,7 @@ def _conduct(
         except RequestError as problem:
             outcome = Failed(message=problem.message, details="", request=True)
         except StoppedError:
-            message = Message("Stopped before the first step.")
+            message = Text("Stopped before the first step.")
             outcome = Failed(message=message, details="", cancelled=True)
         except BaseException as problem:
             # Such as sys.exit in an environment: a run that ends early has not ended well.
@@ -288,12 +277,11 @@ def _prepare(
     torch.set_num_threads(config.torch_threads)
     # The window trains one run after the other; the user may have corrected the environment since.
     forget_changed_code(config.choice)
-    choice = config.choice.with_consent(plan.consent)
-    _rehearse(choice, control, report)
+    _rehearse(config.choice, control, report)
     isolation = Isolation()
-    info = isolation.call(partial(check_env, choice))
+    info = isolation.call(partial(check_env, config.choice))
     for message in isolation.call(partial(check_before_training, config, info)):
-        report(Warned(env_steps=0, message=Message(message)))
+        report(Warned(env_steps=0, message=message))
     if plan.point is not None:
         require_same_sizes(plan.point, info)
     require_memory(config, plan.tunables, info.sizes)
@@ -363,12 +351,12 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
         if not plan.may_take_torch:
             raise
         template = "{reason} Torch computes the updates of this run, which is slower."
-        report(Warned(env_steps=0, message=Message(template, reason=problem.message)))
+        report(Warned(env_steps=0, message=Text(template, reason=problem.message)))
         return replace(plan, config=replace(plan.config, engine=TORCH))
     return plan
 
 
-def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], str, list[Message]]:
+def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], str, list[Text]]:
     """Make the engine ready; return the record, the engine's name and what will differ.
 
     Raises:
@@ -385,9 +373,10 @@ def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], str, list[M
     deviations = fingerprint.differences(recorded, record)
     known = [*(point.deviations if point else ()), *deviations]
     if not config.keep_replay:
-        known.append(Message("Its replay buffer was not kept."))
+        known.append(Text("Its replay buffer was not kept."))
     if plan.exact and known:
-        raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=" ".join(known))
+        reasons = Text.joined(known)
+        raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
     return record, engine.shown(config, products), deviations
 
 
@@ -395,7 +384,7 @@ def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:
     if isinstance(problem, RunError):
         message = problem.message
     else:
-        message = Message("{error}: {text}", error=type(problem).__name__, text=reason_of(problem))
+        message = Text("{error}: {text}", error=type(problem).__name__, text=reason_of(problem))
     details = traceback_of(problem)
     if trainer is None:
         return Failed(message=message, details=details)

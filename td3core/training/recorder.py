@@ -13,9 +13,9 @@ from td3core.arrays import Doubles
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.format import require_readable
 from td3core.checkpoint.resumable import require_resumable
-from td3core.errors import Message, RequestError, RunError
+from td3core.errors import RequestError, RunError
 from td3core.protocol import events
-from td3core.protocol.events import EpisodeEnded, Event
+from td3core.protocol.events import EpisodeEnded, Episodes, Event
 from td3core.protocol.metrics import TRAINING_COLUMNS, training_row
 from td3core.protocol.rows import (
     EPISODE_COLUMNS,
@@ -27,6 +27,7 @@ from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.disk_usage import used_bytes
 from td3core.system import timestamp
 from td3core.system.files import make_folder
+from td3core.text import Text
 
 Report = Callable[[Event], None]
 
@@ -87,10 +88,10 @@ class Recorder:
         self.write("the journal", env_steps, partial(self._run.note, entry))
         self.report(events.Noted(env_steps=env_steps, event=event, time=time))
 
-    def log_deviations(self, messages: Sequence[Message], env_steps: int) -> None:
+    def log_deviations(self, messages: Sequence[Text], env_steps: int) -> None:
         """Write to the journal why a resumed run differs from one never interrupted."""
         for message in messages:
-            entry = {"step": env_steps, "event": "inexact", "message": message}
+            entry = {"step": env_steps, "event": "inexact", "message": message.english}
             entry["time"] = timestamp.now()
             self.write("the journal", env_steps, partial(self._run.note, entry))
 
@@ -109,11 +110,11 @@ class Recorder:
             )
         return True
 
-    def take(self) -> tuple[Doubles, tuple[EpisodeEnded, ...]]:
+    def take(self) -> tuple[Doubles, Episodes]:
         """Return the rows (n, len(TRAINING_COLUMNS)) and episodes gathered since the last call."""
         rows = np.array(self._rows, dtype=np.float64).reshape(-1, len(TRAINING_COLUMNS))
         rows.flags.writeable = False
-        ended, self._rows, self._ended = tuple(self._ended), [], []
+        ended, self._rows, self._ended = Episodes.of(self._ended), [], []
         return rows, ended
 
     def flush(self, env_steps: int) -> None:
@@ -133,7 +134,7 @@ class Recorder:
         rewritten: list[bool] = []
         self.write("run.toml", env_steps, lambda: rewritten.append(self._run.rewrite_if_lost()))
         if any(rewritten):
-            message = Message(
+            message = Text(
                 "The run's folder was deleted or moved. It is written again at {path}, without the"
                 " rows and checkpoints so far.",
                 path=self._run.path,
@@ -153,7 +154,7 @@ class Recorder:
             if what not in self._warned:
                 self._warned.add(what)
                 over = self.over or env_steps >= self._run.config.steps
-                message = Message(
+                message = Text(
                     "Could not write {what}: {reason}."
                     if over
                     else "Could not write {what}: {reason}. Training continues.",

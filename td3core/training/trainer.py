@@ -13,7 +13,7 @@ from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import Checkpoint
 from td3core.envs.info import EnvInfo
 from td3core.envs.vector import VectorEnv
-from td3core.errors import Message, RequestError, RunError
+from td3core.errors import RequestError, RunError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Phase, Started, Warned
 from td3core.protocol.listeners import IDLE_S, Listeners
@@ -22,6 +22,7 @@ from td3core.randomness import Purpose, generator
 from td3core.runs.directory import RunDirectory
 from td3core.runs.naming import name_of
 from td3core.runs.resumption import ResumePoint
+from td3core.text import NO_TEXT, Text
 from td3core.training.checkpointer import Checkpointer, Kind
 from td3core.training.collector import Collector
 from td3core.training.divergence import DivergedError, require_finite_metrics
@@ -93,8 +94,7 @@ class Trainer:
         exploration = self._collector.exploration
         self._live = LiveSettings(directory, agent, exploration, self._recorder, schedule)
         self._checkpointer = Checkpointer(directory, buffer, self._recorder)
-        choice = self.config.choice.with_consent(info.consent)
-        self._evaluator = Evaluator(self.config, choice, self._on_process_lost)
+        self._evaluator = Evaluator(self.config, self._on_process_lost)
         parts = agent, self._collector, self._sampler, buffer
         self._state = RunState(self.config, info, *parts, self._live, self._clock, numerics)
         self._computed_with = computed_with
@@ -103,7 +103,7 @@ class Trainer:
         )
         self._metric_sources: Sequence[MetricSource] = (agent,)
         self._repeated_steps = repeated_steps
-        self._deviations: list[Message] = []
+        self._deviations: list[Text] = []
         self._reported_at = 0.0
         self._warned_of_unmarked = False
 
@@ -113,7 +113,7 @@ class Trainer:
         return self._state.env_steps
 
     def resume_from(
-        self, point: ResumePoint, deviations: Sequence[Message] = (), *, exact: bool = False
+        self, point: ResumePoint, deviations: Sequence[Text] = (), *, exact: bool = False
     ) -> None:
         """Continue where a checkpoint left off, in the same run or in a branch.
 
@@ -136,16 +136,16 @@ class Trainer:
                 "The replay buffer could not be restored: {reason}. It is filled again until step"
                 " {step}, without updates."
             )
-            self._deviations.append(Message(template, reason=missing, step=until))
+            self._deviations.append(Text(template, reason=missing, step=until))
         lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
         if lost and not missing:
             template = (
                 "The environment did not return to its state in episode {episode}; that episode"
                 " starts again. It may depend on more than its seed and the actions."
             )
-            self._deviations.append(Message(template, episode=lost[0]))
+            self._deviations.append(Text(template, episode=lost[0]))
         if exact and self._deviations:
-            reasons = " ".join(self._deviations)
+            reasons = Text.joined(self._deviations)
             raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
         self._recorder.log_entry(point.origin, self.env_steps)
         self._recorder.log_deviations(self._deviations, self.env_steps)
@@ -301,7 +301,7 @@ class Trainer:
                 self._evaluations.add(agent, result)
 
     def _on_process_lost(self, reason: str) -> None:
-        message = Message(
+        message = Text(
             "Training now waits for each evaluation; the evaluation process was lost: {reason}.",
             reason=reason,
         )
@@ -374,7 +374,7 @@ class Trainer:
         needed = self._agent.tunables.n_step > 1 and self._buffer.has_unmarked
         if needed and not self._warned_of_unmarked:
             self._warned_of_unmarked = True
-            self._report(Warned(env_steps=self.env_steps, message=Message(UNMARKED)))
+            self._report(Warned(env_steps=self.env_steps, message=Text(UNMARKED)))
 
     # The end ------------------------------------------------------------------------------------
 
@@ -415,6 +415,6 @@ class Trainer:
         """Record how the run ended; a run without that record was interrupted."""
         how = outcome if isinstance(outcome, Ended) else outcome.ending
         if how is not None:
-            message = outcome.message if isinstance(outcome, Failed) else ""
+            message = outcome.message if isinstance(outcome, Failed) else NO_TEXT
             write = partial(self.directory.write_ending, asdict(how) | {"message": message})
             self._recorder.write("the run's ending", self.env_steps, write)

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from td3core import checkpoint
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.envs.check.rehearsal import rehearse
-from td3core.errors import Message, RequestError, RunError, StoppedError
+from td3core.errors import RequestError, RunError, StoppedError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Preparing, Warned
 from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.resumption import KERNELS_ASSUMED, resume_point
 from td3core.runs.tables import read_table
 from td3core.system import files
+from td3core.text import Text
 from td3core.training.launch import resume
 from td3core.training.trainer import UNMARKED
 
 STEPS = 500
 
-Announce = Callable[[str], None]
+Announce = Callable[[Text], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ResumeCheck:
     steps: int
     updates: int
     """Gradient updates in these steps; without any, learning was not checked."""
-    differences: tuple[Message, ...]
+    differences: tuple[Text, ...]
 
     @property
     def exact(self) -> bool:
@@ -46,7 +46,6 @@ def verify(
     steps: int = STEPS,
     announce: Announce = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
-    consent: Consent = NO_CONSENT,
 ) -> ResumeCheck:
     """Resume a run's last checkpoint twice: straight, and with an interruption half-way.
 
@@ -55,7 +54,6 @@ def verify(
         steps: steps to take, from the checkpoint or from the end of an unfinished warm-up.
         announce: called with a sentence at each stage.
         stopped: asked now and then; True ends the check.
-        consent: to the code of an environment that is named as ``module:Class``.
 
     Raises:
         RequestError: the run has no checkpoint to resume from, or one of its files is a link.
@@ -76,19 +74,19 @@ def verify(
     counters = point.saved.header.counters
     begin = counters.env_steps
     try:
-        rehearse([run.config.choice.with_consent(consent)], announce=announce, stopped=stopped)
+        rehearse([run.config.choice], announce=announce, stopped=stopped)
     except StoppedError:
         raise _stopped() from None
     steps += max(run.config.learning_starts - begin, counters.no_updates_until - begin, 0)
     with tempfile.TemporaryDirectory(prefix="td3-verify-") as folder:
         straight = _copy(run, point.path, Path(folder) / "straight")
         broken = _copy(run, point.path, Path(folder) / "broken")
-        announce(Message("{steps} steps without interruption", steps=steps))
-        warnings = _resume(straight, begin + steps, Control(), announce, stopped, consent)
-        announce(Message("the same with an interruption half-way"))
+        announce(Text("{steps} steps without interruption", steps=steps))
+        warnings = _resume(straight, begin + steps, Control(), announce, stopped)
+        announce(Text("the same with an interruption half-way"))
         half_way = Control.stopping_at(begin + steps // 2)
-        _resume(broken, begin + steps, half_way, announce, stopped, consent)
-        warnings += _resume(broken, begin + steps, Control(), announce, stopped, consent)
+        _resume(broken, begin + steps, half_way, announce, stopped)
+        warnings += _resume(broken, begin + steps, Control(), announce, stopped)
         reached = checkpoint.read_header(straight / "checkpoints" / run.last.name).counters
         differences = (*dict.fromkeys(warnings), *_differences(straight, broken))
         return ResumeCheck(begin, steps, reached.updates - counters.updates, differences)
@@ -110,21 +108,20 @@ def _resume(
     control: Control,
     announce: Announce,
     stopped: Callable[[], bool],
-    consent: Consent,
-) -> list[Message]:
+) -> list[Text]:
     """Resume until ``steps``, or until ``control`` stops it; return the warnings."""
-    warnings: list[Message] = []
+    warnings: list[Text] = []
 
     def report(event: Event) -> None:
         # What holds for the run whether or not it is interrupted is no difference.
         if isinstance(event, Warned) and event.message.template not in (KERNELS_ASSUMED, UNMARKED):
-            warnings.append(Message(event.message))
+            warnings.append(event.message)
         elif isinstance(event, Preparing):
             announce(event.message)
         if stopped():
             control.stop()
 
-    outcome = resume(run, control, report, steps=steps, consent=consent)
+    outcome = resume(run, control, report, steps=steps)
     if isinstance(outcome, Failed):
         raise RunError(outcome.message)
     if stopped():
@@ -136,29 +133,29 @@ def _stopped() -> RunError:
     return RunError("The check was stopped.")
 
 
-def _differences(one: Path, other: Path) -> list[Message]:
+def _differences(one: Path, other: Path) -> list[Text]:
     """Return how the states and tables of two runs differ, times aside."""
     first, second = (
         checkpoint.load(run / "checkpoints" / "last.safetensors") for run in (one, other)
     )
     names = [n for n, a in first.tensors.items() if a.tobytes() != second.tensors[n].tobytes()]
-    found: list[Message] = []
+    found: list[Text] = []
     if names:
         template = "{count} tensors differ, {example} among them."
-        found.append(Message(template, count=len(names), example=names[0]))
+        found.append(Text(template, count=len(names), example=names[0]))
     if first.header.counters != second.header.counters:
-        found.append(Message("The counters differ."))
+        found.append(Text("The counters differ."))
     tables = [
         name
         for name in ("episodes.csv", "evaluations.csv", "training.csv")
         if _rows(one / name) != _rows(other / name)
     ]
-    found += [Message("{table} differs.", table=name) for name in tables]
+    found += [Text("{table} differs.", table=name) for name in tables]
     first_file, other_file = one / "replay.f32", other / "replay.f32"
     # Not read as a whole: they may be larger than the memory.
     kept = first_file.exists() and other_file.exists()
     if kept and not filecmp.cmp(first_file, other_file, shallow=False):
-        found.append(Message("The replay buffer differs."))
+        found.append(Text("The replay buffer differs."))
     return found
 
 

@@ -7,7 +7,6 @@ what is added between two saves is made up, so that it takes seconds instead of 
 """
 
 import argparse
-import pickle
 import statistics
 import sys
 import tempfile
@@ -22,10 +21,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from td3core.checkpoint import Checkpoint
 from td3core.config import make_settings
+from td3core.inference.policy import Policy
 from td3core.protocol.control import Control
 from td3core.protocol.events import EpisodeEnded
 from td3core.protocol.metrics import METRICS
 from td3core.runs.directory import RunDirectory
+from td3core.system.json_lines import Codec
 from td3core.training.checkpointer import Kind
 from td3core.training.evaluator import Evaluator
 from td3core.training.launch import RunPlan, _prepare
@@ -96,9 +97,11 @@ class Stall:
 def measure(folder: Path, rounds: int, stored: int) -> dict[str, list[float]]:
     """Return the milliseconds of each pause, by what caused it."""
 
+    codec = Codec(Policy)
+
     def submit(judge: Evaluator, agent: Checkpoint) -> None:
         # What goes to the process that evaluates; it is not started, to leave the processor alone.
-        pickle.dumps(agent.policy())
+        codec.encode(agent.policy())
 
     Evaluator.submit = submit  # type: ignore[method-assign]
     with ExitStack() as held:

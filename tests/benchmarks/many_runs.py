@@ -33,8 +33,9 @@ from studio.run_browser.browser import RunBrowser  # noqa: E402
 from studio.run_browser.columns import RunColumn  # noqa: E402
 from studio.theme.theme import apply_theme, load_theme  # noqa: E402
 from td3core.config import make_settings  # noqa: E402
-from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS  # noqa: E402
+from td3core.protocol.rows import EPISODE_COLUMNS  # noqa: E402
 from td3core.runs.directory import RunDirectory  # noqa: E402
+from tests.support.tables import PLAIN_EVALUATION  # noqa: E402
 
 STEPS = 1_000_000
 SIZE = (1100, 800)
@@ -72,7 +73,7 @@ def _write_returns(run: RunDirectory, made: np.random.Generator, seed: int) -> N
         step, value = 500 * (number + 1), learned(500 * (number + 1))
         table.add((number, step, value, value, 500, 0, step / 150))
     table.flush()
-    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table = run.table("evaluations", PLAIN_EVALUATION)
     for step in range(5_000, STEPS + 1, 5_000):
         each = [learned(step) for _ in range(10)]
         cells = " ".join(map(str, each)), " ".join(["500"] * 10)
@@ -84,7 +85,7 @@ def write_short_run(runs_dir: Path, seed: int) -> Path:
     """Write a run that has ended, with a few rows."""
     env = ("Pendulum-v1", "BipedalWalker-v3", "HalfCheetah-v5")[seed % 3]
     run = RunDirectory.create(runs_dir, *make_settings({"env": env, "steps": 5_000, "seed": seed}))
-    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table = run.table("evaluations", PLAIN_EVALUATION)
     for step in range(500, 5_001, 500):
         value = -1_000 + 0.1 * step + seed % 97
         table.add((step, value, 1.0, "", 0, f"{value} {value}", "200 200", seed, step / 100))

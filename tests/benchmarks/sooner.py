@@ -60,7 +60,7 @@ def run_ours(seed: int) -> None:
 
     values = {"seed": seed, "threads": 1, "keep_replay": False}
     config, tunables = compose(ENV, [], values)
-    race, control, spent = Race("ours", seed), Control(), dict[int, float]()
+    race, spent = Race("ours", seed), dict[int, float]()
     began = time.thread_time()
 
     def note_time(step: int) -> None:
@@ -73,7 +73,7 @@ def run_ours(seed: int) -> None:
         ):
             control.stop()
 
-    control.boundary_hook = note_time
+    control = Control(boundary_hook=note_time)
     with tempfile.TemporaryDirectory() as folder:
         train(config, tunables, control, report, Path(folder))
 

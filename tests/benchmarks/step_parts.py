@@ -40,8 +40,7 @@ def environment_us(env: str) -> float:
 def loop_us(env: str) -> tuple[float, float]:
     """Return what a step of warm-up takes, and one in which the agent acts."""
     clock: dict[int, float] = {}
-    control = Control()
-    control.boundary_hook = lambda step: clock.setdefault(step, time.thread_time())
+    control = Control(boundary_hook=lambda step: clock.setdefault(step, time.thread_time()))
     values = {
         "env": env,
         "steps": STEPS,

@@ -44,7 +44,7 @@ def _shown(top: QWidget) -> list[QWidget]:
     ]
 
 
-def _cuts(part: QWidget) -> Iterator[str]:
+def _cuts(part: QWidget) -> Iterator[str]:  # noqa: C901  one case for each kind of widget
     text = ""
     if isinstance(part, ElidedLabel):
         # Its tooltip has what does not fit.
@@ -70,9 +70,8 @@ def _cuts(part: QWidget) -> Iterator[str]:
     if text and _plain(text) not in _plain(part.toolTip()):
         short = needed.width() > part.width(), needed.height() > part.height()
         if any(short):
-            yield (
-                f"{_name(part)} “{_plain(text)}” needs {needed.toTuple()}, has {part.size().toTuple()}"
-            )
+            has = part.size().toTuple()
+            yield f"{_name(part)} “{_plain(text)}” needs {needed.toTuple()}, has {has}"
     if text and not _scrolls(part):
         room = part.parentWidget().rect()
         if not room.contains(part.geometry()):
@@ -117,7 +116,8 @@ def _of_header(header: QHeaderView) -> Iterator[str]:
         text = str(model.headerData(section, header.orientation()) or "")
         needed = header.fontMetrics().horizontalAdvance(text) + 12
         if text and needed > header.sectionSize(section):
-            yield f"{_name(header.parentWidget())} heads a column of {header.sectionSize(section)} with “{text}”, {needed}"
+            name, width = _name(header.parentWidget()), header.sectionSize(section)
+            yield f"{name} heads a column of {width} with “{text}”, {needed}"
 
 
 def _overlaps(top: QWidget) -> Iterator[str]:

@@ -12,9 +12,11 @@ from studio.session.history import RunHistory
 from studio.session.record import RunRecord
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
-from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS
+from td3core.protocol.rows import EPISODE_COLUMNS
 from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.metadata import RunLabel, write_label
+from td3core.text import Text
+from tests.support.tables import PLAIN_EVALUATION
 
 
 def make_run(
@@ -45,7 +47,7 @@ def make_run(
         found["parent"] = about
     path.write_text(tomli_w.dumps(found))
     if stopped is not None:
-        ending = {"stopped": stopped, "message": message, "env_steps": reached}
+        ending = {"stopped": stopped, "message": Text(message), "env_steps": reached}
         run.write_ending(ending | {"wall_s": reached / 150})
     if name or note:
         write_label(run.path, RunLabel(name=name, note=note))
@@ -73,7 +75,7 @@ def _write_tables(run: RunDirectory, first: int, last: int) -> None:
     for number, step in enumerate(range(first + 100, last + 1, 100)):
         value = return_at(step)
         episodes.add((number, step, value, value, 100, 0, f"{step / 150:.3f}"))
-    evaluations = run.table("evaluations", EVALUATION_COLUMNS)
+    evaluations = run.table("evaluations", PLAIN_EVALUATION)
     for step in range(first + 250, last + 1, 250):
         value = return_at(step) + 50
         evaluations.add((step, value, 9.0, "", 0, value, 100, 0, f"{step / 150:.3f}"))

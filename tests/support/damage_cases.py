@@ -70,7 +70,7 @@ def require_sentence(problem: RequestError) -> None:
 
 def require_plain(found: RunSummary) -> None:
     """Raise AssertionError unless a list can show all of a run."""
-    for text in (found.name, found.note, found.message, str(found.parent)):
+    for text in (found.name, found.note, str(found.message), str(found.parent)):
         text.encode()
     assert 0 <= found.env_steps <= 10**15, found.env_steps
     assert 0.0 <= found.wall_s <= 10**15, found.wall_s
@@ -98,7 +98,7 @@ def open_run(path: Path) -> None:
     """Look at a run in every way that does not change it."""
     holder(path)
     for unreadable in unreadable_runs(path.parent):
-        require_sentence(RequestError(unreadable.message))
+        require_sentence(RequestError(str(unreadable.message)))
     for run in list_runs(path.parent):
         require_plain(summarise(run))
         run.label(), run.ending(), run.evaluation_at(200), run.pending()
@@ -116,10 +116,12 @@ def go_on(path: Path, steps: int = 233) -> None:
     with np.errstate(all="ignore"):
         outcome = resume(path, Control(), lambda event: None, steps=steps)
     if isinstance(outcome, Failed) and outcome.request:
-        require_sentence(RequestError(outcome.message))
+        require_sentence(RequestError(str(outcome.message)))
     elif isinstance(outcome, Failed):
         # What a run says of weights that are numbers, but not those of an agent.
-        assert outcome.message.startswith(("Training diverged", "The evaluation")), outcome.details
+        assert str(outcome.message).startswith(("Training diverged", "The evaluation")), (
+            outcome.details
+        )
 
 
 class Cases:

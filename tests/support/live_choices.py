@@ -8,18 +8,21 @@ import pytest
 from td3core.config import Tunables, settings
 from td3core.config.spec import setting
 from td3core.runs import journal
+from td3core.text import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceTunables(Tunables):
     """Scripted settings; the agent does not use the last two."""
 
-    mirrored: bool = setting(False, label="Mirrored", symbol="m", help="Mirrors every action.")
+    mirrored: bool = setting(
+        False, label=Text("Mirrored"), symbol="m", help=Text("Mirrors every action.")
+    )
     noise_kind: str = setting(
         "gaussian",
-        label="Noise kind",
+        label=Text("Noise kind"),
         choices=("gaussian", "uniform", "pink"),
-        help="Distribution of the exploration noise.",
+        help=Text("Distribution of the exploration noise."),
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from td3core.envs import make, trust, trust_store
+from td3core.system import allowed_code
 
 _HANGS_S = 40
 """For ever, as far as a test is concerned; one that fails ends after it."""
@@ -19,6 +20,8 @@ def mark():
 mark()
 """
 ENVIRONMENT = """
+import importlib
+
 import gymnasium as gym
 import numpy as np
 
@@ -30,6 +33,8 @@ class Slide(gym.Env):
 
     def __init__(self, render_mode=None, helper=""):
         self.render_mode = render_mode
+        if helper:
+            importlib.import_module(helper.partition(":")[0])
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -65,10 +70,17 @@ def hang():
 
 calls, found = 0, Slide.{place}
 
-def deaf(*args, **kwargs):
+def count():
     global calls
     calls += 1
-    if calls > {after}:
+    if not {everywhere}:
+        return calls
+    with open({marks!r} + ".calls", "ab") as file:
+        file.write(b".")
+        return file.tell()
+
+def deaf(*args, **kwargs):
+    if count() > {after}:
         hang()
     return found(*args, **kwargs)
 
@@ -103,13 +115,21 @@ class Stranger:
         path.write_text(mark + ENVIRONMENT)
         return path
 
-    def write_deaf(self, name: str, place: str, after: int = 0, how: str = "in Python") -> None:
+    def write_deaf(
+        self,
+        name: str,
+        place: str,
+        after: int = 0,
+        how: str = "in Python",
+        *,
+        everywhere: bool = False,
+    ) -> None:
         """Write a module whose environment hangs in the method ``place``, deaf to Ctrl-C.
 
-        In each process the first ``after`` calls return.
+        The first ``after`` calls return: in each process, or of all processes ``everywhere``.
         """
         path, marks = self.write(name), str(self.marks)
-        deaf = _DEAF.format(place=place, after=after, how=how, marks=marks)
+        deaf = _DEAF.format(place=place, after=after, how=how, marks=marks, everywhere=everywhere)
         path.write_text(path.read_text() + deaf)
         self._monkeypatch.setattr(make, "usable_environments", set())
 
@@ -142,6 +162,7 @@ class Stranger:
         for name in [*sys.modules]:
             if name.split(".")[0] in names:
                 del sys.modules[name]
+        allowed_code.replace(())
         for path in (self.marks, self.trusted):
             if path.is_file():
                 path.unlink()

@@ -7,6 +7,7 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any
 
+from td3core.system.child_process import LinePipe
 from td3core.system.json_lines import Codec
 from td3core.system.message_process import ParentLink, ignore_terminal
 
@@ -40,7 +41,7 @@ def main() -> None:
 
 def leave_a_process(pipe: Connection) -> None:
     """End at once, but for a process that is left; send its number."""
-    pipe.send(_fork())
+    LinePipe(pipe, CODEC).send(str(_fork()))
     os._exit(3)
 
 

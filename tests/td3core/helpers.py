@@ -16,7 +16,7 @@ from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Sampler
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.envs.info import EnvInfo
-from td3core.envs.trust import typed
+from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.control import Control
@@ -76,9 +76,8 @@ def run(
     told = Told(react)
     config, tunables = tiny(env, **values)
     # A test names its environments itself.
-    consent = typed(config.choice).consent
-    started = train(config, tunables, control or Control(), told, runs_dir, consent=consent)
-    return started, told
+    with_user_consent(config.choice)
+    return train(config, tunables, control or Control(), told, runs_dir), told
 
 
 def finish(runs_dir: Path, env: str = STEPS, **values: Any) -> Ended:

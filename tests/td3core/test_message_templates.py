@@ -18,7 +18,7 @@ ROOMS = (
     "randomness.py",
 )
 TEMPLATE_AT = {
-    "Message": 0,
+    "Text": 0,
     "MessageError": 0,
     "RequestError": 0,
     "RunError": 0,
@@ -75,7 +75,7 @@ def test_every_message_of_a_room_has_a_template(room: str, root: Path) -> None:
     [
         ("RequestError(f'{name} is odd.')", "formatted template"),
         ("RunError('{} is odd.'.format(name))", "formatted template"),
-        ("Message('%s is odd.' % name)", "formatted template"),
+        ("Text('%s is odd.' % name)", "formatted template"),
         ("raise RequestError(name + ' is odd.') from None", "formatted template"),
         ("RequestError(str(problem))", "formatted template"),
         ("warning('shape', f'{name} is odd.')", "formatted template"),

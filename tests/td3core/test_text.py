@@ -1,10 +1,16 @@
 """Texts are rendered in the language in force, from a template and values."""
 
 import gettext
+import json
+import math
 import pickle
+import struct
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from td3core import text
 from td3core.text import Text, tr
@@ -54,6 +60,14 @@ def test_a_count_chooses_the_wording(reversed_language: None) -> None:
     assert [str(count(n)) for n in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
 
 
+def test_scripts_and_files_get_english(reversed_language: None) -> None:
+    inner = Text("{name} cannot be {value:g}.", name="tau", value=7.0)
+    joined = Text.joined([inner, Text("Stop.")])
+    assert str(joined) == "7 is not for tau. Stop."
+    assert joined.english == "tau cannot be 7. Stop."
+    assert Text.counted("{n} run", "{n} runs", n=1).english == "1 run"
+
+
 def test_a_broken_translation_falls_back_to_english(reversed_language: None) -> None:
     assert str(Text("broken {name}", name="tau")) == "broken tau"
 
@@ -65,3 +79,101 @@ def test_texts_are_equal_by_template_and_values_and_survive_a_pickle() -> None:
     assert one != "[1]"
     counted = Text.counted("{n} run", "{n} runs", n=2)
     assert pickle.loads(pickle.dumps(counted)) == counted != Text("{n} run", n=2)
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
+
+
+@given(template=st.text(), values=st.lists(VALUES, max_size=4), plural=st.none() | st.text())
+def test_a_text_comes_back_from_json_as_it_was(
+    template: str, values: list[object], plural: str | None
+) -> None:
+    named = {f"v{place}": value for place, value in enumerate(values)}
+    # Braces of the template would ask for values that are not there.
+    plain_template = template.translate({ord("{"): None, ord("}"): None})
+    text_in = Text(plain_template + "".join(f"{{{name}}}" for name in named), **named)
+    if plural is not None:
+        text_in = Text.counted(str(text_in.template), text_in.template, n=2, **named)
+    found = text.from_plain(json.loads(json.dumps(text.plain(text_in))))
+    finite = all(not isinstance(v, float) or math.isfinite(v) for v in values)
+    assert found.english == text_in.english
+    assert found == text_in or not finite
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(None, 3, [], {}),
+        {"template": 1, "values": {}},
+        {"template": "{x.y}", "values": {"x": 1}},
+        {"template": "{y}", "values": {"x": 1}},
+        {"template": "{x:>999999999}", "values": {"x": 1}},
+        {"template": "{x", "values": {"x": 1}},
+        {"template": "{x}", "values": {"x": []}},
+    ],
+)
+def test_what_is_no_text_is_refused(damage: object) -> None:
+    with pytest.raises(ValueError, match=r"text|string"):
+        text.from_plain(damage)
+
+
+def test_a_string_of_an_earlier_version_is_a_text() -> None:
+    assert str(text.from_plain("It {broke}.")) == "It {broke}."
+
+
+def write_catalogue(folder: Path, language: str, known: dict[str, str]) -> None:
+    """Write a .mo file as ``msgfmt`` does."""
+    pairs = sorted((key.encode(), value.encode()) for key, value in known.items())
+    place, table, data = 28 + 16 * len(pairs), {0: [], 1: []}, b""
+    for side in (0, 1):
+        for pair in pairs:
+            table[side].append(struct.pack("<II", len(pair[side]), place + len(data)))
+            data += pair[side] + b"\0"
+    head = struct.pack("<7I", 0x950412DE, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 0)
+    path = folder / "translations" / language / "LC_MESSAGES" / f"{text.DOMAIN}.mo"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(head + b"".join(table[0] + table[1]) + data)
+
+
+@pytest.fixture
+def catalogues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(text, "files", lambda _: tmp_path)
+    header = "Content-Type: text/plain; charset=UTF-8\n"
+    write_catalogue(tmp_path, "de", {"": header, "Train": "Trainieren"})
+    yield tmp_path
+    text.install(gettext.NullTranslations())
+
+
+@pytest.mark.parametrize(
+    ("variable", "wanted", "chosen", "shown"),
+    [
+        ("LANG", "de_AT.UTF-8", "de", "Trainieren"),
+        ("LANGUAGE", "xx:de", "de", "Trainieren"),
+        ("LANGUAGE", "en_GB:de", "en", "Train"),
+        ("LC_ALL", "C.UTF-8", "en", "Train"),
+        ("LANG", "xx_XX", "en", "Train"),
+        ("LANG", "", "en", "Train"),
+    ],
+)
+def test_the_environment_chooses_the_language(
+    catalogues: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    wanted: str,
+    chosen: str,
+    shown: str,
+) -> None:
+    monkeypatch.setenv(variable, wanted)
+    assert (text.choose_language(), tr("Train")) == (chosen, shown)
+
+
+def test_a_damaged_catalogue_leaves_texts_english(
+    catalogues: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = next(catalogues.rglob("*.mo"))
+    monkeypatch.setenv("LANG", "de")
+    for damaged in (b"", b"no catalogue", path.read_bytes()[:30]):
+        path.write_bytes(damaged)
+        assert (text.choose_language(), tr("Train")) == ("en", "Train")

@@ -21,21 +21,23 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.figure_export import choose_file, fill_export_menu
 from studio.widgets.labels import ElidedLabel
+from td3core.text import Text, tr
 
 KINDS = ("png", "svg", "pdf", "csv")
-_METRICS = (("Evaluations", "eval"), ("Episodes", "return"))
+_METRICS = ((Text("Evaluations"), "eval"), (Text("Episodes"), "return"))
 _NARROW, _TIGHT = 520, 560
 """Below these widths the captions are left out, and the smoothing has its own line.
 
 In pixels, with the usual font.
 """
-_GROUPS = (("Groups", True), ("Single runs", False))
+_GAP = 2
+_GROUPS = ((Text("Groups"), True), (Text("Single runs"), False))
 
 
 class CompareBar(QFrame):
     """Changes the view of a :class:`CompareSession` and shows which runs it has."""
 
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(self, session: CompareSession, theme: Theme) -> None:
         super().__init__()
@@ -46,11 +48,11 @@ class CompareBar(QFrame):
         self._heading.setProperty("role", "title")
         self._notes.setObjectName("compare_notes")
         self._notes.setProperty("role", "warn")
-        self._grouped = self._combo("compare_group_combo", "Lines", _GROUPS)
-        self._grouped.setToolTip("One line for each group of seeds, or one for each run")
+        self._grouped = self._combo("compare_group_combo", tr("Lines"), _GROUPS)
+        self._grouped.setToolTip(tr("One line for each group of seeds, or one for each run"))
         self._axis = make_axis_combo("compare_x_combo")
-        self._metric = self._combo("compare_metric_combo", "Return of", _METRICS)
-        self._metric.setToolTip("Which returns the first plot and the table compare")
+        self._metric = self._combo("compare_metric_combo", tr("Return of"), _METRICS)
+        self._metric.setToolTip(tr("Which returns the first plot and the table compare"))
         self._smoothing = SmoothingSlider("compare_smoothing")
         self._export, self._close = QToolButton(), QToolButton()
         self._captions: list[QLabel] = []
@@ -59,23 +61,24 @@ class CompareBar(QFrame):
         self._connect()
         self.set_theme(theme)
 
-    def _combo(self, name: str, label: str, items: tuple[tuple[str, object], ...]) -> QComboBox:
+    def _combo(self, name: str, label: str, items: tuple[tuple[Text, object], ...]) -> QComboBox:
         combo = QComboBox()
         describe(combo, name, label, "")
         for text, value in items:
-            combo.addItem(text, value)
+            combo.addItem(str(text), value)
         return combo
 
     def _make_buttons(self) -> None:
-        tip = "Write the return plot with title, axes and legend, for a paper"
-        describe(self._export, "compare_export_button", "Export comparison", tip)
-        self._export.setText("Export")
+        tip = tr("Write the return plot with title, axes and legend, for a paper")
+        describe(self._export, "compare_export_button", tr("Export comparison"), tip)
+        self._export.setText(tr("Export"))
         menu = QMenu(self._export)
         fill_export_menu(menu, self._ask_export, KINDS)
         self._export.setMenu(menu)
         self._export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._close.setText("Close comparison")
-        describe(self._close, "compare_close_button", "Close comparison", "Back to the single run")
+        close = tr("Close comparison")
+        self._close.setText(close)
+        describe(self._close, "compare_close_button", close, tr("Back to the single run"))
         for button in (self._export, self._close):
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setProperty("icon_px", 14)
@@ -86,7 +89,7 @@ class CompareBar(QFrame):
         first.addWidget(self._export)
         first.addWidget(self._close)
         left.addWidget(self._grouped)
-        for row, text, control in ((left, "x", self._axis), (right, "Return", self._metric)):
+        for row, text, control in ((left, "x", self._axis), (right, tr("Return"), self._metric)):
             label = QLabel(text)
             label.setProperty("role", "muted")
             label.setBuddy(control)
@@ -97,8 +100,8 @@ class CompareBar(QFrame):
         right.addStretch(1)
         # One below the other where they would be cut off.
         self._choices = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        for row in (self._choices, left, right):
-            row.setSpacing(2)
+        for part in (self._choices, left, right):
+            part.setSpacing(_GAP)
         self._choices.addLayout(left)
         self._choices.addLayout(right, 1)
         # Beside the others where there is room, else below them.
@@ -128,11 +131,9 @@ class CompareBar(QFrame):
         tight = width < scaled(_TIGHT)
         self._rows.setDirection(ways.TopToBottom if tight else ways.LeftToRight)
         combos = (self._grouped, self._axis, self._metric)
-        around = self._choices.spacing() * (len(combos) - 1) + 2 * self._choices.spacing()
-        margins = self.layout().contentsMargins()
-        room = width - margins.left() - margins.right() - around
-        wide = narrow and sum(each.minimumSizeHint().width() for each in combos) > room
-        self._choices.setDirection(ways.TopToBottom if wide else ways.LeftToRight)
+        needed = sum(each.minimumSizeHint().width() + _GAP for each in combos)
+        cut = narrow and needed > self._rows.geometry().width()
+        self._choices.setDirection(ways.TopToBottom if cut else ways.LeftToRight)
 
     def _connect(self) -> None:
         session = self._session
@@ -159,14 +160,19 @@ class CompareBar(QFrame):
             return
         groups = shown.comparison.groups
         count = sum(len(each.group.runs) for each in groups)
-        runs, parts = f"{count} run{'' if count == 1 else 's'}", ""
-        if shown.view.grouped:
-            parts = f" in {len(groups)} group{'' if len(groups) == 1 else 's'}"
-        reading = "  ·  reading…" if session.busy else ""
-        what = f"Group {session.group}  ·  {runs}" if session.group else f"Comparing {runs}{parts}"
-        self._heading.setText(f"{what}{reading}")
-        self._notes.setText("  ".join(shown.notes))
-        self._notes.setToolTip("<br>".join(shown.notes))
+        runs = Text.counted("{n} run", "{n} runs", n=count)
+        if session.group:
+            parts = [Text("Group {group}", group=session.group), runs]
+        elif shown.view.grouped:
+            in_groups = Text.counted("{n} group", "{n} groups", n=len(groups))
+            parts = [Text("Comparing {runs} in {groups}", runs=runs, groups=in_groups)]
+        else:
+            parts = [Text("Comparing {runs}", runs=runs)]
+        if session.busy:
+            parts.append(Text("reading…"))
+        self._heading.setText("  ·  ".join(map(str, parts)))
+        self._notes.setText("  ".join(map(str, shown.notes)))
+        self._notes.setToolTip("<br>".join(map(str, shown.notes)))
         self._notes.setVisible(bool(shown.notes))
         view = session.view
         self._grouped.setCurrentIndex(self._grouped.findData(view.grouped))
@@ -175,7 +181,7 @@ class CompareBar(QFrame):
         self._smoothing.show_value(view.smoothing)
 
     def _ask_export(self, kind: str) -> None:
-        asked = "Export comparison", "comparison", kind
+        asked = tr("Export comparison"), "comparison", kind
         chosen = choose_file(self, *asked, self.refused.emit)
         if chosen is not None:
             self._session.export(RETURN, chosen)

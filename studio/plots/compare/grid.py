@@ -15,33 +15,38 @@ from studio.plots.x_axis import heading_at
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from td3core.analysis.figure_data import BAND_ABOUT
+from td3core.text import Text, tr
 
 COMPARED = {
     RETURN: PlotSpec(
         name="compare_return",
-        title="Return",
-        help=BAND_ABOUT,
+        title=Text("Return"),
+        help=Text("{band}", band=BAND_ABOUT),
         curves=(),
-        empty="No evaluations and no episodes yet",
+        empty=Text("No evaluations and no episodes yet"),
     ),
     Q: PlotSpec(
         name="compare_q",
-        title="Q values",
-        help=f"Mean value of the sampled actions by a critic, or the target that both learn."
-        f" {BAND_ABOUT}",
+        title=Text("Q values"),
+        help=Text(
+            "Mean value of the sampled actions by a critic, or the target that both learn. {band}",
+            band=BAND_ABOUT,
+        ),
         curves=(),
     ),
     CRITIC_LOSS: PlotSpec(
         name="compare_critic_loss",
-        title="Critic loss",
-        help=f"Mean squared distance of a critic to the target, (Q − y)². {BAND_ABOUT}",
+        title=Text("Critic loss"),
+        help=Text(
+            "Mean squared distance of a critic to the target, (Q − y)². {band}", band=BAND_ABOUT
+        ),
         curves=(),
         log_button=True,
     ),
     ACTOR_LOSS: PlotSpec(
         name="compare_actor_loss",
-        title="Actor loss",
-        help=f"−mean Q₁(s, π(s)). {BAND_ABOUT}",
+        title=Text("Actor loss"),
+        help=Text("−mean Q₁(s, π(s)). {band}", band=BAND_ABOUT),
         curves=(),
     ),
 }
@@ -81,13 +86,13 @@ class CompareGrid(CurveGrid):
     def _choice(self, plotted: str, spec: PlotSpec) -> QComboBox:
         """Return the list of what a plot can show."""
         combo = QComboBox()
-        describe(combo, f"{spec.name}_combo", f"Shown as {spec.title}", "What this plot shows")
-        combo.setToolTip(spec.help)
+        name = tr("Shown as {plot}", plot=spec.title)
+        describe(combo, f"{spec.name}_combo", name, str(spec.help))
         # A narrow plot has little room above it.
         combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         combo.setMinimumContentsLength(6)
         for column, text in CHOICES[plotted].items():
-            combo.addItem(text, column)
+            combo.addItem(str(text), column)
 
         def choose(_: int) -> None:
             self._session.change(**{plotted: combo.currentData()})

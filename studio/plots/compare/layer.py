@@ -17,6 +17,7 @@ from studio.plots.layers.lines_item import DrawnLine, LinesItem
 from studio.session.series import thinned
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
+from td3core.text import tr
 
 _BAND_OPACITY = 0.22
 _FAINT = 0.55
@@ -176,7 +177,7 @@ class ComparedLayer(Layer):
         found.sort(key=lambda each: each[0], reverse=True)
         entries = [entry for _, entry in found[:_MOST_READ]]
         if len(found) > _MOST_READ:
-            entries.append(Entry(text=f"and {len(found) - _MOST_READ} more"))
+            entries.append(Entry(text=tr("and {count} more", count=len(found) - _MOST_READ)))
         return entries
 
     def readable(self) -> Sequence[Points]:

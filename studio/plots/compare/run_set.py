@@ -14,11 +14,12 @@ from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
 from td3core.arrays import Doubles
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError, message_of
 from td3core.protocol.events import Progress, Started
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.metadata import ENDING, NOTES
 from td3core.runs.reader import RunReader
+from td3core.text import Text
 
 Stopped = Callable[[], bool]
 Curves = Sequence[tuple[Doubles, Doubles]]
@@ -26,8 +27,8 @@ Curves = Sequence[tuple[Doubles, Doubles]]
 RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")
 """The plots. That of the returns comes first; the others show columns of ``training.csv``."""
 CHOICES = {
-    Q: {"q1": "Q₁", "q2": "Q₂", "target": "Target"},
-    CRITIC_LOSS: {"critic1_loss": "Q₁ loss", "critic2_loss": "Q₂ loss"},
+    Q: {"q1": Text("Q₁"), "q2": Text("Q₂"), "target": Text("Target")},
+    CRITIC_LOSS: {"critic1_loss": Text("Q₁ loss"), "critic2_loss": Text("Q₂ loss")},
 }
 """Columns that a plot can show, with their names on screen."""
 _MOST_ROWS = 32_768
@@ -46,7 +47,7 @@ class ComparedRun:
     """Training statistics, shape (n, len(TRAINING_COLUMNS)); None until they are read."""
     stamp: Stamp
     """Times of change of its tables and of its name when it was read."""
-    problem: str = ""
+    problem: Text | None = None
     """Why it is shown as it once was, if it is."""
 
     @property
@@ -74,7 +75,7 @@ class RunSet:
     """The runs that were chosen, and what could not be read of them."""
 
     runs: tuple[ComparedRun, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +120,7 @@ class Shown:
     view: ComparisonChoice
     lines: Mapping[str, tuple[ComparedLine, ...]] = field(default_factory=dict)
     """For each of :data:`PLOTTED`."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Text, ...] = ()
 
 
 # Reading -----------------------------------------------------------------------------------------
@@ -153,16 +154,20 @@ def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunS
             runs.append(ComparedRun(results=results, training=training, stamp=stamp))
         except (RequestError, OSError) as problem:
             if before is None:
-                problems.append(str(problem))
+                problems.append(message_of(problem))
                 continue
             title = before.results.title
-            gone = Message("{run} can no longer be read; shown as it was.", run=title)
+            gone = Text("{run} can no longer be read; shown as it was.", run=title)
             runs.append(replace(before, stamp=stamp, problem=gone))
     if len(paths) > MOST_RUNS:
-        template = "{count} runs were chosen; the first {most} are compared."
-        problems.insert(0, Message(template, count=len(paths), most=MOST_RUNS))
+        most = Text(
+            "{count} runs were chosen; the first {most} are compared.",
+            count=len(paths),
+            most=MOST_RUNS,
+        )
+        problems.insert(0, most)
     if not runs and problems:
-        raise RequestError(Message("{problem}", problem=problems[-1]))
+        raise RequestError(problems[-1])
     problems += [run.problem for run in runs if run.problem]
     fresh = RunSet(runs=tuple(runs), problems=tuple(problems))
     return found if fresh == found else fresh

@@ -19,12 +19,12 @@ from studio.plots.compare.run_set import (
     read_returns,
     read_training,
 )
-from studio.tasks.background_reader import BackgroundReader
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_of, return_label
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric
 from td3core.errors import RequestError
 from td3core.exporters.registry import export_figure
+from td3core.text import tr
 
 MOST_DRAWN = 10
 """Runs of a group that are drawn besides it from the start."""
@@ -41,7 +41,7 @@ class CompareSession(QObject):
     closed = Signal()
     shown_changed = Signal()
     busy_changed = Signal(bool)
-    refused = Signal(str)
+    refused = Signal(object)
     exported = Signal(str)
     """The path of a file that was written."""
 
@@ -57,8 +57,8 @@ class CompareSession(QObject):
         self._task.reported.connect(self._take)
         self._task.failed.connect(self.refused)
         self._task.finished.connect(self._on_finished)
-        self._exporter = BackgroundReader("export-figure", self)
-        self._exporter.refused.connect(self.refused)
+        self._exporter = BackgroundTask("export-figure", self)
+        self._exporter.failed.connect(self.refused)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.setInterval(REFRESH_MS)
@@ -111,7 +111,7 @@ class CompareSession(QObject):
         """Stop reading; the window is about to close."""
         self._again.stop()
         self._task.cancel()
-        self._exporter.stop()
+        self._exporter.cancel()
 
     def set_refresh_interval(self, milliseconds: int) -> None:
         """Look at the files of the runs this often."""
@@ -200,7 +200,7 @@ class CompareSession(QObject):
     def _take(self, found: object) -> None:
         if isinstance(found, RequestError):
             self._paths = tuple(run.path for run in self._runs.runs)
-            self.refused.emit(str(found))
+            self.refused.emit(found.message)
             return
         assert isinstance(found, tuple)
         was_active = self.active
@@ -224,8 +224,8 @@ def y_label(plotted: str, view: ComparisonChoice, metric: Metric) -> str:
     if plotted == RETURN:
         return return_label(metric)
     if plotted not in CHOICES:
-        return "Actor loss"
-    return CHOICES[plotted][view.column(plotted)]
+        return tr("Actor loss")
+    return str(CHOICES[plotted][view.column(plotted)])
 
 
 def _read(

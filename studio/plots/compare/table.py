@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import typographic
 from studio.plots.compare.layer import colour_of, style_of
 from studio.plots.compare.run_set import Shown
 from studio.plots.compare.session import CompareSession
@@ -32,12 +33,13 @@ from td3core.analysis.wording import (
     estimate_text,
 )
 from td3core.errors import RequestError
+from td3core.text import Text, tr
 
-_HEADS = ("Group", "Runs", "Final", "Best")
+_HEADS = (Text("Group"), Text("Runs"), Text("Final"), Text("Best"))
 _FIGURES = {
-    1: "Runs that have results",
-    2: f"{FINAL_ABOUT} {INTERVAL_ABOUT}",
-    3: f"{BEST_ABOUT} {INTERVAL_ABOUT}",
+    1: Text("Runs that have results"),
+    2: Text("{figure} {interval}", figure=FINAL_ABOUT, interval=INTERVAL_ABOUT),
+    3: Text("{figure} {interval}", figure=BEST_ABOUT, interval=INTERVAL_ABOUT),
 }
 _KEY = Qt.ItemDataRole.UserRole
 _SWATCH_PX, _LINE_PX = 10, 16
@@ -57,12 +59,12 @@ class CompareTable(QWidget):
         self._session, self._theme = session, theme
         self.tree = QTreeWidget()
         self.tree.setObjectName("compare_table")
-        self.tree.setAccessibleName("Comparison")
+        self.tree.setAccessibleName(tr("Comparison"))
         self.tree.setUniformRowHeights(True)
         self.tree.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
         self.tree.itemChanged.connect(self._on_ticked)
-        self._better = self._combo("compare_better_combo", "First group")
-        self._worse = self._combo("compare_worse_combo", "Second group")
+        self._better = self._combo("compare_better_combo", tr("First group"))
+        self._worse = self._combo("compare_worse_combo", tr("Second group"))
         self._chance = QLabel()
         self._chance.setObjectName("compare_improvement")
         self._chance.setTextFormat(Qt.TextFormat.PlainText)
@@ -77,7 +79,7 @@ class CompareTable(QWidget):
 
     def _combo(self, name: str, label: str) -> QComboBox:
         combo = QComboBox()
-        describe(combo, name, label, IMPROVEMENT_ABOUT)
+        describe(combo, name, label, str(IMPROVEMENT_ABOUT))
         combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         combo.setMinimumContentsLength(6)
         combo.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -131,18 +133,16 @@ class CompareTable(QWidget):
         self._keep_lines()
 
     def _keep_lines(self) -> None:
-        margins = self.layout().contentsMargins()
-        room = self.width() - margins.left() - margins.right()
-        self._chance.setMinimumHeight(max(self._chance.heightForWidth(room), 0))
+        self._chance.setMinimumHeight(max(self._chance.heightForWidth(self.tree.width()), 0))
 
     def _fill(self, shown: Shown) -> None:
         unfolded = {item.data(0, _KEY) for item in self._items() if item.isExpanded()}
         scrolled = self.tree.verticalScrollBar().value()
         self.tree.clear()
         differing = shown.comparison.differing
-        self.tree.setHeaderLabels([*_HEADS, *differing])
+        self.tree.setHeaderLabels([*map(str, _HEADS), *differing])
         for column, about in _FIGURES.items():
-            self.tree.headerItem().setToolTip(column, plain_tip(about))
+            self.tree.headerItem().setToolTip(column, plain_tip(str(about)))
             self.tree.headerItem().setTextAlignment(column, _RIGHT)
         for place, each in enumerate(shown.comparison.groups):
             item = self._group_row(each, place, shown)
@@ -168,8 +168,8 @@ class CompareTable(QWidget):
         return [item for item in found if item is not None]
 
     def _group_row(self, each: GroupResult, place: int, shown: Shown) -> QTreeWidgetItem:
-        figures = [estimate_text(found) for found in (each.final, each.best)]
-        values = [each.group.values(name) for name in shown.comparison.differing]
+        figures = [_figure(found) for found in (each.final, each.best)]
+        values = [typographic(each.group.values(name)) for name in shown.comparison.differing]
         item = QTreeWidgetItem([each.name, str(len(each.finals)), *figures, *values])
         item.setData(0, _KEY, each.name)
         item.setIcon(0, self._swatch(place))
@@ -199,10 +199,12 @@ class CompareTable(QWidget):
         counted = [
             Estimate(value=value, interval=None) for value in (run.final(metric), run.best(metric))
         ]
-        figures = [estimate_text(one) if one.value == one.value else "-" for one in counted]
+        figures = [_figure(one) if one.value == one.value else "-" for one in counted]
         item = QTreeWidgetItem([each.group.member_name(run), "", *figures])
         item.setData(0, _KEY, run.path)
-        item.setToolTip(0, plain_tip(f"{run.title}\nFolder: {run.path.name}"))
+        item.setToolTip(
+            0, plain_tip(tr("{run}\nFolder: {folder}", run=run.title, folder=run.path.name))
+        )
         _tick(item, run.path in shown.view.single)
         _align(item)
         return item
@@ -246,14 +248,18 @@ class CompareTable(QWidget):
         if first < 0 or second < 0:
             return
         if first == second:
-            self._chance.setText("Choose two groups.")
+            self._chance.setText(tr("Choose two groups."))
             return
         try:
             found = improvement(groups[first], groups[second])
         except RequestError as problem:
             self._chance.setText(str(problem))
         else:
-            self._chance.setText(f"= {estimate_text(found, 2)}")
+            self._chance.setText(f"= {typographic(estimate_text(found, 2))}")
+
+
+def _figure(found: Estimate | None) -> str:
+    return typographic(estimate_text(found))
 
 
 def _tick(item: QTreeWidgetItem, ticked: bool) -> None:

@@ -17,7 +17,7 @@ _SHARES = (72, 28)
 class RunComparisonView(QWidget):
     """Controls, plots and table of a comparison, and the session they show."""
 
-    refused = Signal(str)
+    refused = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -18,6 +18,7 @@ from studio.session.series import thinned
 from studio.theme.theme import Theme
 from td3core.analysis.results import trailing_mean
 from td3core.arrays import Doubles
+from td3core.text import tr
 
 _STRIPES = 24
 """Stripes across a plot in which curves that coincide take turns."""
@@ -28,7 +29,7 @@ class CurveLayer(Layer):
 
     def __init__(self, curves: Iterable[Curve], model: RunModel) -> None:
         self._model = model
-        self._items = {curve: make_item(curve.label) for curve in curves}
+        self._items = {curve: make_item(curve.column) for curve in curves}
         self._drawn: list[Curve] = []
         self._hidden: set[Curve] = set()
         self.smoothing = 1
@@ -60,7 +61,7 @@ class CurveLayer(Layer):
     def show_curve(self, name: str, shown: bool) -> None:
         """Show or hide a curve."""
         for curve in self._items:
-            if curve.label == name:
+            if curve.column == name:
                 (self._hidden.discard if shown else self._hidden.add)(curve)
 
     def _points(self, curve: Curve, view: LayerView) -> tuple[Doubles, Doubles]:
@@ -91,7 +92,9 @@ class CurveLayer(Layer):
         return self.smoothing if smooth else None
 
     def _label(self, curve: Curve) -> str:
-        return f"mean of {self.episodes}" if curve.column == SMOOTHED else curve.label
+        if curve.column == SMOOTHED:
+            return tr("mean of {count}", count=self.episodes)
+        return str(curve.label)
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
@@ -108,7 +111,7 @@ class CurveLayer(Layer):
             Entry(
                 text=self._label(curve),
                 colour=curve.colour,
-                switch=curve.label,
+                switch=curve.column,
                 hidden=curve in self._hidden,
             )
             for curve in self._drawn
@@ -142,7 +145,8 @@ class CurveLayer(Layer):
         """Return every point of every curve."""
         pairs = [(curve, curve.series_in(self._model.record.curves)) for curve in self._items]
         return [
-            Points(curve.label, series.column("env_steps"), series.column(curve.column))
+            # Files name the curves in English, whatever the language of the window.
+            Points(curve.label.template, series.column("env_steps"), series.column(curve.column))
             for curve, series in pairs
             if series is not None
         ]

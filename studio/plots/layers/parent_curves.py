@@ -12,11 +12,12 @@ from studio.plots.layers.layer import Entry, Layer, LayerView
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
+from td3core.text import Text
 
 _OPACITY = 0.35
 """The hue is still recognisable, and the run's own curves stand out."""
 
-_LEGEND = "parent"
+_LEGEND = Text("parent")
 
 
 class ParentCurveLayer(Layer):
@@ -78,4 +79,4 @@ class ParentCurveLayer(Layer):
 
     def legend(self) -> Sequence[Entry]:
         """Return one entry for all dimmed curves."""
-        return [Entry(text=_LEGEND)] if self._shown else []
+        return [Entry(text=str(_LEGEND))] if self._shown else []

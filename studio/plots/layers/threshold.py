@@ -13,6 +13,7 @@ from studio.plots.layers.layer import Entry, Layer, LayerView
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
+from td3core.text import tr
 
 
 class ThresholdLayer(Layer):
@@ -49,7 +50,8 @@ class ThresholdLayer(Layer):
         threshold = self._model.record.reward_threshold
         if threshold is not None:
             self._line.setValue(threshold)
-            self._line.label.setFormat(f"solved at {format_number(threshold)}")
+            label = tr("solved at {threshold}", threshold=format_number(threshold))
+            self._line.label.setFormat(label)
         self._line.setVisible(threshold is not None)
         return ()
 
@@ -70,6 +72,9 @@ class ThresholdLayer(Layer):
         success = float(evaluations.column("success")[row])
         if math.isnan(success):
             return ()
-        return [
-            Entry(text=f"{format_share(success)} of its episodes reach {format_number(threshold)}")
-        ]
+        text = tr(
+            "{share} of its episodes reach {threshold}",
+            share=format_share(success),
+            threshold=format_number(threshold),
+        )
+        return [Entry(text=text)]

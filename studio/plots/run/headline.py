@@ -1,27 +1,30 @@
 """The numbers above the plots: last and best evaluation, speed and time left."""
 
+import math
+
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.formatting import format_count, format_duration, format_return
 from studio.session.model import RunModel
+from td3core.text import Text, tr
 
 _NONE = "–"
-_GAP, _MARGIN = 3, 6
+_GAP, _MARGIN = 2, 5
 _WIDE, _WIDE_MARGIN = 420, 10
 """From this width on, in pixels, the numbers stand where the titles of the plots begin."""
 """Pixels."""
 _CAPTIONS = {
-    "last": ("Last evaluation", "Last eval"),
-    "best": ("Best evaluation", "Best eval"),
-    "speed": ("Steps/s", "Steps/s"),
-    "left": ("Time left", "Time left"),
+    "last": (Text("Last evaluation"), Text("Last eval")),
+    "best": (Text("Best evaluation"), Text("Best eval")),
+    "speed": (Text("Steps/s"), Text("Steps/s")),
+    "left": (Text("Time left"), Text("Time left")),
 }
 """What each number is, and the same in short."""
-_LONGEST = {"last": "-10,000.0", "best": "-10,000.0", "speed": "10,000", "left": "10 h 00 min"}
-"""The longest usual texts: room is kept for them, so that no number moves when it changes."""
+_LONG_RETURN, _LONG_SPEED, _LONG_TIME = -10_000.0, 10_000, 36_000.0
+"""The longest usual values: room is kept for them, so that no number moves when it changes."""
 
 
 class Headline(QWidget):
@@ -37,7 +40,7 @@ class Headline(QWidget):
         self._captions: dict[str, QLabel] = {}
         self._narrow = False
         for name, (about, _) in _CAPTIONS.items():
-            layout.addWidget(self._make_cell(name, about))
+            layout.addWidget(self._make_cell(name, str(about)))
         for changed in (model.status_changed, model.curves_changed, model.run_ended):
             changed.connect(self.refresh)
         self.refresh()
@@ -76,10 +79,16 @@ class Headline(QWidget):
 
     def _widths(self) -> list[int]:
         """Return how wide each number may become."""
+        longest = {
+            "last": format_return(_LONG_RETURN),
+            "best": format_return(_LONG_RETURN),
+            "speed": format_count(_LONG_SPEED),
+            "left": format_duration(_LONG_TIME),
+        }
         return [
             max(
                 self._captions[name].sizeHint().width(),
-                value.fontMetrics().horizontalAdvance(_LONGEST[name]),
+                math.ceil(QFontMetricsF(value.font()).horizontalAdvance(longest[name])),
             )
             for name, value in self._values.items()
         ]
@@ -93,7 +102,7 @@ class Headline(QWidget):
             value.style().unpolish(value)
             value.style().polish(value)
         for name, caption in self._captions.items():
-            caption.setText(_CAPTIONS[name][narrow])
+            caption.setText(str(_CAPTIONS[name][narrow]))
 
     @Slot()
     def refresh(self) -> None:
@@ -113,8 +122,8 @@ class Headline(QWidget):
     def _time_left(self) -> str:
         model = self._model
         if model.preparing:
-            return "preparing"
+            return tr("preparing")
         if not model.in_progress:
             return ""
         left = model.record.seconds_left
-        return "estimating" if left is None else format_duration(left)
+        return tr("estimating") if left is None else format_duration(left)

@@ -1,6 +1,5 @@
 """Opens and closes the comparison of agents."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSize, Signal, Slot
@@ -14,9 +13,10 @@ from studio.replay.player import Player
 from studio.replay.renderer.protocol import Frame, Loaded
 from studio.replay.timeline.strip import Timeline
 from td3core.playing.compared import ComparedAgent
+from td3core.text import Text, tr
 
-_TIP = "Play two to four agents side by side"
-_NO_AGENT = "Choose an agent first"
+_TIP = Text("Play two to four agents side by side")
+_NO_AGENT = Text("Choose an agent first")
 
 
 class AgentComparison(QObject):
@@ -32,23 +32,21 @@ class AgentComparison(QObject):
         player: Player,
         checkpoints: CheckpointPanel,
         timeline: Timeline,
-        before_loading: Callable[[], None],
         parent: QWidget,
     ) -> None:
-        """Compare agents of list and timeline; ``before_loading`` is called before any loads."""
+        """Compare agents of list and timeline."""
         super().__init__(parent)
         self._player, self._checkpoints, self._timeline = player, checkpoints, timeline
         self._widget = parent
-        self._before_loading = before_loading
         self._dialog: CompareDialog | None = None
         self.on_show = False
         """True while several agents are shown."""
         self.view = AgentComparisonView()
         self.view.hide()
-        self.action = QAction("Compare agents…", self)
+        self.action = QAction(tr("Compare agents…"), self)
         self.action.setObjectName("compare_action")
         self.action.setShortcut(QKeySequence("Ctrl+Shift+M"))
-        self.action.setToolTip(_TIP)
+        self.action.setToolTip(str(_TIP))
         self.action.triggered.connect(self.choose)
         # Also there, so that the keys work while the menu is closed.
         parent.addAction(self.action)
@@ -102,7 +100,6 @@ class AgentComparison(QObject):
     @Slot(object)
     def compare(self, compared: list[ComparedAgent]) -> None:
         """Load agents and show them side by side."""
-        self._before_loading()
         self._player.compare(compared)
 
     @Slot()
@@ -131,7 +128,7 @@ class AgentComparison(QObject):
     def _on_state(self) -> None:
         agent = self._player.agent
         self.action.setEnabled(agent is not None)
-        self.action.setToolTip(_NO_AGENT if agent is None else _TIP)
+        self.action.setToolTip(str(_NO_AGENT if agent is None else _TIP))
         if agent is None:
             self._show(False)
 

@@ -19,26 +19,32 @@ from PySide6.QtWidgets import (
 )
 
 from studio.replay.checkpoint_model import CheckpointModel
+from studio.replay.checkpoint_rows import file_text
 from studio.replay.compare.related import Related, related_runs
 from studio.replay.timeline.points import TimelinePoint
-from studio.tasks.background_reader import BackgroundReader
+from studio.tasks.background_task import BackgroundTask
 from studio.widgets.controls import describe, make_label, make_row
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import plain_label, plain_tip
 from td3core.checkpoint import SUFFIX, Header
 from td3core.playing.compared import FEWEST, MOST, ComparedAgent
 from td3core.playing.disturbance import PUSH_AT_S, PUSH_S, Variant
+from td3core.text import Text, tr
 
 _PATH, _TEXT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.DisplayRole
 _HIDDEN = Qt.ItemDataRole.UserRole + 1
-_ABOUT = "They play the same episodes in step. The instruments show the first one."
+
 _VARIANTS = (
-    (Variant.NOISE, "noise", "The first agent with its exploration noise"),
+    (Variant.NOISE, "noise", Text("The first agent with its exploration noise")),
     (
         Variant.PUSH,
         "push",
-        f"The first agent after a push: {PUSH_S:g} s of strong noise, {PUSH_AT_S:g} s after its"
-        " start",
+        Text(
+            "The first agent after a push: {seconds:g} s of strong noise, {first_s:g} s after its"
+            " start",
+            seconds=PUSH_S,
+            first_s=PUSH_AT_S,
+        ),
     ),
 )
 
@@ -75,18 +81,20 @@ class CompareDialog(QDialog):
         """
         super().__init__(parent)
         self.setObjectName("compare_dialog")
-        self.setWindowTitle("Compare agents")
+        self.setWindowTitle(tr("Compare agents"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._model, self._env_id = model, env_id
         self._ticked = [each.path for each in compared if each.variant is Variant.PLAIN]
         """In the order in which they were ticked, which is that of the pictures."""
         self.agents = QListWidget()
-        tip = "Space ticks an agent"
-        describe(self.agents, "compare_agents", f"Agents of {env_id}", tip)
+        tip = tr("Space ticks an agent")
+        describe(self.agents, "compare_agents", tr("Agents of {env_id}", env_id=env_id), tip)
         self.agents.setUniformItemSizes(True)
         self.agents.setSpacing(1)
         self.variants = {
-            variant: self._make_variant(name, text, any(e.variant is variant for e in compared))
+            variant: self._make_variant(
+                name, str(text), any(e.variant is variant for e in compared)
+            )
             for variant, name, text in _VARIANTS
         }
         self.note = make_label("compare_note", muted=True)
@@ -101,8 +109,8 @@ class CompareDialog(QDialog):
         self.agents.itemChanged.connect(self._on_ticked)
         model.headers.known.connect(self._on_header)
         self._show_count()
-        self._reader = BackgroundReader("related-runs", self)
-        self.finished.connect(self._reader.stop)
+        self._reader = BackgroundTask("related-runs", self)
+        self.finished.connect(self._reader.cancel)
         if run is not None:
             self._reader.read(partial(related_runs, run), self._add_related)
 
@@ -110,7 +118,7 @@ class CompareDialog(QDialog):
         """List the agents of runs that belong to the current one."""
         blocked = self.agents.blockSignals(True)
         for run in found:
-            rows = [_Row(path, path.stem) for path in run.agents if self._item(path) is None]
+            rows = [_Row(path, file_text(path)) for path in run.agents if self._item(path) is None]
             for row in [_Row(None, run.title), *rows] if rows else []:
                 self._add(row)
         self._show_rows()
@@ -125,22 +133,29 @@ class CompareDialog(QDialog):
 
     def _make_buttons(self) -> None:
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.compare_button = QPushButton("Compare")
+        self.compare_button = QPushButton(tr("Compare"))
         self.compare_button.setObjectName("compare_start_button")
         self.compare_button.setDefault(True)
         self.buttons.addButton(self.compare_button, QDialogButtonBox.ButtonRole.AcceptRole)
-        self.files_button = QPushButton("Add files…")
-        describe(self.files_button, "compare_files_button", "Add files", "Agents of other runs")
+        self.files_button = QPushButton(tr("Add files…"))
+        describe(
+            self.files_button, "compare_files_button", tr("Add files"), tr("Agents of other runs")
+        )
         self.files_button.setAutoDefault(False)
         self.buttons.accepted.connect(self._accept)
         self.buttons.rejected.connect(self.reject)
         self.files_button.clicked.connect(self._choose_files)
 
     def _lay_out(self) -> None:
+        about = tr(
+            "Tick two to four agents of {env_id}. They play the same episodes in step. The"
+            " instruments show the first one.",
+            env_id=self._env_id,
+        )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 12)
         layout.setSpacing(10)
-        layout.addWidget(plain_label(f"Tick two to four agents of {self._env_id}. {_ABOUT}"))
+        layout.addWidget(plain_label(about))
         layout.addWidget(self.agents, 1)
         row = make_row(self.note, self.files_button)
         row.setStretch(0, 1)
@@ -178,9 +193,10 @@ class CompareDialog(QDialog):
     def _enable(self, item: QListWidgetItem, path: Path) -> None:
         """Hide agents of other environments, as far as that is known."""
         found = self._model.headers.look_up(path)
+        readable = isinstance(found, Header | None)
         other = isinstance(found, Header) and found.config.env != self._env_id
-        item.setToolTip(plain_tip(found if isinstance(found, str) else str(path)))
-        item.setData(_HIDDEN, other or isinstance(found, str))
+        item.setToolTip(plain_tip(str(path if readable else found)))
+        item.setData(_HIDDEN, other or not readable)
 
     def _show_rows(self) -> None:
         """Hide what cannot be compared, and headings with nothing below them."""
@@ -215,7 +231,8 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _choose_files(self) -> None:
-        names, _ = QFileDialog.getOpenFileNames(self, "Add agents", "", f"Agents (*{SUFFIX})")
+        kind = tr("Agents ({pattern})", pattern=f"*{SUFFIX}")
+        names, _ = QFileDialog.getOpenFileNames(self, tr("Add agents"), "", kind)
         paths = [Path(name).absolute() for name in names]
         blocked = self.agents.blockSignals(True)
         for path in paths:
@@ -230,9 +247,8 @@ class CompareDialog(QDialog):
     def _add_files(self, paths: list[Path]) -> None:
         for path in paths:
             inside = path.parent.name == "checkpoints"
-            self._add(
-                _Row(path, f"{path.parent.parent.name}  {path.stem}" if inside else path.stem)
-            )
+            text = file_text(path)
+            self._add(_Row(path, f"{path.parent.parent.name}  {text}" if inside else text))
 
     # Choosing -----------------------------------------------------------------------------------
 
@@ -262,11 +278,12 @@ class CompareDialog(QDialog):
         count = len(self.compared())
         self.compare_button.setEnabled(FEWEST <= count <= MOST)
         if count > MOST:
-            self.note.setText(f"{count} chosen; at most {MOST} fit side by side.")
+            note = tr("{count} chosen; at most {most} fit side by side.", count=count, most=MOST)
+            self.note.setText(note)
         elif count == 1:
-            self.note.setText("Tick one more, or one of the two below.")
+            self.note.setText(tr("Tick one more, or one of the two below."))
         else:
-            self.note.setText(f"{count} chosen")
+            self.note.setText(tr("{count} chosen", count=count))
 
     @Slot()
     def _accept(self) -> None:
@@ -278,4 +295,4 @@ def _only_on_timeline(points: Sequence[TimelinePoint], listed: list[_Row]) -> li
     """Return the agents of the timeline that are not in the list, with a heading."""
     known = {row.path for row in listed}
     rows = [_Row(point.path, point.text) for point in points if point.path not in known]
-    return [_Row(None, "Timeline"), *rows] if rows else []
+    return [_Row(None, tr("Timeline")), *rows] if rows else []

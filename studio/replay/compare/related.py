@@ -10,6 +10,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs
 from td3core.runs.naming import name_of
 from td3core.system.regular_files import exists
+from td3core.text import Text
 
 
 class Related(NamedTuple):
@@ -27,7 +28,7 @@ def related_runs(path: Path, stopped: Stopped) -> list[Related]:
     """
     run = RunDirectory.open(path)
     parents = [ancestor for ancestor, _ in reversed(lineage(run))]
-    found = [_related("Parent", parent) for parent in parents]
+    found = [_related(Text("Parent"), parent) for parent in parents]
     known = {run.path, *(parent.path for parent in parents)}
     for role, other in _relatives(run):
         if stopped():
@@ -37,14 +38,14 @@ def related_runs(path: Path, stopped: Stopped) -> list[Related]:
     return [each for each in found if each.agents]
 
 
-def _relatives(run: RunDirectory) -> Iterator[tuple[str, RunDirectory]]:
+def _relatives(run: RunDirectory) -> Iterator[tuple[Text, RunDirectory]]:
     for other in list_runs(run.path.parent):
         if other.parent is not None and other.parent.run == run.path.name:
-            yield "Branch", other
+            yield Text("Branch"), other
         elif run.group and other.group == run.group:
-            yield f"Seed {other.config.seed} of the group", other
+            yield Text("Seed {seed} of the group", seed=other.config.seed), other
 
 
-def _related(role: str, run: RunDirectory) -> Related:
+def _related(role: Text, run: RunDirectory) -> Related:
     agents = tuple(path for path in (run.best, run.last) if exists(path))
     return Related(f"{role}: {name_of(run)}", agents)

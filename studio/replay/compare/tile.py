@@ -3,12 +3,14 @@
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from studio.replay.caption import ending_label, show_ending
+from studio.formatting import format_return
+from studio.replay.caption import agent_facts, ending_label, show_ending
 from studio.replay.frame_view import FrameView
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import ElidedLabel, plain_tip
 from td3core.playing.compared import AgentFacts
 from td3core.playing.step import RolloutStep
+from td3core.text import tr
 
 _SMALLEST = QSize(80, 60)
 
@@ -24,7 +26,8 @@ class Tile(QWidget):
         self.total = ElidedLabel()
         self.total.setObjectName(f"compare_return_{number}")
         self.total.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
-        self.total.setFixedWidth(self.fontMetrics().horizontalAdvance("return -00000.0"))
+        longest = tr("return {mean}", mean="−00000.0")
+        self.total.setFixedWidth(self.fontMetrics().horizontalAdvance(longest))
         self.total.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.ending = ending_label(f"compare_ending_{number}")
         self.view = FrameView("")
@@ -46,12 +49,11 @@ class Tile(QWidget):
     def show_agent(self, facts: AgentFacts, text: str) -> None:
         """Name the agent."""
         self.title.setText(text)
-        mean = "" if facts.mean_return is None else f", return {facts.mean_return:.1f}"
-        path = facts.agent.path
-        self.title.setToolTip(plain_tip(f"{path}\nstep {facts.env_steps:,}{mean}"))
-        self.view.setAccessibleName(f"Replay of {text}")
+        about = agent_facts(facts.env_steps, facts.mean_return)
+        self.title.setToolTip(plain_tip(f"{facts.agent.path}\n{about}"))
+        self.view.setAccessibleName(tr("Replay of {agent}", agent=text))
 
     def show_step(self, step: RolloutStep) -> None:
         """Show where the agent is."""
-        self.total.setText(f"return {step.total:.1f}")
+        self.total.setText(tr("return {mean}", mean=format_return(step.total)))
         show_ending(self.ending, step)

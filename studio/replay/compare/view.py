@@ -10,12 +10,15 @@ from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import ElidedLabel
 from td3core.playing.compared import names_of
 from td3core.playing.disturbance import PUSH_AT_S, PUSH_S, Variant
+from td3core.text import Text, tr
 
 _GAP = 6
 _SETTLED_MS = 100
-_PUSH_TIP = (
-    f"Push now, for {PUSH_S:g} s (P). Repeated whenever this seed is played again; the first"
-    f" push comes after {PUSH_AT_S:g} s."
+_PUSH_TIP = Text(
+    "Push now, for {seconds:g} s (P). Repeated whenever this seed is played again; the first"
+    " push comes after {first_s:g} s.",
+    seconds=PUSH_S,
+    first_s=PUSH_AT_S,
 )
 
 
@@ -31,7 +34,7 @@ class AgentComparisonView(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        describe(self, "compare_agents_view", "Agents side by side", "")
+        describe(self, "compare_agents_view", tr("Agents side by side"), "")
         self.tiles: list[Tile] = []
         self._columns = 0
         self._aspect = 1.5
@@ -42,13 +45,15 @@ class AgentComparisonView(QWidget):
         self.title = ElidedLabel()
         self.title.setObjectName("compare_agents_heading")
         self.title.setProperty("role", "muted")
-        self.push_button = QPushButton("Push")
-        describe(self.push_button, "compare_push_button", "Push", _PUSH_TIP)
-        self.change_button = QPushButton("Change…")
-        describe(self.change_button, "compare_change_button", "Change", "Compare other agents")
-        self.close_button = QPushButton("Close")
-        tip = "Show the first agent alone again (Esc)"
-        describe(self.close_button, "compare_agents_close_button", "Close comparison", tip)
+        self.push_button = QPushButton(tr("Push"))
+        describe(self.push_button, "compare_push_button", tr("Push"), str(_PUSH_TIP))
+        self.change_button = QPushButton(tr("Change…"))
+        describe(
+            self.change_button, "compare_change_button", tr("Change"), tr("Compare other agents")
+        )
+        self.close_button = QPushButton(tr("Close"))
+        tip = tr("Show the first agent alone again (Esc)")
+        describe(self.close_button, "compare_agents_close_button", tr("Close comparison"), tip)
         heading = make_row(self.title, self.push_button, self.change_button, self.close_button)
         heading.setStretch(0, 1)
         self._grid = QGridLayout()
@@ -89,7 +94,9 @@ class AgentComparisonView(QWidget):
             return  # Of agents that were compared before.
         for tile, step in zip(self.tiles, frame.steps, strict=True):
             tile.show_step(step)
-        self.title.setText(f"step {frame.step.number} · episode {frame.episode + 1}")
+        reached = tr("step {step}", step=frame.step.number)
+        episode = tr("episode {episode}", episode=frame.episode + 1)
+        self.title.setText(f"{reached} · {episode}")
         if not frame.images:
             return
         for tile, image in zip(self.tiles, frame.images, strict=True):

@@ -104,7 +104,9 @@ class RenderedEpisode:
             # A missing driver or library may raise anything.
             lines = str(problem).strip().splitlines() or [type(problem).__name__]
             raise RequestError(
-                f"{self._env_id} cannot draw itself here: {lines[0].rstrip('.')}."
+                "{env_id} cannot draw itself here: {reason}.",
+                env_id=self._env_id,
+                reason=lines[0].rstrip("."),
             ) from problem
         return rgb_frame(rendered, self._env_id)
 

@@ -1,19 +1,18 @@
 """What the renderer sends: messages through the pipe, pictures through shared memory."""
 
-from multiprocessing.connection import Connection
-
 import numpy as np
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer.frame_ring import RingWriter
 from studio.replay.renderer.scaling import Picture, fitted
+from td3core.system.child_process import LinePipe
 
 
 class FrameSender:
     """The way to the window, and the size in which it shows pictures."""
 
-    def __init__(self, connection: Connection, prefix: str) -> None:
-        self._connection, self._ring = connection, RingWriter(prefix)
+    def __init__(self, pipe: LinePipe, prefix: str) -> None:
+        self._pipe, self._ring = pipe, RingWriter(prefix)
         self.box: protocol.Fit | None = None
         """The size for one picture; None until the window has asked for one."""
 
@@ -28,7 +27,7 @@ class FrameSender:
 
     def send(self, reply: protocol.Reply) -> None:
         """Send a message."""
-        self._connection.send(reply)
+        self._pipe.send(reply)
 
     def send_picture(self, picture: Picture, frame: protocol.Frame) -> None:
         """Send a picture, or several that stand next to each other, and the message about it."""
@@ -42,8 +41,7 @@ class FrameSender:
 
     def send_capture(self, picture: Picture, frame: protocol.Frame) -> None:
         """Send a picture in its own size, with its numbers."""
-        height, width, _ = picture.shape
-        self.send(protocol.Captured(width, height, picture.tobytes(), frame))
+        self.send(protocol.Captured(picture, frame))
 
     def close(self) -> None:
         """Free the shared memory."""

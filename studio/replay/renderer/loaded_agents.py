@@ -8,7 +8,6 @@ from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.episode import RenderedEpisode
 from td3core import checkpoint
 from td3core.checkpoint.agent import agent_of, facts_of, spec_of
-from td3core.config.consent import Consent
 from td3core.envs.make import forget_changed_code
 from td3core.errors import RequestError
 from td3core.inference.critic import Critic
@@ -24,8 +23,8 @@ from td3core.runs.naming import runs_of_agents
 class LoadedAgent:
     """A checkpoint with its policy."""
 
-    def __init__(self, compared: ComparedAgent, consent: Consent) -> None:
-        """Read the file; ``consent`` is to the code of its environment.
+    def __init__(self, compared: ComparedAgent) -> None:
+        """Read the file.
 
         Raises:
             RequestError: it is not a valid checkpoint, or compiled code of an environment has
@@ -35,7 +34,7 @@ class LoadedAgent:
         found, self.changed_ns = _load_settled(compared.path)
         self.header, self.critic = found.header, found.critic()
         self.env_id = found.header.config.env
-        self.playing = agent_of(found, consent, compared.variant)
+        self.playing = agent_of(found, compared.variant)
         note_module_folder(compared.path)
         forget_changed_code(self.playing.choice)
 
@@ -49,23 +48,28 @@ class LoadedAgent:
         sizes = (playback.first_obs.size, prod(playback.env.action_space.shape or ()))
         if sizes != (known.obs_dim, known.act_dim):
             raise RequestError(
-                f"{self.path.name} was trained on {self.env_id} with {known.obs_dim}"
-                f" observations and {known.act_dim} actions; the one installed here has"
-                f" {sizes[0]} and {sizes[1]}."
+                "{file} was trained on {env_id} with {obs_dim} observations and {act_dim} actions;"
+                " the one installed here has {obs_here} and {act_here}.",
+                file=self.path.name,
+                env_id=self.env_id,
+                obs_dim=known.obs_dim,
+                act_dim=known.act_dim,
+                obs_here=sizes[0],
+                act_here=sizes[1],
             )
 
 
 class LoadedAgents:
     """Who plays; starts their episodes."""
 
-    def __init__(self, load: protocol.Load, consent: Consent, camera: Camera) -> None:
+    def __init__(self, load: protocol.Load, camera: Camera) -> None:
         """Read the files; all episodes are drawn with ``camera``.
 
         Raises:
             RequestError: one is not a valid checkpoint, or of another environment than the first.
         """
         self._compared = load.compared or (ComparedAgent(load.path),)
-        self._agents = [LoadedAgent(each, consent) for each in self._compared]
+        self._agents = [LoadedAgent(each) for each in self._compared]
         for agent in self._agents:
             _require_same_environment(agent, self.first)
         self._pushes: Pushes | None = None

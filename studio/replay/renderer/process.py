@@ -7,7 +7,6 @@ torch nor Qt is imported here.
 import contextlib
 import gc
 import traceback
-from multiprocessing.connection import Connection
 
 from threadpoolctl import threadpool_limits
 
@@ -25,12 +24,14 @@ from td3core.envs.rendering import prepare_rendering
 from td3core.envs.trust import UntrustedCodeError
 from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
+from td3core.system import allowed_code
+from td3core.system.child_process import LinePipe
 
 
-def main(connection: Connection, prefix: str, heartbeat: Heartbeat) -> None:
+def main(pipe: LinePipe, prefix: str, heartbeat: Heartbeat) -> None:
     """Execute the commands from the pipe until it closes or ``Quit`` arrives."""
     prepare_rendering()
-    renderer = Renderer(connection, prefix, heartbeat)
+    renderer = Renderer(pipe, prefix, heartbeat)
     try:
         # One thread, as in training: same results, and no cores taken from the run.
         with threadpool_limits(1, user_api="blas"):
@@ -40,19 +41,19 @@ def main(connection: Connection, prefix: str, heartbeat: Heartbeat) -> None:
     except Exception as problem:
         text = (f"{type(problem).__name__}: {problem}").splitlines()[0]
         with contextlib.suppress(OSError):
-            connection.send(protocol.Crashed(message=text, details=traceback.format_exc()))
+            pipe.send(protocol.Crashed(message=text, details=traceback.format_exc()))
         raise SystemExit(1) from problem
     finally:
         renderer.close()
-        connection.close()
+        pipe.connection.close()
 
 
 class Renderer:
     """Holds the loaded agent. It reads the pipe between any two steps."""
 
-    def __init__(self, connection: Connection, prefix: str, heartbeat: Heartbeat) -> None:
-        self._connection, self._heartbeat = connection, heartbeat
-        self._out = FrameSender(connection, prefix)
+    def __init__(self, pipe: LinePipe, prefix: str, heartbeat: Heartbeat) -> None:
+        self._pipe, self._heartbeat = pipe, heartbeat
+        self._out = FrameSender(pipe, prefix)
         self._clock = Clock()
         self._agents: LoadedAgents | None = None
         self._episode: RenderedEpisode | None = None
@@ -78,8 +79,8 @@ class Renderer:
         """Execute commands and play."""
         while True:
             # Commands first, so that only the last of several loads is executed.
-            if self._connection.poll(self._timeout_s()):
-                command = self._connection.recv()
+            if self._pipe.connection.poll(self._timeout_s()):
+                command = self._pipe.receive()
                 if isinstance(command, protocol.Quit):
                     return
                 self._execute(command)
@@ -259,7 +260,8 @@ class Renderer:
         # Never two at once: a second OpenGL renderer in a process may draw black pictures.
         self._close_episode()
         self._steps_wanted = 0
-        self._agents = LoadedAgents(load, load.consent | remembered(), self._camera)
+        allowed_code.replace(load.allowed | remembered())
+        self._agents = LoadedAgents(load, self._camera)
         self._begin_first_episode()
         assert self._episode is not None
         self._send(self._agents.loaded(load, self._episode, self._no_picture))

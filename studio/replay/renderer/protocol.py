@@ -1,21 +1,20 @@
-"""The messages between window and renderer, sent through a pipe.
+"""The messages between window and renderer, sent through a pipe as lines of JSON.
 
-Named tuples, because two are sent with every picture and pickling a dataclass takes ten times as
-long, during which the training waits for the interpreter.
+Named tuples: two are sent with every picture, and their lines hold no names.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from td3core.arrays import Floats
-from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.playing.compared import AgentFacts, ComparedAgent
 from td3core.playing.numbers import AgentSpec, StepData, Steps
 from td3core.playing.step import RolloutStep
-
-if TYPE_CHECKING:
-    # Pictures of the window; the renderer itself knows no Qt.
-    from PySide6.QtGui import QImage
+from td3core.system.allowed_code import Entry, LocatedModule
+from td3core.system.json_lines import Codec
 
 
 class Load(NamedTuple):
@@ -29,8 +28,8 @@ class Load(NamedTuple):
     """Whether to play at once. Ignored if ``at_episode_end``."""
     at_episode_end: bool = False
     """Finish the current episode first."""
-    consent: Consent = NO_CONSENT
-    """The code that the user has allowed in this window, besides what is remembered."""
+    allowed: frozenset[Entry] = frozenset()
+    """The code that the window's process may import by now; more is remembered."""
     compared: tuple[ComparedAgent, ...] = ()
     """Those that are compared, ``path`` first; empty for one agent alone."""
 
@@ -221,9 +220,9 @@ class Frame(NamedTuple):
     """Only while the steps are measured. None before the first step."""
     steps: tuple[RolloutStep, ...] = ()
     """Where each of the compared agents is."""
-    images: "tuple[QImage, ...]" = ()
-    """The picture of each agent, owning its pixels; none where the environment cannot render, and
-    none on the way to the window: there they are in a slot."""
+    images: tuple[Any, ...] = ()
+    """The picture of each agent, a ``QImage`` that owns its pixels; none where the environment
+    cannot render, and none on the way to the window: there they are in a slot."""
 
     @property
     def past(self) -> bool:
@@ -248,11 +247,10 @@ class Pushed(NamedTuple):
 
 
 class Captured(NamedTuple):
-    """The picture that was asked for: ``height`` rows of ``width`` RGB pixels."""
+    """The picture that was asked for."""
 
-    width: int
-    height: int
-    pixels: bytes
+    pixels: NDArray[np.uint8]
+    """Shape (height, width, 3)."""
     frame: Frame
     """Its numbers."""
 
@@ -274,3 +272,5 @@ class Crashed(NamedTuple):
 
 
 Reply = Block | Loaded | Frame | Drawn | Captured | Pushed | Steps | Swept | Refused | Crashed
+
+CODEC = Codec(*get_args(Command), *get_args(Reply))

@@ -5,6 +5,8 @@ import signal
 from multiprocessing.connection import Connection
 
 from studio.replay.renderer.heartbeat import Heartbeat, LifeSigns
+from td3core.system.child_process import LinePipe
+from td3core.text import choose_language
 
 
 def main(connection: Connection, prefix: str, signs: LifeSigns, variables: dict[str, str]) -> None:
@@ -13,13 +15,15 @@ def main(connection: Connection, prefix: str, signs: LifeSigns, variables: dict[
     ``variables`` are environment variables that simulators read when they are imported.
     """
     os.environ.update(variables)
+    # What it refuses is shown by the window as it is.
+    choose_language()
     # Ctrl-C in a terminal reaches the whole process group; the window handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     heartbeat = Heartbeat(signs)
     try:
         with heartbeat.waiting(loading=True):
             # Imported late: it takes long enough to be watched.
-            from studio.replay.renderer import process
-        process.main(connection, prefix, heartbeat)
+            from studio.replay.renderer import process, protocol
+        process.main(LinePipe(connection, protocol.CODEC), prefix, heartbeat)
     finally:
         heartbeat.stop()

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from studio.formatting import format_count, format_return
+from td3core.text import Text
 
 
 class Mark(StrEnum):
@@ -13,8 +14,16 @@ class Mark(StrEnum):
 
     BEST = "best"
     LAST = "last"
-    MANUAL = "saved by hand"
-    BRANCH = "branched from here"
+    MANUAL = "manual"
+    BRANCH = "branch"
+
+
+_NAMES = {
+    Mark.BEST: Text("best"),
+    Mark.LAST: Text("last"),
+    Mark.MANUAL: Text("saved by hand"),
+    Mark.BRANCH: Text("branched from here"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +34,7 @@ class TimelinePoint:
     path: Path
     mean_return: float | None = None
     marks: frozenset[Mark] = frozenset()
-    role: str = ""
+    role: Text | None = None
     """Of a displayed agent that is no longer saved, such as ``earlier best``."""
     others: frozenset[Path] = frozenset()
     """Files that hold the same agent."""
@@ -33,12 +42,12 @@ class TimelinePoint:
     @property
     def text(self) -> str:
         """The agent in words."""
-        parts = [f"Step {format_count(self.env_steps)}"]
+        parts = [Text("Step {step}", step=format_count(self.env_steps))]
         if self.mean_return is not None:
-            parts.append(f"return {format_return(self.mean_return)}")
-        parts += [self.role] if self.role else []
-        parts += [mark.value for mark in Mark if mark in self.marks]
-        return ", ".join(parts)
+            parts.append(Text("return {mean}", mean=format_return(self.mean_return)))
+        parts += [self.role] if self.role is not None else []
+        parts += [name for mark, name in _NAMES.items() if mark in self.marks]
+        return ", ".join(map(str, parts))
 
     def holds(self, path: Path) -> bool:
         """Return whether a file holds this agent."""

@@ -27,6 +27,7 @@ from studio.replay.timeline.points import Mark, TimelinePoint
 from studio.theme.sizes import sized_font
 from studio.theme.theme import Theme
 from studio.widgets.labels import plain_tip
+from td3core.text import Text
 
 _HEIGHT = 49
 """Pixels of the strip without its text."""
@@ -35,8 +36,8 @@ _FONT, _AROUND_TEXT = 10, 3
 """Pixels of the text, and of its line besides."""
 _BAR, _STUB = 5.0, 3.0
 _MARK = 4.0
-_EMPTY = "Checkpoints of the run appear here"
-_NAME = "Checkpoints of the run"
+_EMPTY = Text("Checkpoints of the run appear here")
+_NAME = Text("Checkpoints of the run")
 
 
 class Timeline(QAbstractSlider):
@@ -60,7 +61,7 @@ class Timeline(QAbstractSlider):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setObjectName("replay_timeline")
-        self.setAccessibleName(_NAME)
+        self.setAccessibleName(str(_NAME))
         self.setRange(0, 0)
         self.setPageStep(5)
         self.valueChanged.connect(self._on_value)
@@ -123,9 +124,13 @@ class Timeline(QAbstractSlider):
         self.update()
 
     def _describe(self, point: TimelinePoint | None) -> None:
-        count = len(self._points)
-        shown = point.text if point else "none of them shown"
-        text = f"{count} agents; {shown}" if count else _EMPTY
+        text = str(_EMPTY)
+        if self._points:
+            shown = point.text if point else Text("none of them shown")
+            count = len(self._points)
+            text = str(
+                Text.counted("{n} agent; {shown}", "{n} agents; {shown}", n=count, shown=shown)
+            )
         if text != self.accessibleDescription():
             self.setAccessibleDescription(text)
             event = QAccessibleEvent(self, QAccessible.Event.DescriptionChanged)
@@ -191,7 +196,7 @@ class Timeline(QAbstractSlider):
         """Describe the agent under the mouse in a tooltip."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             point = self.point_at(event.pos().x())
-            tip = plain_tip(point.text if point else _EMPTY)
+            tip = plain_tip(point.text if point else str(_EMPTY))
             QToolTip.showText(event.globalPos(), tip, self)
             return True
         return super().event(event)
@@ -213,7 +218,7 @@ class Timeline(QAbstractSlider):
         self._paint_frame(painter, theme)
         if not self._points:
             painter.setPen(QColor(theme.muted))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, _EMPTY)
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, str(_EMPTY))
         else:
             self._paint_steps(painter, theme)
             current = self.current

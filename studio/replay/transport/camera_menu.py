@@ -9,16 +9,19 @@ from PySide6.QtWidgets import QMenu, QWidget
 from studio.replay.frame_view import FrameView
 from studio.replay.player import Player
 from studio.replay.renderer.protocol import FREE, TRACKING, Loaded
+from td3core.text import Text, tr
 
-_TIP = "Drag turns, right-drag or Shift-drag moves, the wheel zooms, a double click resets"
-_NONE = "This environment has only its own view"
+_TIP = Text("Drag turns, right-drag or Shift-drag moves, the wheel zooms, a double click resets")
+_NONE = Text("This environment has only its own view")
+_NAMES = {TRACKING: Text("Tracking"), FREE: Text("Free")}
+"""Of the cameras that the model does not name."""
 
 
 class CameraMenu(QMenu):
     """Lists the cameras, and lets the mouse move the one in use."""
 
     def __init__(self, player: Player, parent: QWidget) -> None:
-        super().__init__("Camera", parent)
+        super().__init__(tr("Camera"), parent)
         self.setObjectName("camera_menu")
         self.setToolTipsVisible(True)
         self._player = player
@@ -71,7 +74,7 @@ class CameraMenu(QMenu):
 
     def _show(self, names: tuple[str, ...], chosen: str) -> None:
         self.menuAction().setEnabled(bool(names))
-        self.menuAction().setToolTip(_TIP if names else _NONE)
+        self.menuAction().setToolTip(str(_TIP if names else _NONE))
         for view in self._views:
             view.moves_camera = bool(names)
         if names != self._names:
@@ -85,10 +88,10 @@ class CameraMenu(QMenu):
             action.setChecked(action.data() == chosen)
 
     def _make_action(self, name: str) -> QAction:
-        action = QAction(name, self)
+        action = QAction(str(_NAMES.get(name, name)), self)
         action.setObjectName(f"camera_{name.lower()}_action")
         action.setCheckable(True)
         action.setData(name)
-        action.setToolTip(_TIP)
+        action.setToolTip(str(_TIP))
         self._group.addAction(action)
         return action

@@ -21,9 +21,10 @@ from studio.replay.transport.scrub_bar import ScrubBar
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_icon_button, make_row
 from studio.widgets.number_box import WholeNumberBox
+from td3core.text import Text, tr
 
 _LARGEST_SEED = 2**31 - 1
-_LOOP_TIP = "Play the same episode again at its end, instead of the next one"
+_LOOP_TIP = Text("Play the same episode again at its end, instead of the next one")
 
 
 class PlaybackControls(QWidget):
@@ -44,35 +45,41 @@ class PlaybackControls(QWidget):
         self._theme: Theme | None = None
         self._playing = False
         self.scrub_bar = ScrubBar()
-        tip = "Where the episode is: drag to any step that was drawn"
-        describe(self.scrub_bar, "replay_scrub_bar", "Step of the episode", tip)
+        tip = tr("Where the episode is: drag to any step that was drawn")
+        describe(self.scrub_bar, "replay_scrub_bar", tr("Step of the episode"), tip)
         self.scrub_bar.clear()
         self._make_buttons()
         self.speed_combo = _make_speed_combo(speed)
         self.seed_spin = _make_seed_box()
-        self.follow_check = QCheckBox("Follow latest")
-        tip = "Show the newest agent of the run now, and each later one after the current episode"
-        describe(self.follow_check, "replay_follow_check", "Follow latest", tip)
+        self.follow_check = QCheckBox(tr("Follow latest"))
+        tip = tr(
+            "Show the newest agent of the run now, and each later one after the current episode"
+        )
+        describe(self.follow_check, "replay_follow_check", tr("Follow latest"), tip)
         self._lay_out()
         self._connect()
 
     def _make_buttons(self) -> None:
         make = make_icon_button
-        self.restart_button = make("replay_restart_button", "Start over", "First episode again")
-        self.back_button = make("replay_back_button", "Step back", "Pause, one step back (,)")
-        self.play_button = make("replay_play_button", "Play", "Play or pause (Space)")
-        self.step_button = make("replay_step_button", "Step", "Pause and take one step (.)")
-        self.loop_button = make("replay_loop_button", "Loop", _LOOP_TIP)
+        self.restart_button = make(
+            "replay_restart_button", tr("Start over"), tr("First episode again")
+        )
+        self.back_button = make(
+            "replay_back_button", tr("Step back"), tr("Pause, one step back (,)")
+        )
+        self.play_button = make("replay_play_button", tr("Play"), tr("Play or pause (Space)"))
+        self.step_button = make("replay_step_button", tr("Step"), tr("Pause and take one step (.)"))
+        self.loop_button = make("replay_loop_button", tr("Loop"), str(_LOOP_TIP))
         self.loop_button.setCheckable(True)
-        self.large_button = make("replay_large_button", "Large replay", "Large replay (F9)")
-        self.full_button = make("replay_full_button", "Full screen", "Full screen (F11)")
-        self.menu_button = make("replay_menu_button", "Replay options", "More options")
+        self.large_button = make("replay_large_button", tr("Large replay"), tr("Large replay (F9)"))
+        self.full_button = make("replay_full_button", tr("Full screen"), tr("Full screen (F11)"))
+        self.menu_button = make("replay_menu_button", tr("Replay options"), tr("More options"))
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self)
         self.menu_button.setMenu(self.menu)
 
     def _lay_out(self) -> None:
-        seed_label = QLabel("Seed")
+        seed_label = QLabel(tr("Seed"))
         seed_label.setBuddy(self.seed_spin)
         steps = (self.restart_button, self.back_button, self.play_button, self.step_button)
         upper = make_row(*steps, self.loop_button, self.speed_combo)
@@ -145,7 +152,7 @@ class PlaybackControls(QWidget):
     def show_playing(self, playing: bool) -> None:
         """Let the play button offer to play or to pause."""
         self._playing = playing
-        self.play_button.setAccessibleName("Pause" if playing else "Play")
+        self.play_button.setAccessibleName(tr("Pause") if playing else tr("Play"))
         if self._theme is not None:
             self.play_button.setIcon(self._theme.icon("pause" if playing else "play"))
 
@@ -165,10 +172,10 @@ class PlaybackControls(QWidget):
 
 def _make_speed_combo(speed: float) -> QComboBox:
     box = QComboBox()
-    tip = "Relative to the environment's own speed; Max takes step after step without waiting"
-    describe(box, "replay_speed_combo", "Speed", tip)
+    tip = tr("Relative to the environment's own speed; Max takes step after step without waiting")
+    describe(box, "replay_speed_combo", tr("Speed"), tip)
     for factor in SPEEDS:
-        box.addItem("Max" if factor == UNPACED else f"{format_value(factor)}×", factor)
+        box.addItem(tr("Max") if factor == UNPACED else f"{format_value(factor)}×", factor)
     box.setCurrentIndex(SPEEDS.index(speed))
     box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     box.setMinimumWidth(52)
@@ -177,8 +184,8 @@ def _make_speed_combo(speed: float) -> QComboBox:
 
 def _make_seed_box() -> QSpinBox:
     box = WholeNumberBox(0, _LARGEST_SEED)
-    tip = "Seed of the episodes. An evaluation with the same seed measures the same episodes."
-    describe(box, "replay_seed_spin", "Seed", tip)
+    tip = tr("Seed of the episodes. An evaluation with the same seed measures the same episodes.")
+    describe(box, "replay_seed_spin", tr("Seed"), tip)
     box.setMinimumWidth(50)
     box.setMaximumWidth(110)
     box.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider
 
 from studio.replay.renderer.protocol import Frame
 from studio.widgets.controls import enable
+from td3core.text import tr
 
 _SHORTEST = 50
 
@@ -38,7 +39,7 @@ class ScrubBar(QSlider):
     def clear(self) -> None:
         """Show no episode."""
         self.setValue(0)
-        enable(self, "choose an agent first")
+        enable(self, tr("choose an agent first"))
 
     def _at(self, event: QMouseEvent) -> int:
         option = QStyleOptionSlider()

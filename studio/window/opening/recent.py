@@ -9,19 +9,18 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from studio.session.history import RunHistory
-from studio.tasks.background_reader import BackgroundReader
-from studio.tasks.background_task import Stopped
+from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.labels import plain_tip, shortened
 from studio.window.opener import Opener
 from td3core.protocol import events
 from td3core.runs.naming import names_of_folders
+from td3core.text import tr
 
 if TYPE_CHECKING:
     from studio.window.main_window import MainWindow
 
 _KEY = "opened_lately"
 _KEPT = 8
-_GONE = "{} (missing)"
 
 
 class RecentFiles(QObject):
@@ -36,7 +35,7 @@ class RecentFiles(QObject):
         self._paths = [Path(str(name)) for name in names if name]
         self._titles: dict[Path, str] = {}
         """What they are called; read in the background."""
-        self._reader = BackgroundReader("look-for-recent-files", self)
+        self._reader = BackgroundTask("look-for-recent-files", self)
         self.menu = QMenu(button)
         self.menu.setObjectName("recent_menu")
         self.menu.setToolTipsVisible(True)
@@ -64,7 +63,7 @@ class RecentFiles(QObject):
 
     def stop(self) -> None:
         """Stop looking."""
-        self._reader.stop()
+        self._reader.cancel()
 
     def _fill(self) -> None:
         self.menu.clear()
@@ -89,7 +88,7 @@ class RecentFiles(QObject):
                 self._titles[path] = title
             action.setEnabled(title is not None)
             shown = self._title(path)
-            action.setText(shown if title is not None else _GONE.format(shown))
+            action.setText(shown if title is not None else tr("{run} (missing)", run=shown))
 
 
 def _run_of(path: Path) -> Path:

@@ -21,9 +21,10 @@ from PySide6.QtWidgets import (
 from studio.widgets.controls import describe, make_row
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
+from td3core.text import Text, tr
 
 _WIDTH = 440
-_THEMES = (("Light", "light"), ("Dark", "dark"))
+_THEMES = ((Text("Light"), "light"), (Text("Dark"), "dark"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class Selection:
     group: str
     text: str
     tip: str
-    choices: Sequence[tuple[str, str]]
+    choices: Sequence[tuple[Text, str]]
     """Text and value of each."""
     fixed: str
     """Why it cannot be chosen; empty if it can."""
@@ -67,7 +68,7 @@ class PreferencesDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("preferences_dialog")
-        self.setWindowTitle("Settings")
+        self.setWindowTitle(tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         layout = make_dialog_column(self, _WIDTH)
         layout.addLayout(self._make_form(theme, choose_theme, runs_dir))
@@ -82,22 +83,22 @@ class PreferencesDialog(QDialog):
         self, theme: str, choose_theme: Callable[[str], object], runs_dir: Path
     ) -> QFormLayout:
         self.themes = QComboBox()
-        describe(self.themes, "preferences_theme", "Theme", "Colours of the window")
+        describe(self.themes, "preferences_theme", tr("Theme"), tr("Colours of the window"))
         for text, name in _THEMES:
-            self.themes.addItem(text, name)
+            self.themes.addItem(str(text), name)
         self.themes.setCurrentIndex(self.themes.findData(theme))
         self.themes.currentIndexChanged.connect(lambda _: choose_theme(self.themes.currentData()))
         folder = plain_label(breakable(str(runs_dir.absolute())))
         folder.setObjectName("preferences_runs_dir")
-        folder.setAccessibleName("Runs folder")
-        tip = "Where runs are saved. --runs-dir or TD3_STUDIO_RUNS chooses another folder"
+        folder.setAccessibleName(tr("Runs folder"))
+        tip = tr("Where runs are saved. --runs-dir or TD3_STUDIO_RUNS chooses another folder")
         folder.setToolTip(tip)
         folder.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         folder.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         form = QFormLayout()
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        form.addRow("Theme", self.themes)
-        form.addRow("Runs folder", folder)
+        form.addRow(tr("Theme"), self.themes)
+        form.addRow(tr("Runs folder"), folder)
         return form
 
 
@@ -122,7 +123,7 @@ def _make_selection(selection: Selection) -> QHBoxLayout:
     tip = selection.fixed or selection.tip
     describe(box, f"preferences_{selection.name}", selection.text, tip)
     for text, value in selection.choices:
-        box.addItem(text, value)
+        box.addItem(str(text), value)
     box.setCurrentIndex(box.findData(selection.read()))
     box.setEnabled(not selection.fixed)
     box.currentIndexChanged.connect(lambda _: selection.write(box.currentData()))

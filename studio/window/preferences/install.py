@@ -12,6 +12,8 @@ from studio.session.controller import SessionState
 from studio.window.preferences.dialog import PreferencesDialog, Selection, Switch
 from studio.window.preferences.notifier import Notifier
 from td3core.protocol.events import Ended, Failed, Interrupted
+from td3core.protocol.run_status import RunStatus
+from td3core.text import Text, tr
 
 if TYPE_CHECKING:
     from studio.experiments.sweep_panel import SweepPanel
@@ -62,33 +64,35 @@ def _switches(window: "MainWindow", settings: QSettings) -> tuple[Switch, ...]:
     return (
         Switch(
             name="play_at_start",
-            group="Replay",
-            text="Play an agent when the window opens",
-            tip="A bundled agent; choosing another one ends it",
+            group=tr("Replay"),
+            text=tr("Play an agent when the window opens"),
+            tip=tr("A bundled agent; choosing another one ends it"),
             read=start.isChecked,
             write=start.setChecked,
         ),
         Switch(
             name="follow_latest",
-            group="Replay",
-            text="Follow the latest agent of a run",
-            tip="Show each new checkpoint of the current run as soon as it is saved",
+            group=tr("Replay"),
+            text=tr("Follow the latest agent of a run"),
+            tip=tr("Show each new checkpoint of the current run as soon as it is saved"),
             read=lambda: window.replay.options.follow_latest,
             write=follow_latest,
         ),
         Switch(
             name="notifications",
-            group="Messages",
-            text="Notify me when long work ends",
-            tip="Training, films and evaluations of 30 s or more, while another window is in front",
+            group=tr("Messages"),
+            text=tr("Notify me when long work ends"),
+            tip=tr(
+                "Training, films and evaluations of 30 s or more, while another window is in front"
+            ),
             read=partial(stored, _NOTIFY),
             write=partial(settings.setValue, _NOTIFY),
         ),
         Switch(
             name="ask_too_short",
-            group="Messages",
-            text="Ask before a run that is too short to learn",
-            tip="Questions before runs are stopped, deleted or run new code are always asked",
+            group=tr("Messages"),
+            text=tr("Ask before a run that is too short to learn"),
+            tip=tr("Questions before runs are stopped, deleted or run new code are always asked"),
             read=partial(stored, ASK_TOO_SHORT),
             write=partial(settings.setValue, ASK_TOO_SHORT),
         ),
@@ -99,9 +103,9 @@ def _opengl(window: "MainWindow") -> Selection:
     options = window.replay.options
     return Selection(
         name="opengl",
-        group="Replay",
-        text="MuJoCo draws with",
-        tip="Automatic takes the first of them that works",
+        group=tr("Replay"),
+        text=tr("MuJoCo draws with"),
+        tip=tr("Automatic takes the first of them that works"),
         choices=OPENGL_CHOICES,
         fixed=options.opengl_fixed,
         read=lambda: options.opengl,
@@ -115,18 +119,23 @@ def _follow_run(window: "MainWindow", notifier: Notifier) -> None:
             notifier.begin(_RUN)
 
     def on_ended(event: Ended | Failed | Interrupted) -> None:
+        run = window.model.record.title
+        text: Text | str
         match event:
             case Failed(cancelled=True):
-                outcome, text = "was not started", str(event.message)
+                title, text = Text("{run} was not started", run=run), event.message
             case Failed():
-                outcome, text = "failed", str(event.message)
+                title, text = Text("{run} failed", run=run), event.message
             case Interrupted():
-                outcome, text = "was interrupted", "Resume continues it."
+                title = Text("{run} was interrupted", run=run)
+                text = Text("Resume continues it.")
             case Ended():
-                outcome = event.state.phrase
+                title = Text("{run} was stopped", run=run)
+                if event.state is RunStatus.FINISHED:
+                    title = Text("{run} has finished", run=run)
                 best = format_return(event.best_eval_return)
-                text = f"Best return {best}" if best else ""
-        notifier.end(_RUN, f"{window.model.record.title} {outcome}", text)
+                text = Text("Best return {mean}", mean=best) if best else Text("")
+        notifier.end(_RUN, title, text)
 
     window.controller.state_changed.connect(on_state)
     window.model.run_ended.connect(on_ended)
@@ -138,11 +147,13 @@ def _follow_others(window: "MainWindow", notifier: Notifier) -> None:
             notifier.begin(_GROUP)
             return
         group = window.many.session.group
-        notifier.end(_GROUP, f"Group {group.name}" if group else "Group", "All its runs are over.")
+        title = Text("Group {group}", group=group.name) if group else Text("Group")
+        notifier.end(_GROUP, title, Text("All its runs are over."))
 
     def follow_sweeps(panel: "SweepPanel") -> None:
         def on_sweep() -> None:
-            notifier.end(_SWEEP, f"Sweep {panel.name}", "It has ended.")
+            title = Text("Sweep {sweep}", sweep=panel.name)
+            notifier.end(_SWEEP, title, Text("It has ended."))
 
         panel.started.connect(partial(notifier.begin, _SWEEP))
         panel.ended.connect(on_sweep)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
 
+from td3core.text import Text
+
 LONG_S = 30.0
 """Shorter work is not worth a message."""
 _SHOWN_MS = 10_000
@@ -34,13 +36,14 @@ class Notifier(QObject):
         """Note that work begins."""
         self._begun[work] = self._clock()
 
-    def end(self, work: str, title: str, text: str) -> None:
+    @Slot(str, object, object)
+    def end(self, work: str, title: Text | str, text: Text | str) -> None:
         """Notify of the end of work if it took long and nobody is looking."""
         begun = self._begun.pop(work, None)
         if begun is None or self._clock() - begun < LONG_S or not self._enabled():
             return
         if QApplication.activeWindow() is None:
-            self.notify(title, text)
+            self.notify(str(title), str(text))
 
     def notify(self, title: str, text: str) -> None:
         """Show a message now."""

@@ -14,9 +14,10 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
-from td3core.errors import Message, MessageError
+from td3core.errors import MessageError
 from td3core.system.files import sync_folder, write_atomically
 from td3core.system.regular_files import glob
+from td3core.text import Text
 
 _MAGIC = b"TD3 Studio machine code\n"
 _SUFFIX = ".code"
@@ -166,9 +167,9 @@ def _is_own_group(gid: int) -> bool:
     return alone and user.pw_gid == gid and group.gr_name == user.pw_name
 
 
-def reason(problem: OSError | MessageError) -> Message:
+def reason(problem: OSError | MessageError) -> Text:
     """Return why the cache cannot be used, without a full stop."""
     if isinstance(problem, MessageError):
         return problem.message
     text = problem.strerror or str(problem) or type(problem).__name__
-    return Message("{folder} cannot be used ({text})", folder=_folder(), text=text)
+    return Text("{folder} cannot be used ({text})", folder=_folder(), text=text)

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from td3core.algorithm.fused import cache_file, kernel_cache
+from td3core.text import Text
 
 _NICENESS = 10
 
@@ -78,7 +79,7 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _say(message: str) -> None:
+def _say(message: Text) -> None:
     sys.stdout.write(f"{message}\n")
     sys.stdout.flush()
 

@@ -22,12 +22,13 @@ from typing import Any
 from filelock import Timeout
 
 from td3core.algorithm.fused import cache_file
-from td3core.errors import Message, RunError, StoppedError, brief
+from td3core.errors import RunError, StoppedError, brief
 from td3core.system.child_process import python_command
+from td3core.text import Text
 
 log = logging.getLogger(__name__)
 
-Announce = Callable[[Message], None]
+Announce = Callable[[Text], None]
 
 CANNOT_KEEP = 3
 """Exit code of the compiler: its result could not be written to the cache."""
@@ -72,32 +73,32 @@ def provide(
                     "The cache of compiled code is not used: {reason}. The update is compiled for"
                     " this process alone, which takes about half a minute."
                 )
-                announce(Message(template, reason=cache_file.reason(problem)))
+                announce(Text(template, reason=cache_file.reason(problem)))
                 machine_code.install(_compile_privately(stopped))
             _loaded.set()
 
 
-def examine() -> tuple[bool | None, Message]:
+def examine() -> tuple[bool | None, Text]:
     """Return whether the compiled update is in the cache, and that in words; None if it may come.
 
     Nothing is compiled, and nothing of the cache is run.
     """
     if not works():
-        return None, Message("switched off, or Numba is missing: torch computes the updates")
+        return None, Text("switched off, or Numba is missing: torch computes the updates")
     try:
         path = cache_file.path_of(load_libraries().key())
         cache_file.require_private_folder()
         cache_file.read(path)
     except FileNotFoundError:
-        return None, Message("not there yet; the first training run compiles it")
+        return None, Text("not there yet; the first training run compiles it")
     except cache_file.DamagedError:
-        return False, Message("{file} is damaged; the next run compiles it again", file=path)
+        return False, Text("{file} is damaged; the next run compiles it again", file=path)
     except (cache_file.UntrustedError, OSError) as problem:
         template = "{reason}; every process compiles it for itself"
-        return False, Message(template, reason=cache_file.reason(problem))
+        return False, Text(template, reason=cache_file.reason(problem))
     except KernelError as problem:
         return False, problem.message
-    return True, Message("ready")
+    return True, Text("ready")
 
 
 @contextmanager
@@ -168,7 +169,7 @@ def _load_from_cache(
             pass
         except cache_file.DamagedError:
             template = "The compiled update in {folder} is damaged; it is compiled again."
-            announce(Message(template, folder=path.parent))
+            announce(Text(template, folder=path.parent))
         else:
             return
         if compiled:
@@ -200,10 +201,10 @@ def _compile_or_wait(path: Path, announce: Announce, stopped: Callable[[], bool]
             "Compiling the update for this computer; this happens once and takes about half a"
             " minute."
         )
-        announce(Message(template))
+        announce(Text(template))
         _compile(path, stopped, in_cache=True)
         return True
-    announce(Message("Waiting while another process compiles the update for this computer."))
+    announce(Text("Waiting while another process compiles the update for this computer."))
     while _another_compiles():
         _require_not_stopped(stopped)
         time.sleep(_POLL_S)

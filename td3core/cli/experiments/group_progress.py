@@ -49,7 +49,7 @@ class GroupProgress(BarReporter):
                 f"step {event.env_steps:>9,}  return {result}{best}",
             )
         elif isinstance(event, Preparing):
-            self._print(seed, event.message)
+            self._print(seed, str(event.message))
         elif isinstance(event, Warned):
             self._print(seed, f"Warning: {event.message}")
         if status.state is not self._states.get(seed):

@@ -13,7 +13,6 @@ from td3core.cli.interrupts import INTERRUPTED, interrupts_stop
 from td3core.cli.terminal import CommandResult, console, log, log_error
 from td3core.cli.train import FAILED, ending_as_dict
 from td3core.config import RunConfig, Tunables
-from td3core.config.consent import Consent
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.group import Group
@@ -30,17 +29,16 @@ def train_group(
     config: RunConfig,
     tunables: Tunables,
     jobs: int | None,
-    consent: Consent,
     *,
     as_json: bool,
 ) -> CommandResult:
     """Train a new group."""
-    group, allocation = plan_group(runs_dir, seeds, config, tunables, consent, jobs)
-    return _run(group, allocation, consent, as_json=as_json)
+    group, allocation = plan_group(runs_dir, seeds, config, tunables, jobs)
+    return _run(group, allocation, as_json=as_json)
 
 
 def resume_group(
-    group: Group, steps: int | None, jobs: int | None, consent: Consent, *, as_json: bool
+    group: Group, steps: int | None, jobs: int | None, *, as_json: bool
 ) -> CommandResult:
     """Continue a group: resume what was interrupted, start what was not started."""
     if steps is not None:
@@ -48,14 +46,13 @@ def resume_group(
     group, notice = on_this_machine(group)
     if notice:
         log(notice)
-    allocation = allocation_of(group, consent, jobs)
-    return _run(group, allocation, consent, save=steps is not None, as_json=as_json)
+    allocation = allocation_of(group, jobs)
+    return _run(group, allocation, save=steps is not None, as_json=as_json)
 
 
 def _run(
     group: Group,
     allocation: Allocation,
-    consent: Consent,
     *,
     save: bool = False,
     as_json: bool,
@@ -64,7 +61,7 @@ def _run(
     log(f"Group {group.name}")
     log(f"{len(group.seeds)} runs, {allocation.reason}")
     with GroupProgress(console) as progress:
-        runner = GroupRunner(group, allocation, progress.report, progress.log, consent=consent)
+        runner = GroupRunner(group, allocation, progress.report, progress.log)
         try:
             with interrupts_stop(runner):
                 statuses = runner.run(save=save)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.consent import obtain_consent, with_typed_consent
+from td3core.cli.consent import allow_typed, obtain_consent
 from td3core.cli.interrupts import interrupts_stop
 from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
 from td3core.cli.paths import runs_folder
@@ -69,12 +69,9 @@ def sweep(
     else:
         text, spec = read_sweep_file(target, env_module)
     # Its file may not name a module, so the user did; but its settings may come from anyone.
-    typed = with_typed_consent(EnvChoice(spec.environment)).consent
-    choices = (choice.with_consent(typed) for choice in spec.env_choices())
-    consent = obtain_consent(*choices, given=trust_env)
-    request = SweepRequest(
-        text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray, consent=consent
-    )
+    allow_typed(EnvChoice(spec.environment))
+    obtain_consent(*spec.env_choices(), given=trust_env)
+    request = SweepRequest(text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray)
     return _conduct(request, as_json=as_json)
 
 

@@ -11,9 +11,10 @@ from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.film.side_by_side import compared_agents, film_side_by_side
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
-from td3core.cli.paths import find_run, runs_folder
+from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.terminal import CommandResult, console, print_result
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.exporters.film.growth import Growth, Scene
@@ -64,10 +65,10 @@ def film(
     settings = FilmSettings(episodes=episodes, seed=seed, most_s=most_s, size=_parse_size(size))
     scenes = _scenes(sources, runs_dir)
     first = load(scenes[0].path)
-    consent = obtain_consent(first.header.config.choice, given=trust_env)
+    obtain_consent(first.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, episodes, first.header.env.max_episode_steps)
-    with environment_of(first, scenes[0].path, consent, draws=True), reporter:
-        growth = record_growth(scenes, out, settings, consent, reporter)
+    with environment_of(first, scenes[0].path, draws=True), reporter:
+        growth = record_growth(scenes, out, settings, reporter)
     info = growth.info
     if not as_json:
         length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"
@@ -76,17 +77,23 @@ def film(
 
 
 def _scenes(sources: list[Path], runs_dir: Path | None) -> "list[Scene]":
+    from td3core.checkpoint import SUFFIX
     from td3core.exporters.film.growth import scenes_of_files, scenes_of_run
 
-    named = runs_folder(runs_dir) / sources[0]
-    if len(sources) == 1 and not (sources[0].is_file() and not named.is_dir()):
+    folders = [each for each in sources if _is_folder(each, runs_folder(runs_dir))]
+    is_file = sources[0].is_file() or sources[0].suffix == SUFFIX
+    if len(sources) == 1 and (folders or not is_file):
         return scenes_of_run(find_run(sources[0], runs_dir))
-    for source in sources:
-        if source.is_dir():
-            raise RequestError(
-                "{path} is a folder; give one run, or several checkpoints.", path=str(source)
-            )
-    return scenes_of_files([source.absolute() for source in sources])
+    if folders:
+        raise RequestError(
+            "{path} is a folder; give one run, or several checkpoints.", path=str(folders[0])
+        )
+    return scenes_of_files([find_checkpoint(source, runs_dir) for source in sources])
+
+
+def _is_folder(source: Path, runs: Path) -> bool:
+    """Return whether this is a folder, or the name of a run."""
+    return source.is_dir() or (runs / source).is_dir()
 
 
 def _require_one_kind(
@@ -102,7 +109,7 @@ def _require_one_kind(
     for option, value in (growth if side_by_side else together).items():
         if value:
             only = "cannot be used with" if side_by_side else "needs"
-            raise RequestError("{option} {only} --side-by-side.", option=option, only=Message(only))
+            raise RequestError("{option} {only} --side-by-side.", option=option, only=Text(only))
 
 
 def _parse_size(text: str | None) -> tuple[int, int] | None:

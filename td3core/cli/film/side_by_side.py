@@ -30,10 +30,10 @@ def film_side_by_side(
     from td3core.exporters.film.side_by_side import record_side_by_side
 
     first = load(compared[0].path)
-    consent = obtain_consent(first.header.config.choice, given=trust_env)
+    obtain_consent(first.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, settings.episodes, first.header.env.max_episode_steps)
-    with environment_of(first, compared[0].path, consent, draws=True), reporter:
-        film = record_side_by_side(compared, out, settings, consent, reporter)
+    with environment_of(first, compared[0].path, draws=True), reporter:
+        film = record_side_by_side(compared, out, settings, reporter)
     info = film.info
     if not as_json:
         length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"

@@ -14,7 +14,8 @@ from td3core.envs.check.trial import Trial, run_trial
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import make_env
 from td3core.envs.simulators import discard_stdout
-from td3core.errors import Message, RequestError, quoted
+from td3core.errors import RequestError, quoted
+from td3core.text import Text
 
 _WIDE, _NARROW = 1e3, 1e-3
 """Half ranges of an action that are suspicious."""
@@ -224,6 +225,6 @@ def _same(one: float, other: float) -> bool:
     return one == other or (math.isnan(one) and math.isnan(other))
 
 
-def _place(observation: int) -> Message:
+def _place(observation: int) -> Text:
     """Name the step at which the ``observation``-th of a trial was returned."""
-    return Message("random step {number}", number=observation) if observation else Message("reset")
+    return Text("random step {number}", number=observation) if observation else Text("reset")

@@ -10,7 +10,8 @@ from td3core.envs.check.report import CheckReport, Finding, Level
 from td3core.envs.check.trial import STEPS, TrialError, run_trial
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
+from td3core.text import Text
 
 _END_STEPS = 2_000
 _QUICK_END_STEPS = 1_000
@@ -40,7 +41,7 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
     return CheckReport(info, tuple(findings))
 
 
-def check_before_training(config: RunConfig, info: EnvInfo) -> list[Message]:
+def check_before_training(config: RunConfig, info: EnvInfo) -> list[Text]:
     """Check a run's environment briefly, unless it is a known one without arguments.
 
     Returns:
@@ -60,7 +61,7 @@ def check_before_training(config: RunConfig, info: EnvInfo) -> list[Message]:
                 problem=finding.message,
             )
     return [
-        Message("{env_id}: {problem}", env_id=info.env_id, problem=finding.message)
+        Text("{env_id}: {problem}", env_id=info.env_id, problem=finding.message)
         for finding in findings
         if finding.level is Level.WARNING
     ]

@@ -12,9 +12,10 @@ from td3core.config import EnvChoice
 from td3core.envs import trust
 from td3core.envs.check.trial import STEPS, run_trial
 from td3core.envs.make import is_usable, note_usable
-from td3core.errors import Message, RequestError, StoppedError
+from td3core.errors import RequestError, StoppedError
 from td3core.system.json_lines import Codec
 from td3core.system.message_process import MessageProcess, ParentLink, ignore_terminal
+from td3core.text import Text
 
 LIMIT_S = 60.0
 """Simulators take a second or two, large models of robots a few more."""
@@ -41,7 +42,7 @@ _CODEC = Codec(_Task, _Tried)
 def rehearse(
     choices: Sequence[EnvChoice],
     *,
-    announce: Callable[[Message], None] = lambda _: None,
+    announce: Callable[[Text], None] = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
     limit_s: float = LIMIT_S,
 ) -> None:
@@ -50,8 +51,8 @@ def rehearse(
     The code or the arguments of an environment may keep its maker busy for ever, where no Ctrl-C
     reaches it: whoever is about to make one calls this first, whether a file names it or the user.
     Left out are Gymnasium's own ones without arguments, those tried before for this process, and
-    code without consent. An environment that cannot be made is no fault here: whoever makes it says
-    why.
+    code that is not allowed. An environment that cannot be made is no fault here: whoever makes it
+    says why.
 
     Args:
         choices: the environments.
@@ -74,7 +75,7 @@ def rehearse(
     try:
         child.send(_Task(tuple(strange), limit_s))
         for choice in strange:
-            announce(Message("Trying {env_id} in a process of its own", env_id=choice.env_id))
+            announce(Text("Trying {env_id} in a process of its own", env_id=choice.env_id))
             _await_answer(answers, choice, stopped, limit_s)
             note_usable(choice)
     finally:
@@ -114,7 +115,7 @@ def _await_answer(
 
 
 def _named(choice: EnvChoice) -> dict[str, object]:
-    given = Message(" with env_args {args}", args=choice.args) if choice.args else ""
+    given = Text(" with env_args {args}", args=choice.args) if choice.args else ""
     return {"env_id": choice.env_id, "args": given}
 
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from td3core.envs.info import EnvInfo
-from td3core.errors import Message
+from td3core.text import Text
 
 
 class Level(StrEnum):
@@ -25,22 +25,22 @@ class Finding:
     level: Level
     check: str
     """What was checked, in a word or two."""
-    message: Message
+    message: Text
 
 
 def passed(check: str, template: str, /, **values: Any) -> Finding:
     """Return a finding of level OK."""
-    return Finding(Level.OK, check, Message(template, **values))
+    return Finding(Level.OK, check, Text(template, **values))
 
 
 def warning(check: str, template: str, /, **values: Any) -> Finding:
     """Return a finding of level WARNING."""
-    return Finding(Level.WARNING, check, Message(template, **values))
+    return Finding(Level.WARNING, check, Text(template, **values))
 
 
 def error(check: str, template: str, /, **values: Any) -> Finding:
     """Return a finding of level ERROR."""
-    return Finding(Level.ERROR, check, Message(template, **values))
+    return Finding(Level.ERROR, check, Text(template, **values))
 
 
 @dataclass(frozen=True, slots=True)

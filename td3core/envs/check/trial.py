@@ -13,13 +13,8 @@ from numpy.typing import NDArray
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.agent_view import AgentView
 from td3core.envs.make import make_env
-from td3core.errors import (
-    Message,
-    MessageError,
-    RequestError,
-    reason_of,
-    require_no_interrupt,
-)
+from td3core.errors import MessageError, RequestError, reason_of, require_no_interrupt
+from td3core.text import Text
 
 SEED = 1
 
@@ -62,18 +57,18 @@ def run_trial(
         TrialError: it raised an exception, or returned something unusable.
     """
     source = np.random.default_rng(SEED)
-    started, env = time.monotonic(), _guarded(Message("construction"), make_env, choice)
+    started, env = time.monotonic(), _guarded(Text("construction"), make_env, choice)
     try:
-        obs, _ = _guarded(Message("reset"), env.env.reset, seed=SEED)
+        obs, _ = _guarded(Text("reset"), env.env.reset, seed=SEED)
         space = env.env.observation_space
         assert isinstance(space, Box)
         trial = Trial([_array(obs)], [], [], space)
         for number in range(1, steps + 1):
             action = env.to_env(source.uniform(-1.0, 1.0, _act_dim(env)))
-            place = Message("random step {number}", number=number)
+            place = Text("random step {number}", number=number)
             _append(trial, _guarded(place, env.env.step, action), number)
             if trial.ends[-1]:
-                _guarded(Message("second reset"), env.env.reset, seed=SEED + number)
+                _guarded(Text("second reset"), env.env.reset, seed=SEED + number)
             if number >= least and time.monotonic() - started > limit_s:
                 break
         return trial
@@ -106,7 +101,7 @@ def _append(trial: Trial, result: Any, number: int) -> None:
     trial.ends.append(bool(terminated or truncated))
 
 
-def _guarded(place: Message, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _guarded(place: Text, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call the environment; ``place`` names the call in the error."""
     try:
         return call(*args, **kwargs)

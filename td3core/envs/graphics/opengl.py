@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from td3core.envs.graphics import probe as script
-from td3core.errors import Message
+from td3core.text import Text
 
 VARIABLE = "MUJOCO_GL"
 """The environment variable that MuJoCo reads. One that the user sets is left as it is."""
@@ -71,19 +71,19 @@ class OpenGL:
         works = (each for each in Backend if self._probe(each) is Trial.WORKS)
         return next(works, None)
 
-    def problem(self) -> Message | None:
+    def problem(self) -> Text | None:
         """Return why MuJoCo cannot draw, and what to install; None if it can."""
         if self._system != "linux" or self.chosen() is not None:
             return None
         if self._named is not None:
-            return Message(
+            return Text(
                 "{name} is missing; on Debian and Ubuntu, install {package}",
                 name=self._named.full_name,
                 package=_package(self._named, Trial.MISSING),
             )
         if self._wanted:
-            return Message("{name} is {value}", name=VARIABLE, value=OFF)
-        return Message(
+            return Text("{name} is {value}", name=VARIABLE, value=OFF)
+        return Text(
             "MuJoCo finds no OpenGL; on Debian and Ubuntu, install {first} or {second}",
             first=_package(Backend.EGL, self._probe(Backend.EGL)),
             second=_package(Backend.OSMESA, self._probe(Backend.OSMESA)),

@@ -7,8 +7,9 @@ from td3core.buffer.rows import RowLayout
 from td3core.config import RunConfig, Tunables
 from td3core.config.network_size import network_bytes
 from td3core.envs.info import EnvInfo
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.system.capacity import free_memory, usable_cores
+from td3core.text import Text
 
 PROCESS_BYTES = 600 * 2**20
 """What a process takes before its first step: mostly torch, and the process that evaluates."""
@@ -23,7 +24,7 @@ class Allocation:
     """Runs at once."""
     threads: int
     """Torch threads of each."""
-    reason: Message
+    reason: Text
     """Why so many, as a sentence."""
 
 
@@ -57,7 +58,7 @@ def allocate(runs: int, needed: int, jobs: int | None = None, threads: int = 0) 
     chosen = threads or max(1, cores // at_once)
     values = {"jobs": at_once, "threads": chosen}
     if at_once < wanted:
-        reason = Message(
+        reason = Text(
             "{jobs} at once (threads: {threads}): each takes about {needed:.1f} GiB and {room:.1f}"
             " GiB of memory are free",
             needed=needed / 2**30,
@@ -65,9 +66,7 @@ def allocate(runs: int, needed: int, jobs: int | None = None, threads: int = 0) 
             **values,
         )
     elif jobs is not None:
-        reason = Message("{jobs} at once (threads: {threads}), as requested", **values)
+        reason = Text("{jobs} at once (threads: {threads}), as requested", **values)
     else:
-        reason = Message(
-            "{jobs} at once (threads: {threads}) on {cores} cores", cores=cores, **values
-        )
+        reason = Text("{jobs} at once (threads: {threads}) on {cores} cores", cores=cores, **values)
     return Allocation(jobs=at_once, threads=chosen, reason=reason)

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from td3core.errors import Message, RequestError, StoppedError
+from td3core.errors import RequestError, StoppedError
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import open_group
 from td3core.experiments.groups.messages import (
@@ -20,6 +20,7 @@ from td3core.experiments.groups.start import allocation_of, on_this_machine, pla
 from td3core.protocol.events import Event, Progress
 from td3core.protocol.steering import Ask, Verb
 from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
+from td3core.text import Text
 
 _BETWEEN_S = 0.2
 """Between two reports of one run's progress: a window draws no faster."""
@@ -39,21 +40,21 @@ def main() -> None:
     except RequestError as problem:
         link.send(GroupEnded(problem=problem.message))
     except StoppedError:
-        link.send(GroupEnded(problem=Message("Stopped before the first step.")))
+        link.send(GroupEnded(problem=Text("Stopped before the first step.")))
 
 
 def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands") -> GroupEnded:
     extended = isinstance(job, ResumedGroup) and job.steps is not None
     if isinstance(job, NewGroup):
-        plan = (job.runs_dir, job.seeds, job.config, job.tunables, job.consent, job.jobs)
+        plan = (job.runs_dir, job.seeds, job.config, job.tunables, job.jobs)
         group, allocation = plan_group(*plan, commands.stopped)
     else:
         group, notice = on_this_machine(open_group(job.path))
         if notice:
-            link.send(GroupLog(seed=group.seeds[0], line=notice))
+            link.send(GroupLog(seed=group.seeds[0], line=str(notice)))
         if job.steps is not None:
             group = group.with_steps(job.steps)
-        allocation = allocation_of(group, job.consent, stopped=commands.stopped)
+        allocation = allocation_of(group, stopped=commands.stopped)
     link.send(GroupStarted(group=group, jobs=allocation.jobs, reason=allocation.reason))
     throttle = _Throttle(link)
     runner = GroupRunner(
@@ -61,7 +62,6 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands"
         allocation,
         throttle.report,
         lambda seed, line: link.send(GroupLog(seed=seed, line=line)),
-        consent=job.consent,
     )
     commands.begin(runner)
     return GroupEnded(statuses=runner.run(save=extended))

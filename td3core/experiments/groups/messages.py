@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import get_args
 
 from td3core.config import RunConfig, Tunables
-from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import Message
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.protocol.steering import Ask
 from td3core.system.json_lines import Codec
+from td3core.text import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +22,6 @@ class NewGroup:
     config: RunConfig
     tunables: Tunables
     jobs: int | None = None
-    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +30,6 @@ class ResumedGroup:
 
     path: Path
     steps: int | None = None
-    consent: Consent = NO_CONSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +38,7 @@ class GroupStarted:
 
     group: Group
     jobs: int
-    reason: Message
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +54,7 @@ class GroupEnded:
     """Every run is over."""
 
     statuses: tuple[SeedStatus, ...] = ()
-    problem: Message | None = None
+    problem: Text | None = None
     """Why the group was not trained, or its process ended early."""
 
 

@@ -1,8 +1,9 @@
 """A group in a process of its own: this end of it."""
 
+import threading
 from collections.abc import Callable
 
-from td3core.errors import Message, quoted
+from td3core.errors import quoted
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.messages import (
     CODEC,
@@ -13,14 +14,18 @@ from td3core.experiments.groups.messages import (
 )
 from td3core.protocol.steering import Ask, Verb
 from td3core.system.message_process import MessageProcess
+from td3core.text import Text
 
 _CHILD = "td3core.experiments.groups.child"
+_EXIT_S = 10.0
+"""A thread of an environment may keep the process alive after the end of its group."""
 
 
 class GroupProcess:
     """Trains a group in a new process, for a window that must not be held up.
 
-    Every message goes to ``report``, in a thread of this object; the last is a ``GroupEnded``.
+    Every message goes to ``report``, in a thread of this object; the last is a ``GroupEnded``, when
+    the process has ended, too.
     Whatever becomes of this process, the runs are saved and end; after :meth:`detach` they
     continue.
 
@@ -32,7 +37,8 @@ class GroupProcess:
         self, job: NewGroup | ResumedGroup, report: Callable[[GroupMessage], None]
     ) -> None:
         self._report = report
-        self._over, self._last_line = False, ""
+        self._ending: GroupEnded | None = None
+        self._last_line = ""
         self._process = MessageProcess(
             _CHILD, CODEC, self._on_message, self._on_end, self._on_log, own_session=True
         )
@@ -52,17 +58,24 @@ class GroupProcess:
         self._process.send(Ask(Verb.DETACH))
 
     def _on_message(self, message: GroupMessage) -> None:
-        self._over = isinstance(message, GroupEnded)
-        self._report(message)
+        if not isinstance(message, GroupEnded):
+            self._report(message)
+            return
+        self._ending = message
+        self._killer = threading.Timer(_EXIT_S, self._process.kill)
+        self._killer.daemon = True
+        self._killer.start()
 
     def _on_log(self, line: str) -> None:
         self._last_line = line or self._last_line
 
     def _on_end(self, code: int) -> None:
-        if self._over:
+        if self._ending is not None:
+            self._killer.cancel()
+            self._report(self._ending)
             return
         if code < 0:
-            problem = Message("The process of the group was killed by signal {n}.", n=-code)
+            problem = Text("The process of the group was killed by signal {n}.", n=-code)
         else:
             problem = quoted(self._last_line or "The process of the group ended early.")
         self._report(GroupEnded(problem=problem))

@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from td3core.config.consent import NO_CONSENT, Consent
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group
@@ -21,6 +20,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import holder
 from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import AUTO
+from td3core.text import NO_TEXT, Text
 
 _EXIT_S = 10.0
 _SAVE_S = 60.0
@@ -48,16 +48,13 @@ class GroupRunner:
         allocation: Allocation,
         report: Callable[[SeedStatus, Event | None], None],
         on_log: Callable[[int, str], None] = _ignore,
-        *,
-        consent: Consent = NO_CONSENT,
     ) -> None:
         """``report`` gets the new status of a run, and the event it comes from, in one thread.
 
-        ``on_log`` gets what a run writes to standard error, in threads of their own. ``consent`` is
-        to the code that the group's files name.
+        ``on_log`` gets what a run writes to standard error, in threads of their own.
         """
         self._group, self._allocation = group, allocation
-        self._report, self._on_log, self._consent = report, on_log, consent
+        self._report, self._on_log = report, on_log
         self._inbox: queue.SimpleQueue[Command | tuple[int, Event]] = queue.SimpleQueue()
         self._stopping = False
         self._looked_at = 0.0
@@ -122,7 +119,7 @@ class GroupRunner:
             if not finished or extended:
                 # One that another process is training is refused by its lock.
                 steps = self._group.config.steps
-                status = replace(status, state=SeedState.WAITING, message="", steps=steps)
+                status = replace(status, state=SeedState.WAITING, message=NO_TEXT, steps=steps)
             self._show(status)
 
     def _any(self, state: SeedState) -> bool:
@@ -150,8 +147,8 @@ class GroupRunner:
             )
         except OSError as problem:
             reason = problem.strerror or str(problem)
-            message = Message("No process could be started: {reason}.", reason=reason)
-            self._show(replace(status, state=SeedState.FAILED, message=str(message)))
+            message = Text("No process could be started: {reason}.", reason=reason)
+            self._show(replace(status, state=SeedState.FAILED, message=message))
         else:
             self._show(replace(status, state=SeedState.STARTING))
 
@@ -161,7 +158,6 @@ class GroupRunner:
             return ResumedRun(
                 run=status.run,
                 steps=group.config.steps,
-                consent=self._consent,
                 numerics=_class_of(status.run),
             )
         return NewRun(
@@ -169,7 +165,6 @@ class GroupRunner:
             tunables=group.tunables,
             runs_dir=group.runs_dir,
             group=group.name,
-            consent=self._consent,
         )
 
     def _handle_next(self) -> None:
@@ -199,7 +194,7 @@ class GroupRunner:
                 continue
             if status.state.is_over:
                 if command == Command(verb=Verb.RESUME, seed=seed) and status.state.is_resumable:
-                    self._show(replace(status, state=SeedState.WAITING, message=""))
+                    self._show(replace(status, state=SeedState.WAITING, message=NO_TEXT))
             elif process is None:
                 state = _WITHOUT_PROCESS.get(command.verb, status.state)
                 self._show(replace(status, state=state))

@@ -19,6 +19,7 @@ from td3core.protocol.events import (
 )
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import RunSummary
+from td3core.text import NO_TEXT, Text
 
 
 class SeedState(StrEnum):
@@ -75,7 +76,7 @@ class SeedStatus:
     """Mean return of the last evaluation."""
     best: float | None = None
     steps_per_s: float = 0.0
-    message: str = ""
+    message: Text = NO_TEXT
     """Why it failed."""
     refused: bool = False
     """True if its settings were wrong, so that nothing was started."""
@@ -120,9 +121,9 @@ class SeedStatus:
             case Failed(ending=None):
                 killed = self.run is not None and not event.request
                 state = SeedState.INTERRUPTED if killed else SeedState.FAILED
-                return replace(self, state=state, message=str(event.message), refused=event.request)
+                return replace(self, state=state, message=event.message, refused=event.request)
             case Failed(ending=Ended() as ending):
-                return replace(self._ended(ending, SeedState.FAILED), message=str(event.message))
+                return replace(self._ended(ending, SeedState.FAILED), message=event.message)
         return self
 
     def _ended(self, event: Ended, state: SeedState) -> "SeedStatus":

@@ -5,13 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from td3core.config import RunConfig, Tunables, check_together
-from td3core.config.consent import Consent
 from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import check_env
-from td3core.errors import Message
 from td3core.experiments.groups.allocation import Allocation, allocate, bytes_of_run
 from td3core.experiments.groups.group import Group, create_group
 from td3core.system import numerics
+from td3core.text import Text
 
 
 def _never() -> bool:
@@ -23,7 +22,6 @@ def plan_group(
     seeds: tuple[int, ...],
     config: RunConfig,
     tunables: Tunables,
-    consent: Consent,
     jobs: int | None = None,
     stopped: Callable[[], bool] = _never,
 ) -> tuple[Group, Allocation]:
@@ -37,13 +35,13 @@ def plan_group(
         StoppedError: ``stopped`` returned True.
     """
     check_together(config, tunables)
-    allocation = _allocate(len(seeds), config, tunables, consent, jobs, stopped)
+    allocation = _allocate(len(seeds), config, tunables, jobs, stopped)
     name = numerics.resolve_for_children(config.numerics)
     config = replace(config, threads=allocation.threads, numerics=name)
     return create_group(runs_dir, seeds, config, tunables, jobs), allocation
 
 
-def on_this_machine(group: Group) -> tuple[Group, Message | None]:
+def on_this_machine(group: Group) -> tuple[Group, Text | None]:
     """Return a group with the numerics class of runs that begin here, and what to say of it.
 
     Those that have begun resume in theirs, or say themselves that they cannot.
@@ -57,7 +55,6 @@ def on_this_machine(group: Group) -> tuple[Group, Message | None]:
 
 def allocation_of(
     group: Group,
-    consent: Consent,
     jobs: int | None = None,
     stopped: Callable[[], bool] = _never,
 ) -> Allocation:
@@ -71,19 +68,17 @@ def allocation_of(
         StoppedError: ``stopped`` returned True.
     """
     jobs = jobs or group.jobs
-    return _allocate(len(group.seeds), group.config, group.tunables, consent, jobs, stopped)
+    return _allocate(len(group.seeds), group.config, group.tunables, jobs, stopped)
 
 
 def _allocate(
     runs: int,
     config: RunConfig,
     tunables: Tunables,
-    consent: Consent,
     jobs: int | None,
     stopped: Callable[[], bool],
 ) -> Allocation:
-    choice = config.choice.with_consent(consent)
-    rehearse([choice], stopped=stopped)
-    info = check_env(choice)
+    rehearse([config.choice], stopped=stopped)
+    info = check_env(config.choice)
     needed = bytes_of_run(config, tunables, info)
     return allocate(runs, needed, jobs, config.threads)

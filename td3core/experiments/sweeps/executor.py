@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.experiments.jobs import Preload, ResumedRun
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Ended, Event, Failed
@@ -85,11 +84,9 @@ class LocalExecutor:
         self,
         slots: int,
         log_dir: Path,
-        consent: Consent = NO_CONSENT,
         numerics_class: str = numerics.AUTO,
     ) -> None:
-        """``consent`` is to the code that the files of its runs name."""
-        self.numerics, self._consent = numerics_class, consent
+        self.numerics = numerics_class
         self._slots, self._log_dir = slots, log_dir
         self._spare: _Worker | None = None
         self._workers: dict[Path, _Worker] = {}
@@ -112,7 +109,7 @@ class LocalExecutor:
             log.close()
             raise
         self._workers[run] = worker
-        worker.train(run, log, self._consent)
+        worker.train(run, log)
         # Without room for another one, the next run waits for its process.
         with contextlib.suppress(OSError):
             self._spare = _Worker(self.numerics)
@@ -160,10 +157,10 @@ class _Worker:
         self._last: Event | None = None
         self.process = RunProcess(Preload(numerics=numerics_class), self._note, self._write)
 
-    def train(self, run: Path, log: IO[bytes], consent: Consent) -> None:
+    def train(self, run: Path, log: IO[bytes]) -> None:
         """Train a run from where it stands; from now on ``log`` belongs to this object."""
         self._log = log
-        self.process.begin(ResumedRun(run=run, consent=consent, patience_s=PATIENCE_S))
+        self.process.begin(ResumedRun(run=run, patience_s=PATIENCE_S))
 
     def end_of(self, run: Path) -> RunEnd:
         """Return how the run ended."""

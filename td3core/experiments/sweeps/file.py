@@ -7,7 +7,7 @@ from typing import Any
 
 from td3core.config import make_settings
 from td3core.config.presets import load_presets, preset_for
-from td3core.errors import Message, RequestError, brief, unknown_name
+from td3core.errors import RequestError, brief, unknown_name
 from td3core.experiments.sweeps.spec import (
     LARGEST_GRID,
     OBJECTIVES,
@@ -22,6 +22,7 @@ from td3core.experiments.sweeps.spec import (
     setting_types,
 )
 from td3core.system.regular_files import parse_toml
+from td3core.text import Text
 
 FIELDS = (
     *("name", "environment", "preset", "settings", "space", "objective", "trials", "seeds"),
@@ -101,7 +102,7 @@ def _environment(found: Mapping[str, Any]) -> str:
         )
     value = found[_ENV]
     if not isinstance(value, str) or not value.strip():
-        raise _refusal(_ENV, value, Message("a Gymnasium environment such as Pendulum-v1"))
+        raise _refusal(_ENV, value, Text("a Gymnasium environment such as Pendulum-v1"))
     if ":" in value:
         raise RequestError(
             "environment cannot be {value}, which names a module to import; name the module with"
@@ -115,7 +116,7 @@ def _presets(found: Mapping[str, Any]) -> tuple[str, ...]:
     value = found.get("preset", [])
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-        raise _refusal("preset", value, Message("the name of a preset, or a list of names"))
+        raise _refusal("preset", value, Text("the name of a preset, or a list of names"))
     known = load_presets() if names else {}
     for each in names:
         if each not in known:
@@ -140,7 +141,7 @@ def _preset_steps(environment: str, presets: tuple[str, ...]) -> int:
 def _sweep_name(found: Mapping[str, Any], default_name: str) -> str:
     value = found.get("name", re.sub(r"[^A-Za-z0-9_-]+", "-", default_name).strip("-_") or "sweep")
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        allowed = Message("up to 60 letters, digits, hyphens and underscores")
+        allowed = Text("up to 60 letters, digits, hyphens and underscores")
         raise _refusal("name", value, allowed)
     return value
 
@@ -153,7 +154,7 @@ def _seeds(found: Mapping[str, Any]) -> tuple[int, ...]:
         sound = all(_is_whole(each) and 0 <= each < 2**31 for each in value)
         if sound and len(set(value)) == len(value):
             return tuple(value)
-    allowed = Message("the number of seeds per trial, from 1 to 100, or a list of different seeds")
+    allowed = Text("the number of seeds per trial, from 1 to 100, or a list of different seeds")
     raise _refusal("seeds", value, allowed)
 
 
@@ -166,7 +167,7 @@ def _trials(found: Mapping[str, Any], sampler: str, space: Mapping[str, Dimensio
 def _minutes(found: Mapping[str, Any]) -> float:
     value = found.get("time_limit_min", 0)
     if not _is_number(value) or not 0 <= value <= 1e6:
-        raise _refusal("time_limit_min", value, Message("minutes from 0 (no limit) to 1000000"))
+        raise _refusal("time_limit_min", value, Text("minutes from 0 (no limit) to 1000000"))
     return float(value)
 
 
@@ -185,7 +186,7 @@ def _dimension(name: str, found: Any) -> Dimension:
         raise unknown_name("setting", name, list(types))
     where = f"space.{name}"
     if not isinstance(found, dict):
-        raise _refusal(where, found, Message("a table with low and high, or with choices"))
+        raise _refusal(where, found, Text("a table with low and high, or with choices"))
     for key in found:
         if key not in RANGE_FIELDS:
             raise unknown_name(f"field of {where}", key, RANGE_FIELDS)
@@ -198,7 +199,7 @@ def _dimension(name: str, found: Any) -> Dimension:
 
 def _choices(name: str, where: str, values: Any) -> Choices:
     if not isinstance(values, list) or not 1 <= len(values) <= _MOST_CHOICES:
-        raise _refusal(f"{where}.choices", values, Message("a list of 1 to 1000 values"))
+        raise _refusal(f"{where}.choices", values, Text("a list of 1 to 1000 values"))
     checked = [_checked(name, value) for value in values]
     for index, value in enumerate(checked):
         if value in checked[:index]:
@@ -221,7 +222,7 @@ def _range(name: str, where: str, found: Mapping[str, Any], kind: Any) -> Range:
                 "{where}.{key} is missing; give low and high, or choices.", where=where, key=key
             )
         if not _is_number(found[key]):
-            raise _refusal(f"{where}.{key}", found[key], Message("a number"))
+            raise _refusal(f"{where}.{key}", found[key], Text("a number"))
     low, high = _checked(name, found["low"]), _checked(name, found["high"])
     if low >= high:
         raise RequestError(
@@ -232,7 +233,7 @@ def _range(name: str, where: str, found: Mapping[str, Any], kind: Any) -> Range:
         )
     log = found.get("log", False)
     if not isinstance(log, bool):
-        raise _refusal(f"{where}.log", log, Message("true or false"))
+        raise _refusal(f"{where}.log", log, Text("true or false"))
     if log and low <= 0:
         raise RequestError(
             "{where}.low is {low:g}; with log = true it must be greater than 0.",
@@ -253,7 +254,7 @@ def _step(where: str, found: Mapping[str, Any], width: float, kind: Any) -> floa
     sound = _is_whole(step) if kind is int else _is_number(step)
     if not sound or not 0 < step <= width:
         what = "a whole number" if kind is int else "a number"
-        allowed = Message("{what} above 0 and at most {width:g}", what=what, width=width)
+        allowed = Text("{what} above 0 and at most {width:g}", what=what, width=width)
         raise _refusal(f"{where}.step", step, allowed)
     return int(step) if kind is int else float(step)
 
@@ -263,7 +264,7 @@ def _points(where: str, found: Mapping[str, Any]) -> int | None:
         return None
     points = found["points"]
     if not _is_whole(points) or not 2 <= points <= _MOST_POINTS:
-        raise _refusal(f"{where}.points", points, Message("a whole number from 2 to 10000"))
+        raise _refusal(f"{where}.points", points, Text("a whole number from 2 to 10000"))
     return int(points)
 
 
@@ -362,14 +363,14 @@ _REQUIRED = "env"
 def _table(found: Mapping[str, Any], name: str) -> dict[str, Any]:
     value = found.get(name, {})
     if not isinstance(value, dict):
-        raise _refusal(name, value, Message("a table of settings"))
+        raise _refusal(name, value, Text("a table of settings"))
     return value
 
 
 def _choice(found: Mapping[str, Any], name: str, default: str, allowed: tuple[str, ...]) -> str:
     value = found.get(name, default)
     if value not in allowed:
-        raise _refusal(name, value, Message("one of {names}", names=", ".join(allowed)))
+        raise _refusal(name, value, Text("one of {names}", names=", ".join(allowed)))
     return str(value)
 
 
@@ -379,7 +380,7 @@ def _whole(found: Mapping[str, Any], name: str, default: int, low: int, high: in
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not _is_whole(value) or not low <= value <= high:
-        allowed = Message("a whole number from {low} to {high}", low=low, high=high)
+        allowed = Text("a whole number from {low} to {high}", low=low, high=high)
         raise _refusal(name, value, allowed)
     return int(value)
 
@@ -392,7 +393,7 @@ def _is_number(value: Any) -> bool:
     return (_is_whole(value) or isinstance(value, float)) and -1e300 < value < 1e300
 
 
-def _refusal(name: str, value: Any, allowed: Message) -> RequestError:
+def _refusal(name: str, value: Any, allowed: Text) -> RequestError:
     shown = brief(repr(value) if isinstance(value, str) else value, 60)
     return RequestError(
         "{name} cannot be {value}; it must be {allowed}.", name=name, value=shown, allowed=allowed

@@ -7,10 +7,10 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
-from td3core.config.consent import NO_CONSENT, Consent
+from td3core.envs import trust
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import allocate, bytes_of_run
 from td3core.experiments.sweeps.executor import Executor, LocalExecutor
 from td3core.experiments.sweeps.file import parse
@@ -23,6 +23,7 @@ from td3core.runs.lock import RunLock
 from td3core.system import numerics
 from td3core.system.capacity import free_cores
 from td3core.system.regular_files import read_text
+from td3core.text import Text
 
 SUFFIX = ".toml"
 
@@ -37,8 +38,6 @@ class SweepRequest:
     runs_dir: Path
     jobs: int | None = None
     """Runs at once; None leaves it to the file."""
-    consent: Consent = NO_CONSENT
-    """The code that the runs may execute."""
     ray: str | None = None
     """``auto``, ``local`` or ``ray://host:port``; None trains in processes of this machine."""
 
@@ -76,7 +75,7 @@ def conduct(
     request: SweepRequest,
     control: Control,
     report: Callable[[SweepState], None],
-    announce: Callable[[str], None] = lambda _: None,
+    announce: Callable[[Text], None] = lambda _: None,
 ) -> tuple[SweepState, bool]:
     """Start or continue a sweep; return its state at the end, and whether it failed as a whole.
 
@@ -87,7 +86,7 @@ def conduct(
     """
     spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
     # With arguments, which it may need.
-    info = check_env(spec.env_choices()[0].with_consent(request.consent))
+    info = check_env(spec.env_choices()[0])
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
         # Before the folder is made: it may be refused.
@@ -100,9 +99,9 @@ def conduct(
         if connect is None:
             name = _class_of_all([(numerics.current(), *numerics.available())], folder, announce)
             slots = slots or local_slots(spec, info)
-            executor = LocalExecutor(slots, folder.log_dir, request.consent, name)
+            executor = LocalExecutor(slots, folder.log_dir, name)
         else:
-            executor = connect(slots, request.consent, folder, announce)
+            executor = connect(slots, spec, folder, announce)
         study = resources.enter_context(SweepStudy(folder.study_file, spec))
         runner = SweepRunner(spec, folder, study, executor, control, report)
         state = runner.run()
@@ -110,7 +109,7 @@ def conduct(
 
 
 def _class_of_all(
-    machines: Sequence[tuple[str, ...]], folder: SweepFolder, announce: Callable[[str], None]
+    machines: Sequence[tuple[str, ...]], folder: SweepFolder, announce: Callable[[Text], None]
 ) -> str:
     """Return the numerics class of all runs of a sweep: trials must be comparable."""
     wanted = str(folder.spec().settings.get("numerics", numerics.AUTO))
@@ -133,7 +132,7 @@ def local_slots(spec: SweepSpec, info: EnvInfo) -> int:
 
 def _ray_connection(
     address: str, resources: ExitStack
-) -> Callable[[int, Consent, SweepFolder, Callable[[str], None]], Executor]:
+) -> Callable[[int, SweepSpec, SweepFolder, Callable[[Text], None]], Executor]:
     """Connect to Ray; return what makes an executor for a number of runs at once."""
     if find_spec("ray") is None:
         raise RequestError(
@@ -144,9 +143,10 @@ def _ray_connection(
     resources.enter_context(connect(address))
 
     def make(
-        slots: int, consent: Consent, folder: SweepFolder, announce: Callable[[str], None]
+        slots: int, spec: SweepSpec, folder: SweepFolder, announce: Callable[[Text], None]
     ) -> Executor:
-        return RayExecutor(slots, consent, _class_of_all(classes_of_nodes(), folder, announce))
+        name = _class_of_all(classes_of_nodes(), folder, announce)
+        return RayExecutor(slots, trust.names_allowed(spec.env_choices()), name)
 
     return make
 
@@ -160,9 +160,9 @@ def _read(path: Path) -> str:
             "There is no sweep file {path}. Bundled sweeps: {known}.", path=str(path), known=known
         ) from None
     except (OSError, UnicodeDecodeError) as problem:
-        reason = Message("it is not UTF-8 text")
+        reason = Text("it is not UTF-8 text")
         if isinstance(problem, OSError):
-            reason = Message("{reason}", reason=problem.strerror or problem)
+            reason = Text("{reason}", reason=problem.strerror or problem)
         raise RequestError(
             "{path} cannot be read: {reason}.", path=str(path), reason=reason
         ) from problem

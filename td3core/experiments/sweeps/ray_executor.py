@@ -7,7 +7,7 @@ run's last checkpoint: in the runs folder if the nodes share it, else from what 
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,6 @@ from typing import Any
 import ray
 
 from td3core import __version__
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError, brief
 from td3core.experiments.jobs import CODEC
 from td3core.experiments.sweeps.executor import RunEnd, outcome_of
@@ -87,12 +86,16 @@ class RayExecutor:
     """One Ray actor for each run."""
 
     def __init__(
-        self, slots: int, consent: Consent = NO_CONSENT, numerics_class: str = numerics.AUTO
+        self, slots: int, modules: Sequence[str] = (), numerics_class: str = numerics.AUTO
     ) -> None:
-        """``slots``: runs at once; 0 for one per core of the cluster."""
-        self.numerics = numerics_class
-        # Other nodes have the modules in folders of their own.
-        self._modules = tuple(sorted(name for name, _ in consent.allowed))
+        """Make it.
+
+        Args:
+            slots: Runs at once; 0 for one per core of the cluster.
+            modules: The code that the user allowed, which other nodes have in folders of their own.
+            numerics_class: That of its processes.
+        """
+        self.numerics, self._modules = numerics_class, tuple(modules)
         cores = int(ray.cluster_resources().get("CPU", 1))
         self._slots = slots or max(1, cores)
         self._jobs: dict[Path, _Job] = {}

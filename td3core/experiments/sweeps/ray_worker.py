@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from td3core import __version__
-from td3core.config.consent import Consent
 from td3core.envs import trust
-from td3core.errors import Message
 from td3core.experiments.jobs import CODEC, ResumedRun, perform
 from td3core.experiments.sweeps.executor import PATIENCE_S
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Saved
 from td3core.system.files import write_atomically
+from td3core.text import Text
 
 _LEFT_OUT = ("lock", "lock.json", "notes.json")
 _DESCRIPTION, _EVALUATIONS = "run.toml", "evaluations.csv"
@@ -58,21 +57,22 @@ class RayWorker:
         """
         if version != __version__:
             return {"event": _refusal(version)}
-        path, consent = Path(run), trust.consent_to(modules)
+        trust.allow_named(modules)
+        path = Path(run)
         if _same(path / _DESCRIPTION, description):
-            return {"event": self._train(path, consent)}
+            return {"event": self._train(path)}
         if files is None or self._files_are_old:
             self._files_are_old = False
             return {"needs_files": True}
         with tempfile.TemporaryDirectory(prefix="td3-studio-run-") as folder:
             path = self._folder = Path(folder) / path.name
             unpack(files, path)
-            event = self._train(path, consent)
+            event = self._train(path)
             self._folder = None
             return {"event": event, "files": pack(path)}
 
-    def _train(self, run: Path, consent: Consent) -> bytes:
-        job = ResumedRun(run=run, consent=consent, patience_s=PATIENCE_S)
+    def _train(self, run: Path) -> bytes:
+        job = ResumedRun(run=run, patience_s=PATIENCE_S)
         return CODEC.encode(perform(job, self._control, self._on_event))
 
     def stop(self) -> None:
@@ -98,7 +98,7 @@ class RayWorker:
 
 
 def _refusal(version: str) -> bytes:
-    message = Message(
+    message = Text(
         "This node has TD3 Studio {here}, the sweep {there}: install the same version.",
         here=__version__,
         there=version,

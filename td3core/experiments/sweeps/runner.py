@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from td3core.config import check_together
-from td3core.errors import Message, RequestError, brief
+from td3core.errors import RequestError, brief
 from td3core.experiments.sweeps.executor import Executor, RunEnd
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.spec import SweepSpec
@@ -20,6 +20,7 @@ from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
 from td3core.protocol.control import Control
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import write_label
+from td3core.text import Text
 
 _POLL_S = 0.25
 _STATE_EVERY_S = 1.0
@@ -46,7 +47,7 @@ class SweepRunner:
         self._live: dict[int, LiveTrial] = {}
         self._records: list[TrialRecord] = []
         self._exhausted = False
-        self._message = Message("")
+        self._message = Text("")
         self._began = time.monotonic()
         self._used_before = study.seconds_used()
         self._finished_before = 0
@@ -247,7 +248,7 @@ class SweepRunner:
             return True
         limit_s = self._spec.time_limit_min * 60
         if limit_s and self._seconds >= limit_s:
-            self._message = Message(
+            self._message = Text(
                 "The time limit of {minutes:g} min was reached; with a greater time_limit_min the"
                 " sweep continues.",
                 minutes=self._spec.time_limit_min,
@@ -257,7 +258,7 @@ class SweepRunner:
 
     def _give_up(self) -> None:
         failed = [each for each in self._records if each.state == "failed"]
-        self._message = Message(
+        self._message = Text(
             "All of the first {count} trials failed; the last one: {reason}",
             count=len(failed),
             reason=failed[-1].reason,

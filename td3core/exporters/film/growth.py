@@ -7,7 +7,6 @@ from pathlib import Path
 
 from td3core.checkpoint import Checkpoint, Header, load, read_header
 from td3core.checkpoint.agent import agent_of
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.errors import RequestError
 from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.frames import FilmedEpisode, filmed_episode
@@ -107,7 +106,6 @@ def record_growth(
     scenes: Sequence[Scene],
     target: Path,
     settings: FilmSettings,
-    consent: Consent = NO_CONSENT,
     report: Report = silent,
 ) -> Growth:
     """Record the episodes of every checkpoint, all from the same first states.
@@ -123,7 +121,6 @@ def record_growth(
         recorder = _Recorder(
             scenes,
             settings,
-            consent,
             report,
             lambda fps: film.enter_context(FilmWriter(target, fps)),
         )
@@ -140,13 +137,12 @@ class _Recorder:
         self,
         scenes: Sequence[Scene],
         settings: FilmSettings,
-        consent: Consent,
         report: Report,
         open_writer: Callable[[float], FilmWriter],
     ) -> None:
         """``open_writer`` opens the film for so many frames per second."""
         self._scenes, self._settings = scenes, settings
-        self._consent, self._report = consent, report
+        self._report = report
         self._open_writer = open_writer
         self._canvas: Canvas | None = None
         self._first: Header | None = None
@@ -166,7 +162,7 @@ class _Recorder:
             yield self._record_scene(number, scene, agent)
 
     def _record_scene(self, number: int, scene: Scene, agent: Checkpoint) -> SceneResult:
-        playing, settings = agent_of(agent, self._consent), self._settings
+        playing, settings = agent_of(agent), self._settings
         last_steps: list[RolloutStep] = []
         room: int | None = None
         for index in range(settings.episodes):

@@ -4,21 +4,18 @@ from contextlib import closing
 
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.agent import agent_of, spec_of
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.playing.numbers import EpisodeLog, EpisodeNumbers
 from td3core.playing.playback import Playback
 
 
-def play(
-    source: Checkpoint, seed: int, index: int, consent: Consent = NO_CONSENT
-) -> EpisodeNumbers:
+def play(source: Checkpoint, seed: int, index: int) -> EpisodeNumbers:
     """Play a noise-free episode of a seed to its end without drawing it.
 
     Raises:
         RequestError: the environment cannot be made.
     """
     critic, log = source.critic(), EpisodeLog(source.header.env.obs_dim, most_bytes=None)
-    with closing(Playback(agent_of(source, consent), seed, index, log=log)) as playback:
+    with closing(Playback(agent_of(source), seed, index, log=log)) as playback:
         *_, last = playback
     steps = log.after(0, 0, critic)
     assert steps is not None

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from td3core.checkpoint import load
 from td3core.checkpoint.agent import agent_of, facts_of
-from td3core.config.consent import NO_CONSENT, Consent
 from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.frames import Shot, filmed_episode
 from td3core.exporters.film.growth import HOLD_S, require_same_environment
@@ -64,7 +63,6 @@ def record_side_by_side(
     compared: Sequence[ComparedAgent],
     target: Path,
     settings: ComparisonSettings,
-    consent: Consent = NO_CONSENT,
     report: Report = silent,
 ) -> ComparisonFilm:
     """Record agents that begin with the same state and play in step.
@@ -80,8 +78,7 @@ def record_side_by_side(
     for source, each in zip(sources, compared, strict=True):
         require_same_environment(source.header, sources[0].header, each.path)
     agents = [
-        agent_of(source, consent, each.variant)
-        for source, each in zip(sources, compared, strict=True)
+        agent_of(source, each.variant) for source, each in zip(sources, compared, strict=True)
     ]
     runs = runs_of_agents([each.path for each in compared])
     headers = [source.header for source in sources]

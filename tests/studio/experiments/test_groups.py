@@ -16,8 +16,6 @@ from studio.experiments.queue_file import QueuedRun
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
-from td3core.config.consent import Consent
-from td3core.errors import Message
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group, create_group
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, NewGroup, ResumedGroup
@@ -25,6 +23,7 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.steering import Verb
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
+from td3core.text import Text
 from tests.studio.fake_runs import open_record
 from tests.support.scripted import STEPS
 
@@ -50,7 +49,7 @@ class PlayedGroup:
                 config=job.config,
                 tunables=job.tunables,
             )
-            report(GroupStarted(group=self.group, jobs=2, reason=Message("2 at once")))
+            report(GroupStarted(group=self.group, jobs=2, reason=Text("2 at once")))
 
     def command(self, command: Command) -> None:
         self.commands.append(command)
@@ -182,11 +181,13 @@ def test_a_run_that_cannot_start_does_not_block_the_queue(qtbot, window, find, r
         fill_in(find, env, 40, seed)
         window.toolbar.action("queue").trigger()
     find("queue_start_button").click()
-    # Between the two runs the queue is empty and nothing trains, for a moment.
     qtbot.waitUntil(lambda: window.model.record.config is not None, timeout=PATIENCE_MS)
     assert window.model.record.config.seed == 2
     qtbot.waitUntil(lambda: not window.many.busy, timeout=PATIENCE_MS)
-    assert not window.many.queue.runs
+    # The other one is kept, with the reason.
+    (kept,) = window.many.queue.runs
+    assert kept.config.env == "No/Such-v0"
+    assert "No/Such-v0" in kept.problem
 
 
 def test_a_start_that_failed_leaves_queue_form_and_message_alone(qtbot, window, find) -> None:
@@ -402,7 +403,7 @@ def test_resuming_a_group_asks_for_the_code_that_its_files_name(
     qtbot, window, panel, played, monkeypatch, runs_dir
 ) -> None:
     config, tunables = make_settings({"env": STEPS_ENV, "steps": 200})
-    asked: list[tuple[str, Callable[[Consent], None]]] = []
+    asked: list[tuple[str, Callable[[], None]]] = []
     monkeypatch.setattr(
         window.consent, "obtain", lambda choice, then, _: asked.append((choice.env_id, then))
     )
@@ -415,16 +416,13 @@ def test_resuming_a_group_asks_for_the_code_that_its_files_name(
     ((env, allow),) = asked
     assert env == STEPS_ENV
     assert not window.many.busy
-    # The answer goes along: it may be that it could not be remembered.
-    consent = Consent(frozenset({("module", "/folder")}))
-    allow(consent)
-    assert played.last.job == ResumedGroup(path=played.last.job.path, consent=consent)
+    allow()
+    assert played.last.job == ResumedGroup(path=played.last.job.path)
     played.last.end()
     qtbot.waitUntil(lambda: not window.many.busy)
     window.many.start(QueuedRun(config=config, tunables=tunables, seeds=(1, 2)))
-    asked[1][1](consent)
+    asked[1][1]()
     assert played.last.job.seeds == (1, 2)
-    assert played.last.job.consent == consent
 
 
 def start_three(qtbot, window, find, panel) -> None:

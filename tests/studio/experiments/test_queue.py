@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,28 @@ def test_a_damaged_file_is_reported_and_the_queue_works(qtbot, open_queue, runs_
 def test_an_empty_queue_leaves_no_file(runs_dir: Path) -> None:
     write_queue(runs_dir, ())
     assert not runs_dir.exists()
+
+
+def test_a_run_that_could_not_start_stays_listed_and_the_next_one_starts(
+    qtbot, open_queue, runs_dir, machine
+) -> None:
+    queue = open_queue()
+    queue.add(queued(2))
+    queue.put_back(replace(queued(1), problem="Its checkpoint is gone."))
+    queue.start_next()
+    qtbot.waitUntil(lambda: machine.started == [2])
+    queue.shutdown()
+    (left,) = read_queue(runs_dir)
+    assert (left.config.seed, left.problem) == (1, "Its checkpoint is gone.")
+    # Also in the next window; only who asks for it gives it another try.
+    machine.busy = False
+    queue = open_queue()
+    qtbot.waitUntil(lambda: len(queue.runs) == 1)
+    queue.start_next()
+    assert not queue._claiming
+    queue.start_again()
+    qtbot.waitUntil(lambda: machine.started == [2, 1])
+    assert queue.runs == ()
 
 
 # Several windows on one folder --------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from studio.experiments.sweep_plots import VIEWS
+from studio.experiments.sweep_plots import VIEWS, View
 from studio.formatting import format_number
 from studio.window.main_window import MainWindow
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
@@ -78,12 +78,12 @@ def test_the_panel_shows_the_trials_of_a_sweep(
 
 
 @pytest.mark.parametrize(
-    "view", [VIEWS[0], *(pytest.param(v, marks=pytest.mark.slow) for v in VIEWS[1:])]
+    "view", [View.BEST, *(pytest.param(v, marks=pytest.mark.slow) for v in list(View)[1:])]
 )
 def test_every_view_is_drawn_in_both_themes(
-    shown: MainWindow, swept: SweepState, find: Find, view: str
+    shown: MainWindow, swept: SweepState, find: Find, view: View
 ) -> None:
-    find("sweep_view_combo").setCurrentText(view)
+    find("sweep_view_combo").setCurrentText(str(VIEWS[view]))
     shown.sweeps.plots.show_importance({"tau": 0.75, "gamma": 0.25})
     before = find("sweep_plots").grab().toImage()
     shown.switch_theme()

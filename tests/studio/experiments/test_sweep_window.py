@@ -10,12 +10,13 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from studio.consent.dialog import ConsentDialog
-from studio.experiments.sweep_plots import VIEWS, SweepPlots
+from studio.experiments.sweep_plots import VIEWS, SweepPlots, View
 from studio.tasks.cli_process import CliProcess
 from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
 from td3core.runs.lock import RunLock
+from td3core.system import allowed_code
 from td3core.system.files import make_folder
 from tests.support.stranger import Stranger
 
@@ -61,8 +62,8 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Let no command run; return the words of each."""
     started: list[list[str]] = []
 
-    def run(process: CliProcess, words: list[str], variables: dict[str, str]) -> None:
-        started.append([*words, *variables])
+    def run(process: CliProcess, words: list[str]) -> None:
+        started.append(words)
 
     monkeypatch.setattr(CliProcess, "run", run)
     return started
@@ -107,9 +108,9 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
         assert answer(qtbot, window, "allow") == THEIRS
     assert [words[:2] for words in commands] == [["sweep", str(file)]]
     assert find("status_state").text().endswith("a sweep trains")
-    # The command itself asks nothing: it reads what was allowed.
+    # The command itself asks nothing: its first message says what was allowed.
     assert "--trust-env" not in commands[0]
-    assert "TD3_STUDIO_CONSENT" in commands[0]
+    assert {OURS, THEIRS} <= {name for name, _ in allowed_code.snapshot()}
     assert stranger.imported == set()
     assert not window.banner.isVisible()
     window.sweeps.shutdown()
@@ -182,7 +183,7 @@ def test_closing_during_a_sweep_asks_once_and_keeps_training_by_default(
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_each_view_of_a_sweep_is_exported_as_picture_and_table(
-    qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str
+    qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: View
 ) -> None:
     plots = SweepPlots(load_theme("light"))
     qtbot.addWidget(plots)
@@ -201,10 +202,10 @@ def test_each_view_of_a_sweep_is_exported_as_picture_and_table(
     picture = QImage(str(tmp_path / "plot.png"))
     assert (picture.width(), picture.height()) == (1280, 812)
     svg = (tmp_path / "plot.svg").read_text("utf-8")
-    assert f"<title>{view} · Pendulum-v1 · sweep tides</title>" in svg
+    assert f"<title>{VIEWS[view]} · Pendulum-v1 · sweep tides</title>" in svg
     with (tmp_path / "plot.csv").open(newline="") as file:
         rows = list(csv.reader(file))
-    if view == VIEWS[3]:
+    if view is View.IMPORTANCE:
         assert rows == [["setting", "importance"], ["tau", "0.75"], ["batch_size", "0.25"]]
     else:
         assert rows[0] == ["trial", "state", "last_eval", "env_steps", "tau", "batch_size"]
@@ -213,7 +214,7 @@ def test_each_view_of_a_sweep_is_exported_as_picture_and_table(
     refused = []
     plots.export_failed.connect(refused.append)
     plots.export(tmp_path / "no" / "such.png")
-    assert "cannot be written" in refused[0]
+    assert "cannot be written" in str(refused[0])
 
 
 def test_the_menu_of_a_sweeps_plot_offers_what_its_button_does(qtbot) -> None:

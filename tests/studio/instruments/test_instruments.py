@@ -11,6 +11,7 @@ import torch
 from PySide6.QtCore import QSettings
 from pytestqt.qtbot import QtBot
 
+from studio.formatting import format_number
 from studio.instruments.chart import decimated
 from studio.instruments.episode_curves import NO_CRITIC
 from studio.instruments.instruments_panel import InstrumentPanel
@@ -77,8 +78,12 @@ def bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def panel(qtbot: QtBot, player: Player, tmp_path: Path) -> Iterator[InstrumentPanel]:
-    settings = QSettings(str(tmp_path / "panel.ini"), QSettings.Format.IniFormat)
+def settings(tmp_path: Path) -> QSettings:
+    return QSettings(str(tmp_path / "panel.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, player: Player, settings: QSettings) -> Iterator[InstrumentPanel]:
     made = InstrumentPanel(settings, load_theme("dark"))
     qtbot.addWidget(made)
     made.resize(1000, 220)
@@ -211,7 +216,7 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     player.frame_ready.emit(back)
     row = back.step.number - 1
     assert reward.chart.content.cursor == back.step.number
-    assert reward.chart.content.readings[1] == f"{expected['reward'][row]:.4g}"
+    assert reward.chart.content.readings[1] == format_number(expected["reward"][row])
     np.testing.assert_allclose(actions.bars.values, expected["action"][row], **close)
     sweep.dimension.setValue(2)
     at = pytest.approx(expected["action"][row][1], abs=1e-4)
@@ -229,7 +234,12 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
 
 
 def test_without_critic_or_picture_the_other_numbers_are_shown(
-    qtbot: QtBot, player: Player, panel: InstrumentPanel, bounded: None, tmp_path: Path
+    qtbot: QtBot,
+    player: Player,
+    panel: InstrumentPanel,
+    settings: QSettings,
+    bounded: None,
+    tmp_path: Path,
 ) -> None:
     agent = write(tmp_path / "actor.safetensors", "Unseen", actor_only=True)
     panel.switches["sweep"].setChecked(True)
@@ -239,7 +249,7 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
         player.step()
     assert shown.args[0].images == ()
     reward, value, actions, *_, sweep = panel.instruments
-    assert value.note.text() == sweep.note.text() == NO_CRITIC
+    assert value.note.text() == sweep.note.text() == str(NO_CRITIC)
     assert value.chart.content.ys[0] is None
     assert reward.chart.content.cursor == 1
     assert len(actions.bars.values) == 2
@@ -248,7 +258,7 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
     with qtbot.waitSignal(player.frame_ready, timeout=WAIT_MS) as shown:
         player.step()
     assert shown.args[0].data is None
-    again = InstrumentPanel(panel._settings, load_theme("light"))
+    again = InstrumentPanel(settings, load_theme("light"))
     qtbot.addWidget(again)
     assert not any(switch.isChecked() for switch in again.switches.values())
 

@@ -22,15 +22,15 @@ from studio.launch.branch_dialog import BranchDialog, When
 from studio.session.agents import read_agents
 from studio.session.controller import SessionState
 from td3core.checkpoint import read_header
-from td3core.config import Tunables
-from td3core.config.consent import NO_CONSENT
-from td3core.errors import Message
+from td3core.config import Tunables, make_settings
 from td3core.experiments.jobs import Branch
 from td3core.exporters import weights
 from td3core.protocol.events import Ended, Event, Failed, Started
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
+from td3core.system.allowed_code import LocatedModule
+from td3core.text import Text
 from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
 from tests.studio.window.test_main_job import Listener, click
 
@@ -74,7 +74,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     def answer(dialog: BranchDialog) -> int:
         part(dialog, QSpinBox, "branch_steps").setValue(2000)
         part(dialog, QDoubleSpinBox, "branch_tau").setValue(0.02)
-        dialog._check()
+        part(dialog, QPushButton, "branch_train_button").click()
         return dialog.result()
 
     monkeypatch.setattr(BranchDialog, "exec", answer)
@@ -98,7 +98,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     assert (steps[0] > 1000, steps[-1]) == (True, 2000)
     card = window.plots.card("plot_q")
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
-    dimmed = card.plot.listDataItems()[3].xData
+    dimmed = card.plot.listDataItems()[5].xData
     assert (dimmed[0] < 200, dimmed[-1]) == (True, 1000)
     assert RunDirectory.open(started.run).parent.run == parent.path.name
 
@@ -176,8 +176,8 @@ def answer_with(monkeypatch, when: When | None) -> None:
         choice = dialog.findChild(QComboBox, "branch_when")
         assert (choice is None) is (when is None)
         if when is not None:
-            choice.setCurrentText(when.value)
-        dialog._check()
+            choice.setCurrentIndex(choice.findData(when.value))
+        part(dialog, QPushButton, "branch_train_button").click()
         return dialog.result()
 
     monkeypatch.setattr(BranchDialog, "exec", answer)
@@ -225,11 +225,100 @@ def test_a_branch_that_has_waited_changes_only_what_was_chosen(qtbot, window, pa
     assert asked[0][:2] == (agent, chosen)
 
 
+def waiting_branch(agent: Path) -> QueuedRun:
+    config, tunables = branch_settings(agent, read_header(agent), {"steps": 1600})
+    return QueuedRun(config=config, tunables=tunables, checkpoint=agent)
+
+
+def test_a_waiting_branch_whose_checkpoint_is_gone_is_named_and_the_next_one_starts(
+    qtbot, window, find, parent, runs_dir
+):
+    gone, there = parent.step_checkpoint(500), parent.step_checkpoint(1000)
+    for agent in (gone, there):
+        window.many.add(waiting_branch(agent))
+    kept = gone.read_bytes()
+    gone.unlink()
+    listener = Listener(window)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    assert listener.all(Started)[0].env_steps == 1000
+    # The start of the next one has not cleared it.
+    assert window.banner.isVisible()
+    for text in (window.banner.text, window.log.toPlainText().replace("\xa0", " ")):
+        assert "Pendulum-v1 · branch from step_000000500" in text
+        assert f"could not start. There is no checkpoint at {gone}." in text
+    wait_until_idle(qtbot, window)
+    assert find("queue_list").count() == 1
+    item = find("queue_list").item(0)
+    assert "Pendulum-v1\nfailed · branch from step_000000500" in item.text()
+    assert "There is no checkpoint at" in item.toolTip()
+    assert find("queue_note").text() == "1 failed"
+    assert find("queue_hint").text() == "Press ▶ to try again."
+    # It is not tried again by itself, and is when somebody asks.
+    assert len(listener.all(Started)) == 1
+    gone.write_bytes(kept)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: len(listener.all(Started)) == 2, timeout=60_000)
+    assert listener.all(Started)[1].env_steps == 500
+    wait_until_idle(qtbot, window)
+    assert window.many.queue.runs == ()
+
+
+def test_a_waiting_run_whose_code_is_not_allowed_does_not_hold_up_the_next_one(
+    qtbot, window, find, parent, monkeypatch
+):
+    def obtain(choice, then, declined):
+        if "module:" in choice.env_id:
+            declined(LocatedModule("module", Path("/module.py")))
+        else:
+            then()
+
+    monkeypatch.setattr(window.consent, "obtain", obtain)
+    config, tunables = make_settings({"env": "module:Own-v0"})
+    window.many.add(QueuedRun(config=config, tunables=tunables))
+    window.many.add(waiting_branch(parent.step_checkpoint(1000)))
+    listener = Listener(window)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    wait_until_idle(qtbot, window)
+    assert [run.problem for run in window.many.queue.runs] == [
+        "The code in /module.py was not allowed to run."
+    ]
+
+
+@pytest.mark.parametrize("seeds", [(), (0, 1)])
+def test_a_waiting_run_whose_environment_is_gone_does_not_hold_up_the_next_one(
+    qtbot, window, find, parent, seeds
+):
+    config, tunables = make_settings({"env": "Missing-v0", "steps": 1600})
+    window.many.add(QueuedRun(config=config, tunables=tunables, seeds=seeds))
+    window.many.add(waiting_branch(parent.step_checkpoint(1000)))
+    listener = Listener(window)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: bool(listener.all(Started)), timeout=60_000)
+    wait_until_idle(qtbot, window)
+    (left,) = window.many.queue.runs
+    assert left.config.env == "Missing-v0"
+    assert "Missing-v0" in left.problem
+    assert left.problem in window.banner.text
+
+
+def test_a_branch_that_is_read_while_something_else_starts_waits_again(
+    qtbot, window, parent, monkeypatch
+):
+    window.many.queue.add(waiting_branch(parent.step_checkpoint(500)))
+    with monkeypatch.context() as patch:
+        patch.setattr(window.launcher, "_obstacle", lambda: "A group is training.")
+        with qtbot.waitSignal(window.launcher.branch_refused, timeout=20_000):
+            window.many.queue.start_next()
+    assert [run.problem for run in window.many.queue.runs] == [""]
+
+
 def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     qtbot, window, parent, monkeypatch
 ):
     monkeypatch.setattr("studio.launch.beside.RunProcess", PlayedProcess)
-    monkeypatch.setattr(window.launcher, "_obstacle", lambda: "A group is training.")
+    monkeypatch.setattr(window.launcher, "_obstacle", lambda: Text("A group is training."))
     answer_with(monkeypatch, When.BESIDE)
     PlayedProcess.last = None
     window.launcher.branch(parent.step_checkpoint(500))
@@ -247,7 +336,7 @@ def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     qtbot.waitUntil(lambda: process.detached)
     assert f"{parent.path.name} trains in a process of its own." in window.banner.text
     window.launcher.beside.start(process.job)
-    PlayedProcess.last.report(Failed(message=Message("No room."), details=""))
+    PlayedProcess.last.report(Failed(message=Text("No room."), details=""))
     qtbot.waitUntil(lambda: window.banner.text == "No room.")
 
 
@@ -306,7 +395,7 @@ def test_the_list_says_how_much_room_the_run_takes(window, parent):
 
 
 def test_the_defaults_of_the_sliders_stay_those_of_the_preset(qtbot, window, find, parent):
-    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, "auto", NO_CONSENT)
+    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, "auto")
     qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
     wait_until_idle(qtbot, window)
     assert window.controller.state is SessionState.IDLE

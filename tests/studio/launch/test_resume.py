@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QCheckBox, QDialog, QLabel
+from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QSpinBox
 
 from studio.launch.dialogs import (
     ChangesDialog,
@@ -167,7 +167,7 @@ def test_a_finished_run_is_asked_for_more_steps(qtbot, window, find, runs_dir, m
 
     def answer(dialog: MoreStepsDialog) -> int:
         asked.append(dialog.steps)
-        dialog._spin.setValue(900)
+        dialog.findChild(QSpinBox, "more_steps_spin").setValue(900)
         return QDialog.DialogCode.Accepted
 
     monkeypatch.setattr(MoreStepsDialog, "exec", answer)
@@ -344,6 +344,6 @@ def test_a_dialog_for_more_steps_asks_for_more_than_there_are(window, runs_dir, 
 
     run = train_before(runs_dir, steps=600)
     dialog = MoreStepsDialog(summarise(run), window)
-    dialog._spin.setValue(reached)
+    dialog.findChild(QSpinBox, "more_steps_spin").setValue(reached)
     assert dialog.steps == 601
     dialog.deleteLater()

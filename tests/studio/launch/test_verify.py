@@ -78,6 +78,6 @@ def test_a_run_that_cannot_be_tried_says_why(qtbot, dialog, tmp_path):
 
 def test_what_differs_is_listed(dialog):
     found = START | {"exact": False, "differences": ["The counters differ.", "a.csv differs."]}
-    text = verify_dialog._in_words("walk", json.loads(json.dumps(found)))
+    text = verify_dialog.in_words("walk", json.loads(json.dumps(found)))
     assert text.startswith("No. walk does not resume exactly (verified from step 1,200 to 1,700)")
     assert text.splitlines()[1:] == ["•  The counters differ.", "•  a.csv differs."]

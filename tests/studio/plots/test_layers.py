@@ -96,7 +96,7 @@ def test_a_card_draws_a_layer_of_any_kind_and_fits_its_axes_to_it(card, overlay)
 
 def test_a_layer_brings_its_legend_and_its_colours(card, overlay) -> None:
     card.draw(follow=True)
-    legend = card._legend
+    legend = card.legend
     assert legend.names == ["overlay <1>"]
     assert "▮" in legend.text()
     assert "&lt;1&gt;" in legend.text()
@@ -171,22 +171,22 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     model.record.curves.training.append(rows)
     redraw(qtbot, window)
     items = {item.name(): item for item in plots.card("plot_q").plot.listDataItems()}
-    assert drawn_points(items["Q₂"]) == 10
+    assert drawn_points(items["q2"]) == 10
 
     curves = RunCurves(training=Series(("env_steps", "updates", "q1", "target")))
     curves.training.append([(float(step), step, -5.0, -5.5) for step in range(50, 801, 50)])
     open_record(window, curves=curves)
     redraw(qtbot, window)
     card = plots.card("plot_q")
-    assert card._legend.names == ["Q₁", "target"]
-    assert drawn_points(items["Q₂"]) == 0
+    assert card.legend.names == ["Q₁", "target"]
+    assert drawn_points(items["q2"]) == 0
     card.hovered.emit(QPointF(250.0, 0.0))
-    assert "Q₁ -5" in card.readout
+    assert "Q₁ −5" in card.readout
     assert "Q₂" not in card.readout
     card.export(tmp_path / "q.csv")
     assert "Q₂" not in (tmp_path / "q.csv").read_text()
     # Without any of its metrics a plot is an empty one.
-    assert plots.card("plot_critic_loss")._legend.names == []
+    assert plots.card("plot_critic_loss").legend.names == []
     assert plots.card("plot_critic_loss").plot.getAxis("left").opacity() == 0.0
     assert card.plot.getAxis("left").opacity() == 1.0
 
@@ -196,8 +196,8 @@ def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, wi
     past.training.append([(float(step), step, -5.0) for step in range(50, 501, 50)])
     open_record(window, parent_curves=past)
     redraw(qtbot, window)
-    dimmed = window.plots.card("plot_q").plot.listDataItems()[3:]
-    assert [drawn_points(item) for item in dimmed] == [10, 0, 0]
+    dimmed = window.plots.card("plot_q").plot.listDataItems()[-5:]
+    assert [drawn_points(item) for item in dimmed] == [10, 0, 0, 0, 0]
     # The parents' curves have axes, before the branch has any point of its own.
     assert window.plots.card("plot_q").plot.getAxis("left").opacity() == 1.0
     assert window.plots.card("plot_q").plot.getViewBox().viewRange()[0][1] >= 500

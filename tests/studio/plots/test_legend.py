@@ -32,7 +32,7 @@ def legends(window) -> dict[str, list[str]]:
     """Return what is named on each plot, once it is known to be seen as a whole."""
     found = {}
     for name in ("plot_return", "plot_q", "plot_critic_loss", "plot_actor_loss"):
-        label = window.plots.card(name)._legend
+        label = window.plots.card(name).legend
         seen = QLabel(label.text())
         seen.setProperty("role", "legend")
         seen.setFont(label.font())
@@ -136,7 +136,7 @@ def test_a_name_longer_than_a_line_is_cut_in_its_middle_and_whole_in_the_tooltip
 
 def test_tab_marks_each_name_of_a_legend_and_enter_hides_its_curve(qtbot, window, runs_dir) -> None:
     open_run(qtbot, window, make_run(runs_dir))
-    legend = window.plots.card("plot_return")._legend
+    legend = window.plots.card("plot_return").legend
     qtbot.waitUntil(lambda: len(legend.names) == 3)
     switched = []
     legend.switched.connect(lambda *what: switched.append(what))

@@ -87,7 +87,7 @@ def test_nothing_is_read_where_nothing_was_learnt(plots) -> None:
 
 def test_an_entry_of_the_legend_hides_its_curve_and_shows_it_again(qtbot, plots) -> None:
     card = plots.card("plot_q")
-    card._legend.linkActivated.emit("target")
+    card.legend.linkActivated.emit("target")
     qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
     layer = next(each for each in card.layers if isinstance(each, CurveLayer))
     (hidden,) = [entry for entry in layer.legend() if entry.hidden]
@@ -95,7 +95,7 @@ def test_an_entry_of_the_legend_hides_its_curve_and_shows_it_again(qtbot, plots)
     card.hovered.emit(QPointF(600.0, 0.0))
     assert "target" not in card.readout
     assert "Q₁" in card.readout
-    card._legend.linkActivated.emit("target")
+    card.legend.linkActivated.emit("target")
     assert not any(entry.hidden for entry in layer.legend())
 
 
@@ -154,8 +154,7 @@ def test_the_curves_stand_along_episodes_or_time(
     combo.activated.emit(combo.currentIndex())
     qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
     card = plots.card("plot_return")
-    layer = next(each for each in card.layers if isinstance(each, CurveLayer))
-    item = next(iter(layer._items.values()))
+    item = card.plot.listDataItems()[0]
     assert item.getOriginalDataset()[0][-1] == end
     card.hovered.emit(QPointF(0.6 * end, 0.0))
     assert card.readout.startswith(heading)

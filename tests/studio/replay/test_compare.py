@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QListWidgetItem
 from pytestqt.qtbot import QtBot
 
+from studio.formatting import plain_minus
 from studio.replay.compare.dialog import CompareDialog
 from studio.replay.compare.related import Related, related_runs
 from studio.replay.compare.tile import Tile
@@ -61,9 +63,15 @@ def open_dialog(qtbot: QtBot, pane: ReplayPane) -> CompareDialog:
     return found
 
 
+def item_of(dialog: CompareDialog, path: Path) -> QListWidgetItem | None:
+    """Return the line of an agent."""
+    items = (dialog.agents.item(at) for at in range(dialog.agents.count()))
+    return next((each for each in items if each.data(Qt.ItemDataRole.UserRole) == path), None)
+
+
 def tick(qtbot: QtBot, dialog: CompareDialog, path: Path) -> None:
     """Tick an agent with the keyboard."""
-    item = dialog._item(path)
+    item = item_of(dialog, path)
     assert item is not None
     dialog.agents.setCurrentItem(item)
     qtbot.keyClick(dialog.agents, Qt.Key.Key_Space)
@@ -81,7 +89,7 @@ def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     load(qtbot, pane.player, bundled)
     dialog = open_dialog(qtbot, pane)
     assert not dialog.compare_button.isEnabled()
-    qtbot.waitUntil(lambda: dialog._item(stranger).isHidden(), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: item_of(dialog, stranger).isHidden(), timeout=WAIT_MS)
     tick(qtbot, dialog, other)
     qtbot.keyClick(dialog.variants[Variant.NOISE], Qt.Key.Key_Space)
     qtbot.keyClick(dialog.variants[Variant.PUSH], Qt.Key.Key_Space)
@@ -108,7 +116,8 @@ def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     assert expected[2] != rolled_out(bundled, 3, sigma=0.1)
     assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
     assert played(qtbot, pane, 3) == pytest.approx(expected, abs=1e-9)
-    shown = [float(tile.total.text().removeprefix("return ")) for tile in view.tiles]
+    returns = [tile.total.text().removeprefix("return ") for tile in view.tiles]
+    shown = [float(plain_minus(text).replace(",", "")) for text in returns]
     assert shown == pytest.approx(expected, abs=0.051)
     assert all(tile.ending.text() == "time limit" for tile in view.tiles)
     with qtbot.waitSignal(pane.comparison.changed, timeout=WAIT_MS):
@@ -235,8 +244,8 @@ def test_the_dialog_lists_runs_that_belong_to_the_one_on_show(
     monkeypatch.setattr(type(pane.checkpoints), "current_run", property(lambda _: tmp_path))
     load(qtbot, pane.player, bundled)
     dialog = open_dialog(qtbot, pane)
-    qtbot.waitUntil(lambda: dialog._item(other) is not None, timeout=WAIT_MS)
-    qtbot.waitUntil(lambda: not dialog._item(other).isHidden(), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: item_of(dialog, other) is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not item_of(dialog, other).isHidden(), timeout=WAIT_MS)
     tick(qtbot, dialog, other)
     assert [each.path for each in dialog.compared()] == [bundled, other]
     dialog.close()

@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer import protocol
 from studio.replay.renderer_client import Reader
+from td3core.system.child_process import LinePipe
 from tests.studio.replay.scenes import (
     WAIT_MS,
     blocks,
@@ -61,11 +62,12 @@ def test_a_reader_ends_though_another_process_holds_its_pipe(
     monkeypatch.setattr("studio.replay.renderer_client._LOOK_S", 0.05)
     ours, held_open = multiprocessing.Pipe()
     ending, sentinel = os.pipe()
-    reader, heard = Reader(ours, sentinel, "td3_none_"), list[object]()
+    pipe = LinePipe(ours, protocol.CODEC)
+    reader, heard = Reader(pipe, sentinel, "td3_none_"), list[object]()
     reader.replied.connect(lambda _, reply: heard.append(reply))
     last = protocol.Crashed(message="the last words", details="")
     try:
-        held_open.send(last)
+        held_open.send_bytes(protocol.CODEC.encode(last))
         reader.start()
         reader.requestInterruption()
         assert reader.wait(5_000)
@@ -124,14 +126,16 @@ from pathlib import Path
 from studio.replay.renderer import protocol
 from studio.replay.renderer.start import main
 from studio.replay.renderer.heartbeat import new_signs
+from td3core.system.child_process import LinePipe
 
 ours, theirs = Pipe()
+pipe = LinePipe(ours, protocol.CODEC)
 def drive():
     load = protocol.Load(ticket=1, path=Path(sys.argv[1]), seed=0, playing=True)
-    ours.send(load)
-    while not isinstance(ours.recv(), protocol.Drawn):
+    pipe.send(load)
+    while not isinstance(pipe.receive(), protocol.Drawn):
         pass
-    ours.send(protocol.Quit())
+    pipe.send(protocol.Quit())
 from studio.replay.renderer.frame_ring import RingReader
 threading.Thread(target=drive).start()
 main(theirs, "td3_imports_", new_signs(), {})

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
 from studio.replay.player import Player, PlayerState
+from td3core import __version__
 from tests.studio.replay.scenes import WAIT_MS, blocks, load, watched
 
 
@@ -25,7 +26,9 @@ def test_a_killed_renderer_is_told_of_and_comes_back(
     assert player.pid is not None
     with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as said:
         os.kill(player.pid, signal.SIGKILL)
-    assert said.args == ["The renderer stopped (signal 9). Training is not affected."]
+    assert list(map(str, said.args)) == [
+        "The renderer stopped (signal 9). Training is not affected."
+    ]
     assert player.state is PlayerState.CRASHED
     assert not blocks()
     with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
@@ -41,7 +44,7 @@ def test_an_environment_that_fails_is_told_of_in_its_own_words(
     load(qtbot, player, staged("Failing-v0"))
     with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as said:
         player.play()
-    assert said.args == [
+    assert list(map(str, said.args)) == [
         "The renderer stopped: ValueError: the motor is on fire. Training is not affected."
     ]
     load(qtbot, player, agent)
@@ -65,7 +68,7 @@ def test_an_environment_that_cannot_be_shown_is_refused(
 ) -> None:
     with qtbot.waitSignal(player.refused, timeout=WAIT_MS) as said:
         player.load(staged(env))
-    assert sentence in said.args[0]
+    assert sentence in str(said.args[0])
     assert player.state is PlayerState.EMPTY
     load(qtbot, player, agent)
 
@@ -113,7 +116,7 @@ def test_the_renderer_has_the_chosen_opengl_before_it_imports_mujoco(
     cheetah = Path(str(files("resources") / "agents" / "HalfCheetah-v5.safetensors"))
     with qtbot.waitSignal(pane.player.refused, timeout=WAIT_MS) as said:
         pane.player.load(cheetah)
-    assert re.search(r"it saw (egl|osmesa|glfw|disabled)\.", said.args[0])
+    assert re.search(r"it saw (egl|osmesa|glfw|disabled)\.", str(said.args[0]))
     # The window system needs nothing but a library that is almost always there.
     load(qtbot, pane.player, agent)
     before = pane.player.pid
@@ -123,13 +126,24 @@ def test_the_renderer_has_the_chosen_opengl_before_it_imports_mujoco(
     assert pane.player.path == agent
     with qtbot.waitSignal(pane.player.refused, timeout=WAIT_MS) as said:
         pane.player.load(cheetah)
-    assert "it saw glfw." in said.args[0] or "install libgl1" in said.args[0]
+    assert "it saw glfw." in str(said.args[0]) or "install libgl1" in str(said.args[0])
+
+
+def test_a_renderer_of_another_version_ends_with_a_sentence(
+    qtbot: QtBot, player: Player, agent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("td3core.system.child_process.__version__", "0.0.9")
+        with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as said:
+            player.load(agent)
+    assert f"TD3 Studio was updated from 0.0.9 to {__version__}: restart it." in str(said.args[0])
+    assert player.state is PlayerState.CRASHED
 
 
 def test_a_refusal_that_was_overtaken_does_not_stop_the_play(
     qtbot: QtBot, player: Player, agent: Path, tmp_path: Path
 ) -> None:
-    refusals: list[str] = []
+    refusals: list[object] = []
     player.refused.connect(refusals.append)
     load(qtbot, player, agent)
     player.play()

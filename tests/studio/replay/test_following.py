@@ -24,6 +24,13 @@ def save(run: Path, name: str, env_steps: int) -> Path:
     return write_agent(path, check_env(PENDULUM), env_steps)
 
 
+def agents(of: Path, *paths: Path) -> SavedAgents:
+    """Return what a run has saved; the first is its best."""
+    stamps = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths}
+    favourite = next(iter(paths), None)
+    return SavedAgents(run=of, stamps=stamps, means={}, favourite=favourite, run_bytes=0)
+
+
 def agrees(pane: ReplayPane, path: Path, words: str) -> bool:
     """Return whether list, player and caption name the same agent."""
     return (
@@ -136,11 +143,6 @@ def test_an_agent_whose_file_was_overwritten_is_called_earlier_until_it_is_loade
 def test_an_agent_of_the_run_before_is_called_that_until_the_next_run_saves_one(
     qtbot: QtBot, pane: ReplayPane, run: Path
 ) -> None:
-    def agents(of: Path, *paths: Path) -> SavedAgents:
-        stamps = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths}
-        favourite = next(iter(paths), None)
-        return SavedAgents(run=of, stamps=stamps, means={}, favourite=favourite, run_bytes=0)
-
     best, later = save(run, "best", 1000), run.with_name("later")
     pane.show_run(agents(run, best))
     qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 1,000"), timeout=WAIT_MS)
@@ -158,15 +160,14 @@ def test_a_resumed_run_stays_on_its_newest_agent_until_another_is_chosen_by_hand
     best = save(run, "best", 1000)
     last = save(run, "last", 2000)
     os.utime(best, ns=(0, 1))
-    stamps = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in (best, last)}
-    agents = SavedAgents(run=run, stamps=stamps, means={}, favourite=best, run_bytes=0)
-    pane.show_run(agents)
+    saved = agents(run, best, last)
+    pane.show_run(saved)
     qtbot.waitUntil(lambda: agrees(pane, best, "best, step 1,000"), timeout=WAIT_MS)
     pane.options.set_follow_latest(True)
     pane.set_current_run(run)
     qtbot.waitUntil(lambda: agrees(pane, last, "newest, step 2,000"), timeout=WAIT_MS)
     # Resumed once more: the run is opened first.
-    pane.show_run(agents)
+    pane.show_run(saved)
     pane.set_current_run(run)
     assert pane.player.path == last
     # By hand, before the resumed run has saved anything.
@@ -190,3 +191,49 @@ def test_a_bundled_agent_plays_at_start_unless_that_is_switched_off_or_one_is_ch
     pane.player.pause()
     pane.play_at_start()
     assert pane.player.state is PlayerState.PAUSED
+
+
+def test_a_run_that_is_opened_at_start_plays_its_best_agent_unless_the_user_stopped_it(
+    qtbot: QtBot, bundled: Path, pane: ReplayPane, run: Path
+) -> None:
+    best = save(run, "best", 1000)
+    pane.show_run(agents(run, best))
+    pane.play_at_start()
+    qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 1,000"), timeout=WAIT_MS)
+    assert pane.player.state is PlayerState.PLAYING
+    pane.player.pause()
+    pane.play_at_start()
+    assert pane.player.state is PlayerState.PAUSED
+
+
+def test_an_agent_that_was_chosen_or_stepped_at_start_is_not_played_by_itself(
+    qtbot: QtBot, pane: ReplayPane, run: Path
+) -> None:
+    best = save(run, "best", 1000)
+    pane.show_run(agents(run, best))
+    qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 1,000"), timeout=WAIT_MS)
+    with qtbot.waitSignal(pane.player.frame_ready, timeout=WAIT_MS):
+        pane.controls.step_clicked.emit()
+    pane.play_at_start()
+    assert not pane.player.playing
+    # The same holds for the run that is opened next, and for what it saves.
+    later = run.with_name("later")
+    pane.show_run(agents(later, save(later, "best", 10)))
+    pane.play_at_start()
+    assert not pane.player.playing
+
+
+@pytest.mark.parametrize("same_run", [True, False])
+def test_a_picture_that_nobody_chose_makes_way_for_the_agents_that_a_run_saves(
+    qtbot: QtBot, pane: ReplayPane, run: Path, same_run: bool
+) -> None:
+    best = save(run, "best", 1000)
+    pane.show_run(agents(run, best))
+    qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 1,000"), timeout=WAIT_MS)
+    pane.options.set_follow_latest(True)
+    trains = run if same_run else run.with_name("later")
+    pane.set_current_run(trains)
+    saved = save(trains, "step_000002000", 2000)
+    pane.note_saved(saved, 2000, None)
+    qtbot.waitUntil(lambda: agrees(pane, saved, "newest, step 2,000"), timeout=WAIT_MS)
+    assert pane.player.state is PlayerState.PLAYING

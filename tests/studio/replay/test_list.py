@@ -22,9 +22,9 @@ from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
 from td3core.evaluation import bundled as bundled_agents
 from td3core.evaluation.result import EvaluationResult
-from td3core.protocol.rows import EVALUATION_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
+from tests.support.tables import PLAIN_EVALUATION
 
 # Qt's off-screen platform says so for every window with a smallest size.
 pytestmark = pytest.mark.qt_log_ignore("does not support propagateSizeHints", extend=True)
@@ -107,7 +107,7 @@ def test_rows_stand_under_headings_by_step_then_best_then_last(
     qtmodeltester: ModelTester,
 ) -> None:
     run = make_run(tmp_path, 0, "step_000100000", "step_000050000", "best", "last")
-    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table = run.table("evaluations", PLAIN_EVALUATION)
     table.add((50_000, 118.2, 1, "", 1, "118.2", "9", 0, 1.0))
     table.flush()
     panel.set_current_run(run.path)
@@ -185,7 +185,7 @@ def test_the_list_grows_while_the_run_saves_and_keeps_what_is_chosen(
     panel.note_saved(run.step_checkpoint(40_000), 40_000, 12.0)
     panel.note_saved(run.best, 50_000, 13.0)
     rows = texts(panel.model)
-    assert rows[1:4] == ["10k  -20.5", "30k", "40k  12.0"]
+    assert rows[1:4] == ["10k  −20.5", "30k", "40k  12.0"]
     assert [row.split()[0] for row in rows[4:6]] == ["best", "last"]
     # One that the run did not keep leaves the list with the next that is saved.
     run.step_checkpoint(10_000).unlink()
@@ -206,7 +206,7 @@ def test_an_evaluation_is_shown_with_the_checkpoint_of_its_step_whichever_comes_
     panel.note_evaluated(40_000, 12.0)
     run.step_checkpoint(40_000).touch()
     panel.note_saved(run.step_checkpoint(40_000), 40_000, None)
-    assert texts(panel.model)[1:3] == ["30k  -7.5", "40k  12.0"]
+    assert texts(panel.model)[1:3] == ["30k  −7.5", "40k  12.0"]
 
 
 def test_the_last_agent_has_the_return_of_its_evaluation_once_that_is_known(
@@ -217,16 +217,16 @@ def test_the_last_agent_has_the_return_of_its_evaluation_once_that_is_known(
         checkpoint, "read_header", lambda path: replace(header_of(path), evaluation=None)
     )
     run, older = make_run(tmp_path, 0, "last"), make_run(tmp_path, 1, "last")
-    table = older.table("evaluations", EVALUATION_COLUMNS)
+    table = older.table("evaluations", PLAIN_EVALUATION)
     table.add((250_000, 118.2, 1, "", 1, "118.2", "9", 0, 1.0))
     table.flush()
     panel.set_current_run(run.path)
     qtbot.waitUntil(lambda: "last  250k" in texts(panel.model))
     assert [file.mean_return for file in panel.model.current_files() or ()] == [None]
     panel.note_evaluated(250_000, -7.5)
-    assert "last  250k  -7.5" in texts(panel.model)
+    assert "last  250k  −7.5" in texts(panel.model)
     tip = panel.model.find(run.last.absolute()).data(Qt.ItemDataRole.ToolTipRole)
-    assert "<br>return -7.5</qt>" in tip
+    assert "<br>return −7.5</qt>" in tip
     assert [file.mean_return for file in panel.model.current_files() or ()] == [-7.5]
     panel.set_current_run(older.path)
     qtbot.waitUntil(lambda: "last  250k  118.2" in texts(panel.model))

@@ -18,7 +18,7 @@ from studio.replay.renderer.frame_ring import SLOTS, RingReader, RingWriter
 from studio.replay.renderer.loaded_agents import LoadedAgents
 from studio.replay.renderer.protocol import Frame, Load
 from studio.replay.renderer.scaling import fitted
-from td3core.envs.trust import consent_to
+from td3core.envs.trust import allow_named
 from td3core.playing.step import RolloutStep
 from tests.studio.replay.scenes import blocks
 from tests.td3core.helpers import write_checkpoint
@@ -153,7 +153,8 @@ def test_an_agent_plays_in_the_corrected_environment_once_it_is_loaded_again(
 
     def played() -> str | None:
         load = Load(ticket=1, path=path, seed=0, playing=False)
-        agents = LoadedAgents(load, consent_to(["swing"]), Camera())
+        allow_named(["swing"])
+        agents = LoadedAgents(load, Camera())
         agents.begin(seed=0, index=0, draws=False).close()
         return sys.modules["swing"].__doc__
 

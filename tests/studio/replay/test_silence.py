@@ -124,7 +124,7 @@ def test_an_environment_that_hangs_while_it_loads_is_noticed_within_two_seconds(
                 qtbot.mouseClick(pane.renderer_button, Qt.MouseButton.LeftButton)
             else:
                 player.load(hanging(how))
-        assert told.args == [
+        assert list(map(str, told.args)) == [
             "The environment is not answering: the agent does not finish loading."
             " Training is not affected."
         ]
@@ -145,7 +145,9 @@ def test_a_renderer_killed_while_it_loads_is_noticed_at_once_and_replaced(
 ) -> None:
     with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as told:
         player.load(hanging("killed"))
-    assert told.args == ["The renderer stopped (signal 9). Training is not affected."]
+    assert list(map(str, told.args)) == [
+        "The renderer stopped (signal 9). Training is not affected."
+    ]
     assert (
         1000 * (time.monotonic() - float((tmp_path / "began").read_text().split()[0])) < NOTICED_MS
     )
@@ -172,9 +174,11 @@ def test_an_environment_that_hangs_is_noticed_and_replaced(
     pictures = watched(player)
     with qtbot.waitSignal(player.silent, timeout=WAIT_MS) as told:
         player.play()
-    assert told.args == ["The environment is not answering. Training is not affected."]
+    assert list(map(str, told.args)) == [
+        "The environment is not answering. Training is not affected."
+    ]
     assert pane.renderer_button.isVisible()
-    assert pane.message.text() == told.args[0]
+    assert pane.message.text() == str(told.args[0])
     assert max((picture.step.number for picture in pictures), default=0) < 3
     before = player.pid
     with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
@@ -199,7 +203,7 @@ def test_a_stopped_process_is_noticed_within_two_seconds_and_may_come_back(
     with qtbot.waitSignal(player.silent, timeout=WAIT_MS) as told:
         pass
     assert 1000 * (time.monotonic() - began) < NOTICED_MS + 500
-    assert told.args[0].startswith("The renderer is not answering")
+    assert str(told.args[0]).startswith("The renderer is not answering")
     assert pane.renderer_button.isVisible()
     os.kill(player.pid, signal.SIGCONT)
     with qtbot.waitSignals([player.silent, player.frame_ready], timeout=WAIT_MS):
@@ -221,7 +225,7 @@ def test_a_crash_in_native_code_is_noticed_and_replaced(
     load(qtbot, player, hanging("segfault"))
     with qtbot.waitSignal(player.crashed, timeout=WAIT_MS) as told:
         player.play()
-    assert told.args == [
+    assert list(map(str, told.args)) == [
         f"The renderer stopped (signal {signal.SIGSEGV.value}). Training is not affected."
     ]
     assert player.state is PlayerState.CRASHED
@@ -240,7 +244,10 @@ def test_a_slow_step_is_only_slow(
     player.play()
     qtbot.waitUntil(lambda: any(p.step.number > 5 for p in pictures), timeout=WAIT_MS)
     qtbot.waitUntil(lambda: len(told) == 2, timeout=WAIT_MS)
-    assert told == ["The environment is not answering. Training is not affected.", ""]
+    assert list(map(str, told)) == [
+        "The environment is not answering. Training is not affected.",
+        "",
+    ]
     assert (player.pid, player.answers) == (pid, True)
 
 
@@ -264,4 +271,4 @@ def test_what_counts_as_silence(
     signs.beat.value, signs.waiting_since.value = beat, since
     signs.loading.value, signs.idle_s.value = loading, idle
     found = _problem_of(signs, 100.0)
-    assert word in found if word else not found
+    assert word in str(found) if word else not found

@@ -16,10 +16,10 @@ from studio.replay.timeline.points import Mark, SavedFile, marks_of, points_of
 from studio.session.agents import read_agents
 from td3core.config import make_settings
 from td3core.envs.make import check_env
-from td3core.protocol.rows import EVALUATION_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import Parent
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, write_agent
+from tests.support.tables import PLAIN_EVALUATION
 
 WALKER = Path(str(files("resources") / "agents" / "BipedalWalker-v3.safetensors"))
 
@@ -34,7 +34,7 @@ def run(tmp_path: Path) -> RunDirectory:
         write_agent(made.step_checkpoint(step), info, step)
     write_agent(made.best, info, 2000)
     write_agent(made.last, info, 3000)
-    table = made.table("evaluations", EVALUATION_COLUMNS)
+    table = made.table("evaluations", PLAIN_EVALUATION)
     for step, mean in ((1000, -900.0), (2000, -150.0), (3000, -300.0)):
         table.add((step, mean, 1, "", 1, str(mean), "9", 0, 1.0))
     table.flush()
@@ -101,7 +101,7 @@ def test_a_click_a_drag_and_the_arrow_keys_play_other_agents_of_the_run(
     qtbot.waitUntil(lambda: plays(2000), timeout=WAIT_MS)
     spoken = QAccessible.queryAccessibleInterface(timeline)
     assert spoken.text(QAccessible.Text.Name) == "Checkpoints of the run"
-    text = "3 agents; Step 2,000, return -150.0, best, branched from here"
+    text = "3 agents; Step 2,000, return −150.0, best, branched from here"
     assert spoken.text(QAccessible.Text.Description) == text
 
 

@@ -14,6 +14,11 @@ DISPLAY = Qt.ItemDataRole.DisplayRole
 def read_again(qtbot, browser: RunBrowser) -> None:
     """Look at the folder, and wait until all of it is listed."""
     browser.refresh()
+    wait_until_read(qtbot, browser)
+
+
+def wait_until_read(qtbot, browser: RunBrowser) -> None:
+    """Wait until all of the folder is listed."""
     qtbot.waitUntil(lambda: not browser._scanner.busy, timeout=20_000)
 
 

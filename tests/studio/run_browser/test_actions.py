@@ -62,7 +62,7 @@ def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monk
     monkeypatch.setattr("studio.run_browser.actions.write_label", full)
     with qtbot.waitSignal(browser.refused) as said:
         browser.model.setData(browser.model.find(run.path), "new")
-    assert "No space left" in said.args[0]
+    assert "No space left" in str(said.args[0])
     assert listed(browser) == [description_of(run)]
 
 
@@ -152,7 +152,7 @@ def test_a_running_run_cannot_be_deleted(qtbot, browser, runs_dir, answers) -> N
     # It has begun to run elsewhere since it was last looked at.
     with RunLock(run.path), qtbot.waitSignal(browser.refused) as said:
         action(browser, "delete").trigger()
-    assert "is running and cannot be deleted" in said.args[0]
+    assert "is running and cannot be deleted" in str(said.args[0])
     with RunLock(run.path):
         read_again(qtbot, browser)
         assert not action(browser, "delete").isEnabled()
@@ -160,8 +160,8 @@ def test_a_running_run_cannot_be_deleted(qtbot, browser, runs_dir, answers) -> N
     assert run.path.exists()
 
 
-def test_keys_open_and_delete_in_the_list(qtbot, window, find, monkeypatch) -> None:
-    run = make_run(window.runs._runs_dir)
+def test_keys_open_and_delete_in_the_list(qtbot, window, find, runs_dir, monkeypatch) -> None:
+    run = make_run(runs_dir)
     click(qtbot, find("runs_button"))
     qtbot.waitUntil(lambda: run.path in window.runs.model.rows)
     choose(window.runs, run)

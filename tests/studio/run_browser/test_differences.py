@@ -1,13 +1,14 @@
 """The list leads with what differs, and draws the evaluations of the runs that are seen."""
 
+import json
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
-from studio.run_browser.columns import RunColumn, about, lines_of, told_below
-from studio.run_browser.delegate import hidden_columns
+from studio.run_browser.columns import RunColumn, about, lines_of, started, told_below
+from studio.run_browser.delegate import hidden_columns, shown_lines
 from studio.run_browser.sparklines import read_means
 from td3core.config import to_dict
 from td3core.config.presets import compose
@@ -101,3 +102,42 @@ def test_a_narrow_list_keeps_the_names(qtbot, browser, runs_dir: Path, width, se
     if width == 300:
         assert not browser.view.horizontalScrollBar().isVisible()
         assert browser.proxy.index(0, RunColumn.STATE).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_where_the_list_is_narrow_the_start_of_a_run_is_whole_and_the_end_of_the_line_is_cut(
+    qtbot, browser, runs_dir: Path
+) -> None:
+    created, name = "2025-03-04T05:06:07+00:00", f"first{'.' * 300}last"
+    run = make_run(runs_dir, name=name, created=created)
+    read_again(qtbot, browser)
+    browser.resize(420, 400)
+    cell, view = browser.model.find(run.path), browser.view
+    qtbot.waitUntil(lambda: RunColumn.STARTED in hidden_columns(view))
+    metrics = view.fontMetrics()
+    width = metrics.horizontalAdvance(f"{started(created)} · last")
+    above, below = shown_lines(cell, view, metrics, width)
+    assert above.startswith("first")
+    assert above.endswith("last")
+    assert below.startswith(started(created))
+    assert below.endswith("…")
+
+
+def test_a_run_with_live_changes_says_so_to_eyes_and_ears(qtbot, browser, runs_dir: Path) -> None:
+    tuned, once, plain = (make_run(runs_dir, name=name) for name in ("tuned", "once", "plain"))
+    change = {"step": 300, "field": "tau", "old": 0.005, "new": 0.01, "time": "now"}
+    pause = {"step": 400, "event": "pause", "time": "now"}
+    for run, entries in ((tuned, (change, pause, change)), (once, (change,)), (plain, (pause,))):
+        text = "".join(json.dumps(entry) + "\n" for entry in entries)
+        run.journal_file.write_text(text)
+    read_again(qtbot, browser)
+    rows = browser.model.rows
+    for run, said in ((tuned, "2 live changes"), (once, "1 live change"), (plain, "")):
+        row, cell = rows[run.path], browser.model.find(run.path)
+        spoken = cell.data(Qt.ItemDataRole.AccessibleTextRole)
+        assert row.summary.live_changes == int(said[:1] or 0)
+        for text in (about(row), spoken):
+            assert ("live change" in text) == bool(said)
+            assert said in text
+        assert lines_of(row)[1].startswith(f"Δ{said[0]} · " if said else "seed")
+    browser.search.setText("live change")
+    assert browser.proxy.count_found() == 2

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtWidgets import QLabel
 from pytestqt.modeltest import ModelTester
 
+from studio.formatting import format_return
 from studio.run_browser import scanner
 from studio.run_browser.columns import RunColumn, started
 from studio.run_browser.rows import Found, RunRow
@@ -21,8 +23,8 @@ from tests.studio.run_browser.runs_list import choose, listed, read_again
 
 def test_an_empty_folder_is_met_with_a_friendly_sentence(qtbot, browser, runs_dir) -> None:
     read_again(qtbot, browser)
-    assert browser._place.hint.isVisible()
-    assert "Press Train" in browser._place.hint.text()
+    assert browser.findChild(QLabel, "runs_hint").isVisible()
+    assert "Press Train" in browser.findChild(QLabel, "runs_hint").text()
     make_run(runs_dir)
     read_again(qtbot, browser)
     assert browser.view.isVisible()
@@ -48,7 +50,7 @@ def test_a_row_tells_what_a_person_asks_of_a_run(qtbot, browser, runs_dir) -> No
     assert row[RunColumn.RUN] == "slow start"
     assert row[RunColumn.STATE] == "stopped"
     last, best = return_at(1500) + 50, max(return_at(s) + 50 for s in range(750, 1501, 250))
-    assert (row[RunColumn.LAST], row[RunColumn.BEST]) == (f"{last:,.1f}", f"{best:,.1f}")
+    assert (row[RunColumn.LAST], row[RunColumn.BEST]) == (format_return(last), format_return(best))
     assert (row[RunColumn.STEPS], row[RunColumn.DURATION]) == ("1.5k of 4k", "10 s")
     assert row[RunColumn.STARTED] == started("2026-01-03T10:00:00+00:00")
     assert (row[RunColumn.SEED], row[RunColumn.PRESET]) == ("7", "BipedalWalker-v3 + DDPG")
@@ -129,7 +131,20 @@ def test_a_search_keeps_the_runs_with_every_word(qtbot, browser, runs_dir, words
     read_again(qtbot, browser)
     qtbot.keyClicks(browser.search, words)
     assert len(listed(browser)) == count
-    assert browser._place.hint.isVisible() == (count == 0)
+    assert browser.findChild(QLabel, "runs_hint").isVisible() == (count == 0)
+
+
+@pytest.mark.parametrize("sign", ["-", "−"])
+def test_a_search_finds_a_negative_return_as_it_is_shown_and_as_it_is_typed(
+    qtbot, browser, runs_dir, sign
+) -> None:
+    make_run(runs_dir, steps=4000, first=500, reached=1500)
+    make_run(runs_dir, steps=2000, reached=0)
+    read_again(qtbot, browser)
+    (shown,) = {text.strip() for text in listed(browser, RunColumn.LAST)} - {""}
+    assert shown == format_return(return_at(1500) + 50)
+    browser.search.setText(shown.replace("−", sign))
+    assert len(listed(browser)) == 1
 
 
 def test_a_branch_that_is_found_is_shown_below_its_parent(qtbot, browser, runs_dir) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from studio.run_browser.columns import RunColumn, about, detail_of, text_of
 from studio.run_browser.rows import Found, RunRow
 from studio.run_browser.scanner import scan
+from td3core.protocol.run_status import RunStatus
 from tests.studio.fake_runs import make_run
 
 
@@ -42,7 +43,7 @@ def test_one_bad_run_stops_no_list(runs_dir: Path) -> None:
     assert "not a regular file" in rows["pipe"].problem
     for row in rows.values():
         for column in RunColumn:
-            text_of(row, column, "").encode()
+            text_of(row, column, RunStatus.FINISHED).encode()
         about(row).encode()
 
 

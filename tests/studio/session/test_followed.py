@@ -105,7 +105,8 @@ def test_a_run_of_another_process_is_followed_and_steered(
         qtbot.waitUntil(wanted.exists, timeout=LONG_MS)
     click(qtbot, find("pause_button"))
     qtbot.waitUntil(lambda: model.record.progress.env_steps > paused_at, timeout=LONG_MS)
-    assert controller.state is SessionState.RUNNING
+    # Tables and status are read one after the other.
+    qtbot.waitUntil(lambda: controller.state is SessionState.RUNNING, timeout=LONG_MS)
 
     click(qtbot, find("stop_button"))
     qtbot.waitUntil(lambda: controller.state is SessionState.IDLE, timeout=LONG_MS)

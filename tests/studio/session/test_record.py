@@ -14,9 +14,9 @@ from studio.session.journal import RunJournal
 from studio.session.model import RunModel
 from studio.session.record import RunRecord
 from td3core.config import RunConfig, Tunables
-from td3core.errors import Message
 from td3core.protocol import events
 from td3core.protocol.control import Control
+from td3core.text import Text
 from tests.studio.fake_runs import make_run
 from tests.td3core.helpers import run, tiny
 from tests.td3core.training.resuming import branched
@@ -213,11 +213,11 @@ def test_a_change_that_a_schedule_makes_is_no_part_of_a_drag(qapp) -> None:
 
 def test_the_log_says_in_short_what_was_done(qapp) -> None:
     model, said = RunModel(), []
-    model.message_added.connect(lambda _, text: said.append(text))
+    model.message_added.connect(lambda _, text: said.append(str(text)))
     model.handle(started("run"))
     model.handle(events.Saved(env_steps=50, path=Path("run/last.safetensors")))
-    model.handle(events.Preparing(message=Message("Compiling.")))
-    model.handle(events.Failed(message=Message("It broke."), details=""))
+    model.handle(events.Preparing(message=Text("Compiling.")))
+    model.handle(events.Failed(message=Text("It broke."), details=""))
     model.handle(started("run", env_steps=50))
     assert said == [
         "Started Pendulum-v1 · run on cpu × 1, computed with MKL",
@@ -231,9 +231,9 @@ def test_the_log_says_in_short_what_was_done(qapp) -> None:
 def test_a_run_that_is_stopped_before_it_starts_is_no_error(qapp) -> None:
     model, said = RunModel(), []
     model.message_added.connect(lambda level, _: said.append(level))
-    model.handle(events.Preparing(message=Message("Compiling.")))
+    model.handle(events.Preparing(message=Text("Compiling.")))
     assert model.preparing == "Compiling."
-    model.handle(events.Failed(message=Message("Stopped."), details="", cancelled=True))
+    model.handle(events.Failed(message=Text("Stopped."), details="", cancelled=True))
     assert said == ["info", "info"]
     assert model.preparing == ""
     assert model.record.outcome is None

@@ -202,7 +202,7 @@ def test_a_script_that_sets_the_text_gets_facts_and_no_process(window, find, pic
 def test_facts_are_said_in_words() -> None:
     assert describe_env(1, 1, None, None) == "1 observation · 1 action · no time limit"
     assert (
-        describe_env(2, 3, 50, -3.75) == "2 observations · 3 actions · 50 steps · solved at -3.75"
+        describe_env(2, 3, 50, -3.75) == "2 observations · 3 actions · 50 steps · solved at −3.75"
     )
 
 
@@ -307,7 +307,7 @@ def check(qtbot, window, find, dialog) -> str:
 def test_the_check_shows_what_it_found(qtbot, window, find, picker, dialog):
     picker.setCurrentText("Pendulum-v1")
     said = check(qtbot, window, find, dialog)
-    for words in ("No problems found", "✓", "from -2 to 2", "end after 200 steps at most"):
+    for words in ("No problems found", "✓", "from −2 to 2", "end after 200 steps at most"):
         assert words in said
     dialog.close()
 

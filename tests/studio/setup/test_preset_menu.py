@@ -56,10 +56,14 @@ def test_a_preset_goes_out_to_a_file_and_comes_in_again(window, find, menu, tmp_
     assert (config.steps, config.actor_hidden) == (4321, (32, 16))
 
 
+def choose(menu: PresetMenu, entry: str) -> None:
+    next(each for each in menu.menu().actions() if each.text() == entry).trigger()
+
+
 def test_a_deleted_preset_is_no_longer_offered(window, find, menu):
     change_settings(find)
     menu.save("My swing")
-    menu._delete()
+    choose(menu, "Delete this preset")
     assert "My swing" not in load_presets()
     assert find("preset_combo").findText("My swing") < 0
 
@@ -75,7 +79,7 @@ def test_a_name_that_cannot_be_used_is_refused_with_a_sentence(window, find, men
 
 
 def test_a_bundled_preset_cannot_be_deleted(window, find, menu):
-    menu._delete()
+    choose(menu, "Delete this preset")
     assert "not one of your own presets" in window.banner.text
 
 

@@ -7,6 +7,7 @@ from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from studio.share.histogram import ReturnHistogram
+from td3core.text import Text
 
 
 def test_the_histogram_of_an_evaluation_is_exported_like_any_plot(
@@ -18,7 +19,7 @@ def test_the_histogram_of_an_evaluation_is_exported_like_any_plot(
     histogram.show()
     histogram.show_returns(np.array([1.0, 2.5, 2.5]))
     height = histogram.plot.height()
-    refused: list[str] = []
+    refused: list[Text] = []
     histogram.failed.connect(refused.append)
     for kind in ("png", "svg", "csv"):
         histogram.export(tmp_path / f"returns.{kind}")
@@ -31,6 +32,6 @@ def test_the_histogram_of_an_evaluation_is_exported_like_any_plot(
     rows = (tmp_path / "returns.csv").read_text("utf-8").split()
     assert rows == ["episode,return", "1,1.0", "2,2.5", "3,2.5"]
     histogram.export(tmp_path / "no" / "returns.csv")
-    assert "cannot be written" in refused[0]
+    assert "cannot be written" in str(refused[0])
     texts = [action.text() for action in histogram.export_button.menu().actions()]
     assert texts == ["Export PNG…", "Export SVG…", "Export CSV…"]

@@ -15,6 +15,7 @@ from PySide6.QtGui import QAction, QDesktopServices, QImage
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.formatting import plain_minus
 from studio.replay.pane import ReplayPane
 from studio.replay.player import UNPACED
 from studio.share.evaluate_dialog import EvaluateDialog
@@ -117,7 +118,8 @@ def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
     assert folder_button is not None
     qtbot.mouseClick(folder_button, Qt.MouseButton.LeftButton)
     assert folders == [str(tmp_path)]
-    assert notes == [("film_dialog",), ("film_dialog", "Record film is done", status(dialog))]
+    told_of = [tuple(map(str, each)) for each in notes]
+    assert told_of == [("film_dialog",), ("film_dialog", "Record film is done", status(dialog))]
     growth = share.findChild(QAction, "share_growth_action")
     assert growth is not None
     assert growth.toolTip() == "This agent belongs to no run"
@@ -180,7 +182,7 @@ def test_an_evaluation_gives_the_numbers_of_the_command(
     assert app.main(["eval", str(agent), "--episodes", "3", "--seed", "9", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     returns = told["returns"]
-    assert status(dialog) == (
+    assert plain_minus(status(dialog)) == (
         f"Return {told['mean']:,.1f} ± {told['std']:,.1f} over 3 episodes,"
         f" lowest {min(returns):,.1f}, highest {max(returns):,.1f}."
     )

@@ -1,7 +1,6 @@
 """Every control of every panel and dialog has a name, and dialogs focus what one came to type."""
 
 from collections.abc import Iterator
-from importlib.resources import as_file, files
 from pathlib import Path
 
 from PySide6.QtWidgets import (
@@ -11,7 +10,6 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
     QComboBox,
-    QDialog,
     QFormLayout,
     QLabel,
     QLayoutItem,
@@ -23,21 +21,9 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from studio.consent.dialog import ConsentDialog
-from studio.help.shortcuts import ShortcutsDialog
-from studio.launch.branch_dialog import BranchDialog
-from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
-from studio.launch.verify_dialog import VerifyDialog
-from studio.run_browser.dialogs import NoteDialog, SettingsDialog
-from studio.share.evaluate_dialog import EvaluateDialog
-from studio.share.export_dialog import ExportDialog
-from studio.share.film_dialogs import AgentFilmDialog, GrowthFilmDialog
 from studio.window.main_window import MainWindow
-from studio.window.preferences.dialog import PreferencesDialog
-from td3core.checkpoint import read_header
-from td3core.config.consent import LocatedModule
-from td3core.runs.journal import Change
-from td3core.runs.listing import summarise
-from tests.studio.fake_runs import make_run
+from td3core.system.allowed_code import LocatedModule
+from tests.studio.window.dialogs import dialogs
 
 CONTROLS = (
     *(QAbstractButton, QAbstractItemView, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit),
@@ -107,34 +93,6 @@ def test_every_control_of_the_window_has_a_name_for_screen_readers(window: MainW
         window.docks.open(name)
     assert nameless(window) == []
     assert misnamed(window) == []
-
-
-def preferences(window: MainWindow) -> QDialog:
-    window.toolbar.action("settings").trigger()
-    (dialog,) = window.findChildren(PreferencesDialog)
-    return dialog
-
-
-def dialogs(window: MainWindow, runs: Path) -> dict[str, QDialog]:
-    """Return dialogs by the name of what one came to use in each."""
-    run = make_run(runs)
-    with as_file(files("resources") / "agents" / "Pendulum-v1.safetensors") as agent:
-        change = Change(env_steps=100, name="tau", new=0.01)
-        return {
-            "QSpinBox": MoreStepsDialog(summarise(run), window),
-            "QSpinBox ": RepeatDialog(run, [change], "my run", window),
-            "QPlainTextEdit": NoteDialog("name", "note", window),
-            "QTreeWidget": SettingsDialog(run, "my run", window),
-            "QTreeWidget ": ShortcutsDialog([("Ctrl+T", "Train")], window),
-            "QSpinBox  ": EvaluateDialog(agent, "", 0, window),
-            "any": ExportDialog(agent, window),
-            "any ": AgentFilmDialog(agent, 0, 1.0, window),
-            "any  ": GrowthFilmDialog(run.path, "my run", 0, window),
-            "any   ": BranchDialog(agent, read_header(agent), window),
-            "any    ": BranchDialog(agent, read_header(agent), window, occupied=True),
-            "QComboBox": preferences(window),
-            "button": VerifyDialog(window),
-        }
 
 
 def test_dialogs_name_their_controls_and_focus_what_one_came_for(

@@ -29,6 +29,7 @@ from studio.run_browser.tree_model import LINES
 from studio.session.journal import JournalEntry
 from studio.theme.theme import load_theme
 from studio.widgets.labels import breakable, plain_tip
+from studio.widgets.number_text import read_number
 from td3core.runs.listing import summarise
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.runs.naming import description_of, with_env
@@ -97,7 +98,10 @@ def test_labels_of_a_logarithmic_axis_never_touch(qtbot, low, high, pixels) -> N
     ]
     assert shown
     assert all(low <= value <= high for value, _ in shown)
-    assert all(float(text) == pytest.approx(10**value, rel=0.01) for value, text in shown)
+    assert all(
+        read_number(text, whole=False) == pytest.approx(10**value, rel=0.01)
+        for value, text in shown
+    )
     height = QFontMetricsF(QFont()).height()
     heights = sorted(value * pixels / (high - low) for value, _ in shown)
     assert all(after - before >= height - 1e-6 for before, after in pairwise(heights))
@@ -294,7 +298,11 @@ def test_a_tooltip_shows_a_text_as_it_is_in_lines_of_bearable_length(qtbot, text
 
 
 def test_every_label_for_words_from_outside_takes_them_as_they_are(window, find) -> None:
-    outside = [window.replay.message, window.replay.caption.title, window.setup.environment.facts]
+    outside = [
+        window.replay.message,
+        window.replay.caption.title,
+        window.setup.environment.facts,
+    ]
     outside += [find("preset_about"), window.verify.verdict]
     for label in outside:
         label.setText(BOLD)
@@ -387,7 +395,7 @@ def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
     # As wide as beside the other panels of a window of 1280 pixels, with a scroll bar.
     browser.resize(638, 250)
     assert not view.isColumnHidden(RunColumn.STEPS)
-    for column, text in ((RunColumn.BEST, "-1,804.6"), (RunColumn.STEPS, "11.2k of 300k")):
+    for column, text in ((RunColumn.BEST, "−1,804.6"), (RunColumn.STEPS, "11.2k of 300k")):
         assert view.fontMetrics().horizontalAdvance(text) + 12 <= view.columnWidth(column)
     browser.resize(1400, 250)
     assert not any(view.isColumnHidden(column) for column in RunColumn)

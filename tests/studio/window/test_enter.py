@@ -41,11 +41,11 @@ from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
 from td3core.checkpoint import read_header
-from td3core.config.consent import LocatedModule
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.step import BEGINNING
 from td3core.runs.journal import Change
 from td3core.runs.listing import summarise
+from td3core.system.allowed_code import LocatedModule
 from tests.studio.fake_runs import make_run
 
 

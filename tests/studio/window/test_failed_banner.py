@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from td3core.errors import Message
 from td3core.protocol.events import Ended, Failed
+from td3core.text import Text
 
 
 @pytest.mark.parametrize("said", ["It raised ValueError: boom", "It raised ValueError: boom."])
@@ -26,7 +26,7 @@ def test_what_failed_is_a_sentence_of_its_own_before_where_the_agent_was_saved(
         best_checkpoint=None,
         last_checkpoint=last,
     )
-    window.model.run_ended.emit(Failed(message=Message(said), details="", ending=ending))
+    window.model.run_ended.emit(Failed(message=Text(said), details="", ending=ending))
     assert window.banner.text == (
         "It raised ValueError: boom. The agent was saved in last.safetensors."
     )

@@ -1,6 +1,7 @@
 """The main job, clicked through in the real window on a real environment."""
 
 import json
+import shutil
 from multiprocessing import resource_tracker
 
 import numpy as np
@@ -13,6 +14,7 @@ from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.protocol import events
+from td3core.runs.directory import RunDirectory
 from tests.studio.plots.layers import layer_of
 
 ASKED = "studio.window.main_window.ask_what_to_do"
@@ -255,3 +257,49 @@ def test_a_window_that_trained_evaluated_and_played_leaves_no_child(
     # Zombies included.
     left = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
     assert left == []
+
+
+@pytest.mark.slow
+def test_a_window_that_trained_a_group_leaves_no_child(qtbot, window, find):
+    resource_tracker.ensure_running()
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("steps_spin").setValue(100_000)
+    find("seeds_edit").setText("2")
+    click(qtbot, find("train_button"))
+    statuses = window.panels.named("many").model
+    qtbot.waitUntil(
+        lambda: any(each.last is not None for each in statuses.statuses), timeout=120_000
+    )
+    click(qtbot, find("stop_button"))
+    qtbot.waitUntil(lambda: not window.many.busy, timeout=60_000)
+    window.close()
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=60_000)
+    left = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
+    assert left == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own_process", [False, True], ids=["thread", "process"])
+def test_a_run_whose_folder_is_deleted_while_the_window_trains_is_written_again(
+    qtbot, window, find, own_process
+):
+    window.controller.set_own_process(own_process)
+    listener = start_pendulum(qtbot, window, find)
+    qtbot.waitUntil(lambda: bool(listener.all(events.Saved)), timeout=120_000)
+    run = window.model.record.run
+    # In one moment, as the trash does: files that come while a folder is emptied would stay.
+    shutil.rmtree(run.rename(run.with_name("deleted")))
+    qtbot.waitUntil(lambda: bool(listener.all(events.Warned)), timeout=60_000)
+    assert "deleted or moved" in window.banner.text
+    click(qtbot, find("stop_button"))
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=60_000)
+    ended = listener.said[-1]
+    assert isinstance(ended, events.Ended)
+    assert RunDirectory.open(ended.run).last == ended.last_checkpoint
+    # The window shows what is there now, and goes on from it.
+    window.runs.refresh()
+    qtbot.waitUntil(lambda: window.runs.model.find(ended.run).isValid(), timeout=60_000)
+    window.launcher.resume(ended.run)
+    qtbot.waitUntil(lambda: len(listener.all(events.Started)) == 2, timeout=60_000)
+    assert listener.all(events.Started)[1].env_steps == ended.env_steps

@@ -143,11 +143,11 @@ def test_values_under_the_mouse_stay_readable_while_data_comes_in(qtbot, window)
     drawn(qtbot, window, 1000)
     card = window.plots.card("plot_q")
     card.hovered.emit(QPointF(500.0, -5.0))
-    assert all(word in card.readout for word in ("step 500", "Q₁ -5", "Q₂ -6", "target -5.5"))
+    assert all(word in card.readout for word in ("step 500", "Q₁ −5", "Q₂ −6", "target −5.5"))
     window.model.record.curves.training.append([(1050.0, 1050, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)])
     window.model.curves_changed.emit()
     drawn(qtbot, window, 1050)
-    assert "Q₁ -5" in card.readout
+    assert "Q₁ −5" in card.readout
     card.hovered.emit(None)
     assert card.readout == ""
 

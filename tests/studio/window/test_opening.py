@@ -57,7 +57,7 @@ def test_the_dialog_opens_what_was_chosen_and_refuses_the_rest(
     monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: (chosen, ""))
     with qtbot.waitSignal(window.opener.refused, timeout=WAIT_MS) as told:
         window.opener.action.trigger()
-    assert told.args == [f"{text} is neither an agent nor a run."]
+    assert [str(each) for each in told.args] == [f"{text} is neither an agent nor a run."]
     chosen[:] = [str(run / "run.toml")]
     with qtbot.waitSignal(window.model.run_opened, timeout=WAIT_MS):
         window.opener.action.trigger()

@@ -324,8 +324,17 @@ def test_folding_shows_the_panel_that_is_in_use(qtbot, window, find) -> None:
 def test_a_form_fills_the_height_of_a_place_that_it_shares(qtbot, window) -> None:
     window.resize(853, 760)
     qtbot.waitUntil(lambda: window.docks.fold.folded and window.docks.is_seen("setup"))
-    dock = dock_of(window, "setup")
-    qtbot.waitUntil(lambda: dock.widget().geometry().bottom() == dock.rect().bottom())
+    dock, direct = dock_of(window, "setup"), Qt.FindChildOption.FindDirectChildrenOnly
+
+    def tops() -> list[int]:
+        """Return where the rows of tabs of more than one panel begin."""
+        rows = window.findChildren(QTabBar, options=direct)
+        return [row.geometry().top() for row in rows if row.count() > 1]
+
+    # Room between them would belong to no panel.
+    qtbot.waitUntil(lambda: tops() == [dock.geometry().bottom() + 1])
+    assert dock.widget().geometry().bottom() == dock.rect().bottom()
+    assert dock.widget().height() > dock.widget().wanted_height()
 
 
 def test_tab_stops_at_no_row_of_tabs_that_cannot_be_seen(qtbot, window) -> None:

@@ -16,8 +16,8 @@ from studio.session.controller import SessionState
 from studio.widgets.number_box import NumberBox
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config import RunConfig, Tunables, spec, specs
-from td3core.errors import Message
 from td3core.protocol.events import Failed, Preparing, Tuned
+from td3core.text import Text
 
 LIVE = [name for name, _ in specs(Tunables)]
 
@@ -184,12 +184,12 @@ def test_durations_are_said_as_a_person_would(seconds, words):
 
 def test_the_status_bar_says_what_a_run_waits_for(window, find):
     bar = find("status_state").parent()
-    window.model.handle(Preparing(message=Message("Compiling the update.")))
+    window.model.handle(Preparing(message=Text("Compiling the update.")))
     bar.show_state(SessionState.STARTING)
     assert find("status_state").text().endswith("preparing")
     assert find("status_numbers").text() == "Compiling the update."
     assert find("headline_left").text() == "preparing"
-    failed = Failed(message=Message("Stopped before the first step."), details="", cancelled=True)
+    failed = Failed(message=Text("Stopped before the first step."), details="", cancelled=True)
     window.model.handle(failed)
     bar.show_state(SessionState.IDLE)
     assert find("status_numbers").text() == ""

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QSyste
 
 from studio.session.controller import SessionState
 from studio.window.preferences.notifier import LONG_S, Notifier
-from td3core.errors import Message
 from td3core.protocol import events
+from td3core.text import Text
 
 
 def stored() -> QSettings:
@@ -95,10 +95,10 @@ def test_the_end_of_long_work_is_notified_only_where_nobody_looks(
 
 def test_a_failed_run_is_notified_by_its_name_and_reason(window, monkeypatch) -> None:
     shown = []
-    monkeypatch.setattr(Notifier, "end", lambda _, *words: shown.append(words))
+    monkeypatch.setattr(Notifier, "end", lambda _, *words: shown.append((*map(str, words),)))
     window.controller.state_changed.emit(SessionState.STARTING)
     window.model.rename("my run")
-    window.model.run_ended.emit(events.Failed(message=Message("It broke."), details=""))
+    window.model.run_ended.emit(events.Failed(message=Text("It broke."), details=""))
     assert shown == [("run", "my run failed", "It broke.")]
 
 

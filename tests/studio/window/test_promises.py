@@ -236,7 +236,7 @@ def test_the_selection_follows_the_theme(qtbot, window, runs_dir) -> None:
         (1234.0, "1,234"),
         (6000.0, "6,000"),
         (12345.6, "12,346"),
-        (-0.25, "-0.25"),
+        (-0.25, "−0.25"),
     ],
 )
 def test_thousands_are_grouped_in_every_number(value: float, text: str) -> None:

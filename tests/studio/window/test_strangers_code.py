@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import gymnasium as gym
@@ -19,9 +19,7 @@ from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.setup.env_query import EnvQuery
 from studio.share.film_dialogs import GrowthFilmDialog
-from studio.tasks.cli_process import CliProcess
 from studio.window.main_window import MainWindow
-from td3core.config.consent import Consent
 from td3core.envs import trust_store
 from tests.studio.window.test_main_job import click
 from tests.support.stranger import Stranger
@@ -188,6 +186,45 @@ def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("how", ["stop", "close"])
+# The group's process makes it twice before its runs do.
+@pytest.mark.parametrize("after", [0, 2], ids=["in the group", "in its runs"])
+def test_a_group_whose_environment_is_never_made_ends_with_stop_and_with_the_window(
+    qtbot: QtBot,
+    window: MainWindow,
+    find: Find,
+    stranger: Stranger,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+    after: int,
+) -> None:
+    stranger.write_deaf(NAME, "__init__", after=after, everywhere=True)
+    stranger.allow(NAME)
+    monkeypatch.setenv("PYTHONPATH", str(stranger.folder), prepend=os.pathsep)
+    monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: None)
+    monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda *_, **__: "stop")
+    before = set(psutil.Process().children(recursive=True))
+    find("env_combo").setCurrentText(ENV)
+    find("seeds_edit").setText("2")
+    click(qtbot, find("train_button"))
+    qtbot.waitUntil(lambda: stranger.hangs, timeout=WAIT_MS)
+    begun = window.many.session.current is not None
+    assert begun == bool(after)
+    children = set(psutil.Process().children(recursive=True)) - before
+    assert children
+    started = time.monotonic()
+    if how == "close":
+        window.close()
+        qtbot.waitUntil(lambda: not window.isVisible(), timeout=WAIT_MS)
+    else:
+        click(qtbot, find("stop_button"))
+        qtbot.waitUntil(lambda: not window.many.busy, timeout=WAIT_MS)
+    assert time.monotonic() - started < SOON_S
+    assert psutil.wait_procs(children, timeout=SOON_S)[1] == []
+    assert NAME not in sys.modules
+
+
+@pytest.mark.slow
 def test_a_run_is_verified_in_another_process_after_a_yes(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,7 +285,7 @@ def test_what_is_typed_is_trained_without_a_question(
     click(qtbot, find("train_button"))
     qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING, timeout=WAIT_MS)
     assert window.findChildren(ConsentDialog) == []
-    assert NAME in {name for name, _ in trust_store.remembered().allowed}
+    assert NAME in {name for name, _ in trust_store.remembered()}
 
 
 def test_a_window_that_closes_asks_nothing_any_more(
@@ -275,26 +312,39 @@ def test_a_growth_film_of_a_run_asks_before_anything_is_filmed(
     assert stranger.imported == set()
 
 
-def test_what_could_not_be_remembered_is_allowed_to_the_commands_of_the_window(
-    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_could_not_be_remembered_is_allowed_to_the_renderer(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:
-    allowed: list[Consent] = []
+    stranger.trusted.mkdir()
+    with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
+        open_run(window, run)
+        answer(qtbot, window, "allow")
+    assert "the answer was not remembered" in window.banner.text
+    assert stranger.imported == {NAME}
+    # Another renderer is told, too.
+    before = stranger.processes
+    window.replay.player.close()
+    with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
+        window.replay.load(run / "checkpoints" / "last.safetensors")
+    assert before < stranger.processes
 
-    def note(_: CliProcess, words: Sequence[str], variables: Mapping[str, str]) -> None:
-        with pytest.MonkeyPatch.context() as child:
-            for name, value in variables.items():
-                child.setenv(name, value)
-            allowed.append(trust_store.remembered())
 
-    monkeypatch.setattr(CliProcess, "run", note)
+@pytest.mark.slow
+def test_what_could_not_be_remembered_is_allowed_to_the_commands_of_the_window(
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
+) -> None:
     stranger.trusted.mkdir()
     window.launcher.verify(run)
     answer(qtbot, window, "allow")
-    qtbot.waitUntil(lambda: len(allowed) == 1, timeout=WAIT_MS)
+    verdict = window.verify.verdict
+    qtbot.waitUntil(lambda: "resumes exactly" in verdict.text(), timeout=WAIT_MS)
     assert "the answer was not remembered" in window.banner.text
-    tasks = window.share.tasks
-    tasks.film_run(run)
+    window.verify.close()
+    assert os.getpid() not in stranger.processes
+    verified = stranger.processes
+    window.share.tasks.film_run(run)
     qtbot.waitUntil(lambda: bool(window.findChildren(GrowthFilmDialog)), timeout=WAIT_MS)
     (dialog,) = window.findChildren(GrowthFilmDialog)
-    dialog.job.run(["film"])
-    assert allowed == [Consent(frozenset({(NAME, str(stranger.folder))}))] * 2
+    with qtbot.waitSignal(dialog.job.answered, timeout=WAIT_MS):
+        dialog.job.run(["film", str(run), "--out", str(run.parent / "growth.gif"), "--json"])
+    assert verified < stranger.processes

@@ -16,7 +16,7 @@ def test_a_graphics_processor_that_is_not_there_is_refused_before_anything_is_wr
 ) -> None:
     failed, _ = fail(runs_dir, device="cuda")
     assert failed.request
-    assert failed.message.startswith("device cannot be cuda: ")
+    assert str(failed.message).startswith("device cannot be cuda: ")
     assert not runs_dir.exists() or not list(runs_dir.iterdir())
 
 

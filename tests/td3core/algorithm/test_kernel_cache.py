@@ -18,7 +18,8 @@ import pytest
 
 from td3core.algorithm.fused import cache_file, kernel_cache, machine_code
 from td3core.algorithm.fused import compile as compiling
-from td3core.errors import Message, StoppedError
+from td3core.errors import StoppedError
+from td3core.text import Text
 
 _COPY = "import shutil, sys\nshutil.copyfile(sys.argv[1], sys.argv[2])\n"
 GOOD = machine_code.to_bytes({})
@@ -29,10 +30,10 @@ class Cache:
     """A cache of its own, with a compiler that takes no time."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._monkeypatch = monkeypatch
+        self.monkeypatch = monkeypatch
         self._made = folder / "made"
         cache_file.write(self._made, GOOD)
-        self.said: list[Message] = []
+        self.said: list[str] = []
         self.compiled: list[str] = []
         """Where to, each time: "cache" or "private"."""
         self.script = _COPY
@@ -48,8 +49,8 @@ class Cache:
 
     def provide(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Load the update as a new process would."""
-        self._monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
-        kernel_cache.provide(self.said.append, stopped)
+        self.monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
+        kernel_cache.provide(lambda text: self.said.append(str(text)), stopped)
 
     def plant(self, mark: Path) -> Path:
         """Put a file there that is undamaged, and makes ``mark`` when it is loaded."""
@@ -103,11 +104,11 @@ def test_a_damaged_file_is_said_and_compiled_again(
     cache: Cache, damage: Callable[[bytes], bytes]
 ) -> None:
     cache.provide()
-    assert kernel_cache.examine() == (True, "ready")
+    assert kernel_cache.examine() == (True, Text("ready"))
     cache.path.write_bytes(damage(cache.path.read_bytes()))
     ok, text = kernel_cache.examine()
     assert ok is False
-    assert "is damaged" in text
+    assert "is damaged" in str(text)
     cache.provide()
     assert cache.compiled == ["cache", "cache"]
     assert ["is damaged" in each for each in cache.said] == [False, True, False]
@@ -257,14 +258,14 @@ def test_two_processes_do_not_compile_at_once(cache: Cache) -> None:
     cache_file.make_folder()
     waiting = threading.Event()
 
-    def say(message: Message) -> None:
-        cache.said.append(message)
+    def say(message: Text) -> None:
+        cache.said.append(str(message))
         waiting.set()
 
     other = cache_file.lock()
     other.acquire()
     thread = threading.Thread(target=kernel_cache.provide, args=(say,))
-    cache._monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
+    cache.monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
     thread.start()
     assert waiting.wait(5)
     cache_file.write(cache.path, GOOD)

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import make_settings
-from td3core.protocol.rows import EPISODE_COLUMNS, EVALUATION_COLUMNS
+from td3core.protocol.rows import EPISODE_COLUMNS
 from td3core.runs.directory import RunDirectory
+from tests.support.tables import PLAIN_EVALUATION
 
 PENDULUM, CAR = "Pendulum-v1", "MountainCarContinuous-v0"
 
@@ -27,7 +28,7 @@ def write_run(
     """
     settings = {"env": env, "preset": env, "steps": 1000, **values}
     run = RunDirectory.create(runs_dir, *make_settings(settings), group=group)
-    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table = run.table("evaluations", PLAIN_EVALUATION)
     for number, value in enumerate(evaluations, 1):
         step = number * every
         table.add((step, value, 1.0, "", 0, f"{value} {value}", "10 10", 0, step / 10))

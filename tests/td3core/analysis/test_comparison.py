@@ -84,15 +84,15 @@ def test_a_band_ends_with_the_shortest_run_and_a_note_says_so(runs_dir: Path) ->
     found = compare(read(paths))
     curve = band(found.groups[0].group, "eval", "steps")
     assert list(curve.x) == [100.0, 200.0, 300.0, 400.0]
-    assert "end between step 400 and 1,000" in " ".join(found.notes)
-    assert "3 runs: its intervals are likely too narrow" in " ".join(found.notes)
+    assert "end between step 400 and 1,000" in " ".join(map(str, found.notes))
+    assert "3 runs: its intervals are likely too narrow" in " ".join(map(str, found.notes))
 
 
 def test_a_single_run_has_no_band_and_a_note_says_so(runs_dir: Path) -> None:
     found = compare(read([write_run(runs_dir, [1.0, 2.0])]))
     assert found.groups[0].final.interval is None
     assert band(found.groups[0].group, "eval", "steps").low is None
-    assert "one run: no interval" in found.notes[0]
+    assert "one run: no interval" in str(found.notes[0])
 
 
 def test_episodes_are_compared_where_a_run_has_no_evaluations(runs_dir: Path) -> None:
@@ -100,7 +100,7 @@ def test_episodes_are_compared_where_a_run_has_no_evaluations(runs_dir: Path) ->
     found = compare(read(paths))
     assert found.metric == "return"
     assert found.groups[0].final.value == 7.5
-    assert "has no evaluations; episode returns are compared" in found.notes[0]
+    assert "has no evaluations; episode returns are compared" in str(found.notes[0])
 
 
 def test_a_run_without_results_is_counted_out(runs_dir: Path) -> None:

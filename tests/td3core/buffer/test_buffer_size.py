@@ -18,8 +18,8 @@ def test_a_memory_beyond_the_machine_is_refused_with_what_would_fit(
     outcome, _ = run(runs_dir, buffer_size=1000)
     assert isinstance(outcome, Failed)
     assert outcome.request
-    assert "buffer_size 1000" in outcome.message
-    assert "would fit" in outcome.message
+    assert "buffer_size 1000" in str(outcome.message)
+    assert "would fit" in str(outcome.message)
     assert not runs_dir.exists()
 
 

@@ -1,6 +1,7 @@
 """Ctrl-C ends a command whose environment hangs in the middle, whatever it hangs in."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -11,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import gymnasium as gym
+import psutil
 import pytest
 
 from td3core.config import EnvChoice
-from td3core.envs.trust import typed
+from td3core.envs.trust import with_user_consent
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.training.launch import resume
@@ -52,7 +54,8 @@ class Command:
         # A shell tells what it starts in the background to ignore Ctrl-C, which is inherited.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         program = [sys.executable, "-m", "td3core", *words]
-        self.process = subprocess.Popen(program, stderr=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(program, stdout=pipe, stderr=pipe, text=True)
         signal.signal(signal.SIGINT, before)
         self.lines: list[str] = []
         self._said = threading.Condition()
@@ -80,6 +83,10 @@ class Command:
         finally:
             self.process.kill()
             self._reader.join()
+            assert self.process.stdout is not None
+            if not self.process.stdout.closed:
+                with self.process.stdout as stream:
+                    self.printed = stream.read()
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -112,7 +119,7 @@ def test_a_second_ctrl_c_ends_a_run_whose_environment_hangs_at_a_late_step(
     stranger.write_deaf(NAME, "step", after=150, how=how)
     options = small(env_check="false", checkpoint_interval=100, eval_interval=0)
     words = ["train", ENV.env_id, "--steps", "1000", "--runs-dir", str(runs_dir), *options]
-    with hanging(stranger, *words) as command:
+    with hanging(stranger, *words, "--json") as command:
         command.press()
         if how != KEEPS_INTERPRETER:
             command.wait_for("No answer: the environment may hang. Ctrl-C again ends the run")
@@ -120,11 +127,34 @@ def test_a_second_ctrl_c_ends_a_run_whose_environment_hangs_at_a_late_step(
             command.wait_until_noticed()
         command.press()
         assert command.end() == (-signal.SIGINT if how == KEEPS_INTERPRETER else 130)
+    if how != KEEPS_INTERPRETER:
+        assert json.loads(command.printed) == {"error": "Interrupted."}
     (run,) = runs_dir.iterdir()
     stranger.write(NAME)
-    outcome = resume(run, Control(), lambda _: None, steps=200, consent=typed(ENV).consent)
+    with_user_consent(ENV)
+    outcome = resume(run, Control(), lambda _: None, steps=200)
     assert isinstance(outcome, Ended)
     assert outcome.env_steps == 200
+
+
+@pytest.mark.parametrize("how", WAYS)
+# The command makes it three times before its runs do: in a process of its own, and to ask for its
+# sizes.
+@pytest.mark.parametrize("after", [0, 3], ids=["in the command", "in its runs"])
+def test_one_ctrl_c_ends_a_group_whose_environment_is_never_made(
+    stranger: Stranger, runs_dir: Path, after: int, how: str
+) -> None:
+    stranger.write_deaf(NAME, "__init__", after=after, how=how, everywhere=True)
+    options = ["--seeds", "2", "--jobs", "2", "--steps", "1000", "--runs-dir", str(runs_dir)]
+    with hanging(stranger, "train", ENV.env_id, *options, *small(env_check="false")) as command:
+        children = psutil.Process(command.process.pid).children(recursive=True)
+        assert children
+        assert any("Group" in line for line in command.lines) == bool(after)
+        pressed = time.monotonic()
+        command.press()
+        assert command.end() == (0 if after else 130)
+        assert time.monotonic() - pressed < SOON_S
+        assert psutil.wait_procs(children, timeout=SOON_S)[1] == []
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -140,6 +170,7 @@ def test_ctrl_c_ends_a_command_whose_environment_hangs_at_a_late_step(
         name, []
     )
     words += ["--episodes-per", "20"] if name == "film" else []
+    words.append("--json")
     stranger.write_deaf(NAME, "step", after=120, how=how)
     with hanging(stranger, name, *words) as command:
         command.press()
@@ -147,3 +178,5 @@ def test_ctrl_c_ends_a_command_whose_environment_hangs_at_a_late_step(
             command.wait_until_noticed()
             command.press()
         assert command.end() == (-signal.SIGINT if how == KEEPS_INTERPRETER else 130)
+        if how != KEEPS_INTERPRETER:
+            assert json.loads(command.printed) == {"error": "Interrupted."}

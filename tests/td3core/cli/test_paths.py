@@ -8,7 +8,9 @@ import pytest
 from td3core.cli import app
 from td3core.cli.paths import find_checkpoint, find_run, require_writable_name
 from td3core.errors import RequestError
-from tests.td3core.helpers import finish
+from td3core.runs.directory import RunDirectory
+from td3core.runs.recent import newest_runs
+from tests.td3core.helpers import finish, tiny
 
 
 @pytest.fixture
@@ -76,6 +78,84 @@ def test_a_name_that_is_no_agent_is_refused_with_the_folder_that_was_searched(
     words = [word.replace("a.", f"{tmp_path}/a.") for word in command.split()]
     said = refused(capsys, *words, "nothere", "--runs-dir", str(runs_dir))
     assert said == f"td3-studio: 'nothere' is neither a run in {runs_dir} nor a checkpoint."
+
+
+@pytest.mark.parametrize(
+    ("sources", "sentence"),
+    [
+        (("gone.safetensors",), "There is no checkpoint at {cwd}/gone.safetensors."),
+        (("AGENT", "gone.safetensors"), "There is no checkpoint at {cwd}/gone.safetensors."),
+        (("AGENT", "gone"), "'gone' is neither a run in {runs} nor a checkpoint."),
+        (("AGENT", "RUN"), "{run} is a folder; give one run, or several checkpoints."),
+        (("RUN", "RUN"), "{run} is a folder; give one run, or several checkpoints."),
+    ],
+)
+def test_a_film_names_the_one_of_its_sources_that_it_refuses(
+    run: Path,
+    runs_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    sources: tuple[str, ...],
+    sentence: str,
+) -> None:
+    # Not in the folder of runs: the run is meant by its name.
+    monkeypatch.chdir(tmp_path)
+    given = {"AGENT": str(run / "checkpoints" / "best.safetensors"), "RUN": run.name}
+    words = [given.get(source, source) for source in sources]
+    said = refused(capsys, "film", *words, "--out", "a.gif", "--runs-dir", str(runs_dir))
+    assert said == "td3-studio: " + sentence.format(cwd=tmp_path, runs=runs_dir, run=run.name)
+
+
+class Killed(BaseException):
+    """Stands for the end of a process: nothing is cleaned up."""
+
+
+@pytest.fixture
+def begun(runs_dir: Path) -> Path:
+    """Return the folder of a run whose process was killed before it was described."""
+
+    def kill(folder: Path) -> None:
+        (folder / "lock").touch()
+        (folder / ".run.toml.1.2.part").write_text("schema = 1")
+        raise Killed
+
+    with pytest.raises(Killed):
+        RunDirectory.create(runs_dir, *tiny(), claim=kill)
+    (path,) = runs_dir.iterdir()
+    return path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *["resume", "verify", "follow", "stop", "branch", "eval", "export --to a.safetensors"],
+        "film --out a.gif",
+    ],
+)
+def test_a_folder_that_a_kill_left_without_a_description_is_called_no_run(
+    begun: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    said = refused(capsys, *command.split(), begun.name, "--runs-dir", str(runs_dir))
+    assert said == f"td3-studio: {begun} is not a run: it holds no run.toml."
+
+
+def test_a_folder_that_a_kill_left_without_a_description_is_listed_nowhere_and_hinders_nothing(
+    begun: Path,
+    runs_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("TD3_STUDIO_RUNS", str(runs_dir))
+    assert app.main(["list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == []
+    assert app.main(["doctor"]) == 0
+    assert newest_runs(runs_dir, 10) == []
+    run = finish(runs_dir)
+    assert run.run != begun
+    assert app.main(["list", "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert listed["run"] == str(run.run)
 
 
 def test_a_name_may_be_new_in_an_ordinary_folder(tmp_path: Path) -> None:

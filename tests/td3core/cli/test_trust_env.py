@@ -10,12 +10,15 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
+import typer
 
 from td3core.cli import app, consent, doctor
+from td3core.cli.numerics import command_line
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
 from td3core.experiments.groups.group import create_group
 from td3core.runs.directory import RunDirectory
+from td3core.system import allowed_code, numerics
 from tests.support.stranger import Stranger
 from tests.td3core.cli.test_commands import last_line, small
 from tests.td3core.helpers import finish
@@ -28,33 +31,84 @@ COMMANDS: dict[str, Command] = {
     "eval": lambda run, _: ["eval", str(run), "--episodes", "1"],
     "replay": lambda run, out: ["replay", str(run), "--video", str(out / "film.mp4")],
     "film": lambda run, out: ["film", str(run), "--out", str(out / "growth.mp4")],
+    "film side by side": lambda run, out: [
+        "film", str(run), str(run), "--side-by-side", "--out", str(out / "both.mp4"),
+    ],
     "export": lambda run, out: ["export", str(run), "--to", str(out / "film.mp4")],
     "resume": lambda run, _: ["resume", str(run), "--steps", "80"],
+    "resume a group": lambda run, _: ["resume", "theirs", "--runs-dir", str(run.parent)],
     "verify": lambda run, _: ["verify", str(run), "--steps", "10"],
     "branch": lambda run, out: ["branch", str(run), "--steps", "80", f"--runs-dir={out / 'new'}"],
-}
+    "train": lambda _, out: ["train", OWN, *THEIR_PRESET, f"--runs-dir={out / 'new'}"],
+    "train a group": lambda _, out: [
+        "train", OWN, *THEIR_PRESET, "--seeds", "2", f"--runs-dir={out / 'new'}",
+    ],
+    "sweep": lambda _, out: [
+        "sweep", str(out / "theirs.toml"), "--env-module=own_env", f"--runs-dir={out / 'new'}",
+    ],
+}  # fmt: skip
+"""Every command that can be made to import what a file names."""
+OWN = "own_env:Slide"
+"""Typed by the user. It imports what its argument names."""
+THEIR_PRESET = ["--preset", "Theirs", "--steps", "40", "--no-eval", *small()]
+PRESET = f"""
+name = "Theirs"
+env = "{OWN}"
+[settings]
+env_args = '{{"helper": "{ENV}"}}'
+"""
+SWEEP = f"""
+environment = "Slide"
+steps = 60
+trials = 2
+jobs = 1
+sampler = "grid"
+[settings]
+learning_starts = 20
+eval_interval = 30
+eval_episodes = 1
+batch_size = 8
+actor_hidden = [8]
+critic_hidden = [8]
+[space.env_args]
+choices = ["", '{{"helper": "{ENV}"}}']
+"""
+IN_PROCESSES = ("resume a group", "train a group", "sweep")
 
 
 @pytest.fixture
 def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stranger]:
     made = Stranger(tmp_path, monkeypatch)
     yield made
-    made.leave(NAME)
+    made.leave(NAME, "own_env")
     gym.registry.pop("StrangerSlide-v0", None)
 
 
 @pytest.fixture
-def run(stranger: Stranger, runs_dir: Path) -> Path:
-    """Return a run of a stranger; this process has not imported their module."""
+def run(
+    stranger: Stranger, runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Return a run of a stranger; this process has not imported their module.
+
+    They have made a group of such runs, a preset and a sweep, too.
+    """
     stranger.write(NAME)
+    stranger.write("own_env")
     found = finish(runs_dir, ENV, eval_interval=30).run
     stranger.leave(NAME)
+    opened = RunDirectory.open(found)
+    group = create_group(runs_dir, (0, 1), opened.config, opened.first_tunables)
+    group.path.rename(group.path.with_name("theirs"))
+    monkeypatch.setenv("TD3_STUDIO_PRESETS", str(tmp_path / "presets"))
+    (tmp_path / "presets").mkdir()
+    (tmp_path / "presets" / "theirs.toml").write_text(PRESET)
+    (tmp_path / "theirs.toml").write_text(SWEEP)
     return found
 
 
 def answers(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Let commands ask, and be given these answers."""
-    monkeypatch.setattr(consent, "_is_interactive", lambda: True)
+    monkeypatch.setattr(consent, "is_interactive", lambda: True)
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
 
@@ -84,8 +138,19 @@ def test_a_run_knows_where_the_module_of_its_environment_lies(
         assert f"No module named '{NAME}' in {Path.cwd()}, {stranger.folder}" in said
 
 
+def test_every_command_that_can_be_told_to_trust_a_file_is_tried_here(run: Path) -> None:
+    program = typer.main.get_command(app.app)
+    assert isinstance(program, typer.core.TyperGroup)
+    trusting = {
+        name
+        for name, command in program.commands.items()
+        if any(each.name == "trust_env" for each in command.params)
+    }
+    assert trusting == {words(run, run)[0] for words in COMMANDS.values()}
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_without_a_terminal_a_strangers_run_is_refused_and_nothing_imported(
+def test_without_a_terminal_a_strangers_code_is_refused_and_not_imported(
     stranger: Stranger,
     run: Path,
     tmp_path: Path,
@@ -95,18 +160,67 @@ def test_without_a_terminal_a_strangers_run_is_refused_and_nothing_imported(
     assert app.main(COMMANDS[name](run, tmp_path)) == 2
     said = capsys.readouterr().err.strip()
     assert said.count("\n") == 0, said
-    for words in ("--trust-env", ENV, str(stranger.folder / f"{NAME}.py")):
+    for words in ("--trust-env", str(stranger.folder / f"{NAME}.py")):
         assert words in said
-    assert stranger.imported == set()
+    assert NAME not in stranger.imported
+    assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each, marks=pytest.mark.slow if each in IN_PROCESSES else ())
+        for each in COMMANDS
+    ],
+)
 def test_with_the_option_each_command_runs_it_and_remembers_nothing(
     stranger: Stranger, run: Path, tmp_path: Path, name: str
 ) -> None:
     assert app.main([*COMMANDS[name](run, tmp_path), "--trust-env"]) == 0
-    assert stranger.imported == {NAME}
-    assert not stranger.trusted.exists()
+    assert NAME in stranger.imported
+    assert NAME not in {module for module, _ in trust_store.remembered()}
+
+
+def test_neither_an_environment_variable_nor_what_lies_in_a_run_can_allow_code(
+    stranger: Stranger,
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    allowed = [(NAME, str(stranger.folder))]
+    entries = [{"module": name, "folder": folder} for name, folder in allowed]
+    claims = {"list": json.dumps(allowed), "file": json.dumps({"trusted": entries})}
+    for name in ("CONSENT", "ALLOWED", "ALLOWED_CODE", "TRUSTED", "TRUST_ENV"):
+        monkeypatch.setenv(f"TD3_STUDIO_{name}", claims["file"])
+    for folder in (run, run / "checkpoints", run.parent):
+        (folder / "trusted.json").write_text(claims["file"])
+        (folder / "allowed_code.json").write_text(claims["list"])
+        (folder / "consent").write_text(claims["list"])
+    with (run / "run.toml").open("a") as file:
+        file.write(f"\n[consent]\n{NAME} = '{stranger.folder}'\n")
+    monkeypatch.chdir(run)
+    for name, words in COMMANDS.items():
+        assert app.main(words(run, tmp_path)) == 2, name
+        assert "--trust-env" in capsys.readouterr().err, name
+        assert NAME not in stranger.imported, name
+    # Nor can they tell a process that another one starts.
+    with subprocess.Popen(
+        command_line(COMMANDS["eval"](run, tmp_path)), stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        _, said = child.communicate(allowed_code.first_message())
+    assert (child.returncode, b"--trust-env" in said) == (2, True)
+    assert NAME not in stranger.imported
+
+
+@pytest.mark.parametrize("words", [["list"], ["compare"], ["follow"], ["stop"], ["doctor"]])
+def test_commands_without_the_option_import_nothing_of_a_strangers_run(
+    stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.setattr(doctor, "_renders", lambda _: doctor.Diagnosis("renders", "not tried"))
+    named = [str(run)] if words[0] not in ("list", "doctor") else []
+    app.main([*words, *named])
+    assert stranger.imported == set()
 
 
 def test_the_refusal_is_one_json_object(
@@ -127,6 +241,7 @@ def test_yes_on_the_terminal_is_asked_for_once(
     said = capsys.readouterr().err
     assert f"module {NAME} in {stranger.folder / NAME}.py" in said
     assert stranger.imported == {NAME}
+    allowed_code.replace(())
     monkeypatch.undo()
     monkeypatch.setenv("TD3_STUDIO_TRUST", str(stranger.trusted))
     monkeypatch.syspath_prepend(str(stranger.folder))
@@ -181,7 +296,7 @@ def test_a_real_terminal_is_asked(stranger: Stranger, run: Path, root: Path) -> 
     assert process.returncode == 0
     assert out.startswith(b"return")
     assert stranger.imported == {NAME}
-    assert trust_store.remembered().covers(trust.needed(EnvChoice(ENV))[0])
+    assert {each.entry for each in trust.needed(EnvChoice(ENV))} == trust_store.remembered()
 
 
 # Child processes ---------------------------------------------------------------------------------
@@ -208,6 +323,31 @@ def test_child_processes_run_what_this_one_was_allowed_to(
     assert len(stranger.processes) == 4
 
 
+@pytest.mark.parametrize(
+    "other",
+    [pytest.param(False, id="same class"), pytest.param(True, id="other", marks=pytest.mark.slow)],
+)
+def test_a_command_of_the_window_runs_what_its_first_message_allows(
+    stranger: Stranger, run: Path, tmp_path: Path, other: bool
+) -> None:
+    here = numerics.current()
+    others = [each for each in numerics.available() if each != here]
+    if other and not others:
+        pytest.skip("this processor has one class")
+    # Of another class than the run, it runs again in a process of the run's.
+    environment = numerics.environment_of(others[0] if other else here)
+    allowed_code.allow([(NAME, str(stranger.folder))])
+    told = allowed_code.first_message()
+    for message, status in ((told, 0), (b"[]\n", 2), (b"", 2)):
+        done = subprocess.run(
+            command_line(COMMANDS["eval"](run, tmp_path)),
+            input=message, env=environment, capture_output=True,
+        )  # fmt: skip
+        assert done.returncode == status, done.stderr
+        assert stranger.imported == ({NAME} if message == told else set())
+        stranger.marks.unlink(missing_ok=True)
+
+
 # What the user types -----------------------------------------------------------------------------
 
 
@@ -218,25 +358,10 @@ def test_what_is_typed_needs_nothing_and_its_runs_open_without_a_question(
     options = ["--steps", "60", "--no-eval", "--runs-dir", str(runs_dir), "--json"]
     assert app.main(["train", "Slide", "--env-module", NAME, *options, *small()]) == 0
     saved = last_line(capsys.readouterr().out)["last_checkpoint"]
+    allowed_code.replace(())
     assert app.main(["eval", saved, "--episodes", "1"]) == 0
+    allowed_code.replace(())
     assert app.main(["check", ENV, "--quick"]) == 0
-
-
-def test_a_presets_arguments_are_named_by_a_file(
-    stranger: Stranger, runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stranger.write(NAME)
-    presets = tmp_path / "presets"
-    presets.mkdir()
-    args = json.dumps({"env_id": ENV})
-    (presets / "p.toml").write_text(
-        f"name = 'Theirs'\nenv = 'Pendulum-v1'\n[settings]\nenv_args = '{args}'\n"
-    )
-    monkeypatch.setenv("TD3_STUDIO_PRESETS", str(presets))
-    words = ["train", "Pendulum-v1", "--preset", "Theirs", "--runs-dir", str(runs_dir)]
-    assert app.main(words) == 2
-    assert stranger.imported == set()
-    assert not runs_dir.exists()
 
 
 def test_another_runs_journal_names_no_code(stranger: Stranger, run: Path, runs_dir: Path) -> None:
@@ -261,16 +386,6 @@ def test_a_sweep_of_a_stranger_imports_nothing(
     file.rename(folder / "sweep.toml")
     assert app.main(["sweep", "resume", "s", "--runs-dir", str(runs_dir)]) == 2
     assert capsys.readouterr().err.count("--trust-env") == 2
-    assert stranger.imported == set()
-
-
-def test_a_group_of_a_stranger_imports_nothing(
-    stranger: Stranger, run: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    opened = RunDirectory.open(run)
-    group = create_group(runs_dir, (0, 1), opened.config, opened.first_tunables)
-    assert app.main(["resume", group.name, "--runs-dir", str(runs_dir)]) == 2
-    assert "--trust-env" in capsys.readouterr().err
     assert stranger.imported == set()
 
 
@@ -333,51 +448,3 @@ def test_a_name_in_notes_or_journal_is_only_text(
     app.main(["train", "Pendulum-v1", "--journal", str(run), *options])
     assert stranger.imported == set()
     assert "Traceback" not in capsys.readouterr().err
-
-
-SEARCHED = """
-environment = "Slide"
-steps = 60
-trials = 2
-jobs = 1
-sampler = "grid"
-[settings]
-learning_starts = 20
-eval_interval = 30
-eval_episodes = 1
-batch_size = 8
-actor_hidden = [8]
-critic_hidden = [8]
-[space.env_args]
-choices = ["", '{"helper": "others_env:Slide"}']
-"""
-
-
-@pytest.fixture
-def searched(stranger: Stranger, tmp_path: Path) -> Iterator[list[str]]:
-    """Return the command of a sweep that searches among arguments, one of which names code."""
-    stranger.write(NAME)
-    stranger.write("others_env")
-    file = tmp_path / "searched.toml"
-    file.write_text(SEARCHED)
-    yield ["sweep", str(file), f"--runs-dir={tmp_path / 'runs'}", f"--env-module={NAME}", "--json"]
-    stranger.leave("others_env")
-
-
-def test_a_sweep_refuses_the_code_that_its_search_space_names_before_its_first_trial(
-    stranger: Stranger, searched: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.main(searched) == 2
-    error = last_line(capsys.readouterr().out)["error"]
-    for words in ("--trust-env", str(stranger.folder / "others_env.py")):
-        assert words in error
-    assert "others_env" not in stranger.imported
-    assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.slow
-def test_a_sweep_trusts_the_code_that_its_search_space_names_with_the_option(
-    searched: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.main([*searched, "--trust-env"]) == 0
-    assert last_line(capsys.readouterr().out)["trials"]["done"] == 2

@@ -90,10 +90,11 @@ def allowed_values(name: str) -> st.SearchStrategy[Any]:
 def test_every_setting_says_what_it_is_called_and_what_it_does(name: str) -> None:
     cls = RunConfig if name in dict(specs(RunConfig)) else Tunables
     known = spec(cls, name)
-    assert known.label
-    assert known.label[0].isupper()
-    assert known.help.endswith(".")
-    assert len(known.help) > 20
+    label, about = str(known.label), str(known.help)
+    assert label
+    assert label[0].isupper()
+    assert about.endswith(".")
+    assert len(about) > 20
 
 
 def test_no_setting_is_both_fixed_and_live() -> None:
@@ -147,7 +148,7 @@ def test_a_number_setting_refuses_all_that_is_not_a_number(name: str, value: obj
     said = refusal(**{name: value})
     assert name in said
     assert str(value) in said
-    assert type_words(name) in said
+    assert str(type_words(name)) in said
 
 
 @pytest.mark.parametrize("name", [n for n in NUMBERS if FIELDS[n].type is int])
@@ -247,7 +248,7 @@ def test_text_of_another_kind_is_refused_with_what_the_setting_takes(name: str, 
         parse_value(name, text)
     assert name in str(caught.value)
     assert repr(text)[:60] in str(caught.value)
-    assert type_words(name) in str(caught.value)
+    assert str(type_words(name)) in str(caught.value)
 
 
 def test_text_for_an_unknown_setting_is_refused() -> None:

@@ -173,7 +173,7 @@ def named() -> Any:
 
 
 def told(report: CheckReport, level: Level) -> dict[str, str]:
-    return {each.check: each.message for each in report.findings if each.level is level}
+    return {each.check: str(each.message) for each in report.findings if each.level is level}
 
 
 FAULTS: list[tuple[type[Odd], Level, str, str]] = [
@@ -207,7 +207,7 @@ def test_a_fault_is_found_and_said_in_a_sentence(
 ) -> None:
     report = examine(EnvChoice(named(kind)), thorough=False)
     assert says in told(report, level)[check]
-    assert all(each.message.endswith(".") for each in report.findings)
+    assert all(str(each.message).endswith(".") for each in report.findings)
     if kind not in (Short, Picture):
         others = {each.check for each in report.findings if each.level is not Level.OK}
         assert others == {check}, "one fault is one finding"
@@ -324,14 +324,16 @@ def test_a_run_on_an_unknown_environment_says_what_is_odd_and_goes_on(
     outcome, said = run(runs_dir, env, env_check=True)
     assert isinstance(outcome, Ended)
     (warned,) = said.all(Warned)
-    assert warned.message.startswith(f"{env}: Observations reach")
+    assert str(warned.message).startswith(f"{env}: Observations reach")
     assert said.events.index(warned) < said.events.index(said.all(Started)[0])
 
 
 def test_an_error_stops_a_run_before_anything_is_written(named: Any, runs_dir: Path) -> None:
     failed, said = fail(runs_dir, named(NotANumber), env_check=True)
     assert failed.request
-    assert "cannot be trained on: The observation at random step 7 contains nan" in failed.message
+    assert "cannot be trained on: The observation at random step 7 contains nan" in str(
+        failed.message
+    )
     assert said.all(Started) == []
     assert not runs_dir.exists()
 

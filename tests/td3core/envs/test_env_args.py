@@ -17,7 +17,7 @@ from td3core.cli import app
 from td3core.config import RunConfig, make_settings
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import check_env, make_env
-from td3core.envs.trust import typed
+from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError
 from td3core.evaluation.evaluate import evaluate
 from td3core.protocol.events import Ended, Warned
@@ -69,11 +69,11 @@ def hills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("name", ["hills:Hills", "hills:Hills-v0"])
 def test_arguments_reach_a_class_and_a_registered_id(hills: str, name: str) -> None:
-    env = make_env(typed(EnvChoice(name, HIGH)))
+    env = make_env(with_user_consent(EnvChoice(name, HIGH)))
     assert (env.unwrapped.height, env.observation_space.shape) == (7.0, (4,))
-    info = check_env(typed(EnvChoice(name, HIGH)))
+    info = check_env(with_user_consent(EnvChoice(name, HIGH)))
     assert (info.obs_dim, info.choice) == (4, EnvChoice(name, HIGH))
-    assert check_env(typed(EnvChoice(name))).obs_dim == 3
+    assert check_env(with_user_consent(EnvChoice(name))).obs_dim == 3
 
 
 @pytest.mark.parametrize("beside", [True, False], ids=["beside", "in the run"])

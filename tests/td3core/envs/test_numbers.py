@@ -71,6 +71,6 @@ def test_a_reward_beyond_float32_is_blamed_on_the_environment(
 ) -> None:
     script = Script(reward=lambda step, action: reward if step == 23 else 1.0)
     failed, _ = fail(runs_dir, scripted(script), reward_scale=scale)
-    assert f"reward of {reward}" in failed.message
-    assert "step 22" in failed.message
+    assert f"reward of {reward}" in str(failed.message)
+    assert "step 22" in str(failed.message)
     assert not failed.diverged

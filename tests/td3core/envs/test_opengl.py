@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from td3core.envs.graphics.opengl import OFF, VARIABLE, Backend, OpenGL, Trial, probe
-from td3core.errors import Message
 
 EGL, OSMESA, WINDOW = Backend.EGL, Backend.OSMESA, Backend.WINDOW
 WORKS, MISSING, FAILS = Trial.WORKS, Trial.MISSING, Trial.FAILS
@@ -16,7 +15,7 @@ INSTALL = "MuJoCo finds no OpenGL; on Debian and Ubuntu, install {} or {}"
 
 def chosen(
     given: str, found: dict[Backend, Trial], system: str = "linux"
-) -> tuple[str | None, Message | None, list[Backend]]:
+) -> tuple[str | None, str | None, list[Backend]]:
     """Return the environment variable, the problem, and what was tried for the former."""
     variables, tried = {VARIABLE: given} if given else {}, []
 
@@ -27,7 +26,8 @@ def chosen(
     made = OpenGL(variables, scripted, system)
     made.prepare()
     before = list(tried)
-    return variables.get(VARIABLE), made.problem(), before
+    problem = made.problem()
+    return variables.get(VARIABLE), problem and str(problem), before
 
 
 def test_the_first_kind_that_really_works_is_chosen_and_no_more_are_tried() -> None:

@@ -10,7 +10,7 @@ import pytest
 from td3core.cli import app
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import check_env
-from td3core.envs.trust import typed
+from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError
 from tests.td3core.cli.test_commands import small
 
@@ -48,14 +48,14 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_class_nobody_registered_is_named_by_its_module() -> None:
-    info = check_env(typed(EnvChoice("own_envs:Slide")))
+    info = check_env(with_user_consent(EnvChoice("own_envs:Slide")))
     assert (info.env_id, info.obs_dim, info.act_dim) == ("own_envs:Slide", 2, 2)
     assert (info.action_low, info.action_high) == ((-3.0, 0.0), (1.0, 10.0))
     assert info.max_episode_steps is None
 
 
 def test_an_id_is_known_once_its_module_is_imported() -> None:
-    info = check_env(typed(EnvChoice("own_envs:OwnSlide-v0")))
+    info = check_env(with_user_consent(EnvChoice("own_envs:OwnSlide-v0")))
     assert (info.env_id, info.max_episode_steps) == ("own_envs:OwnSlide-v0", 10)
 
 
@@ -70,7 +70,7 @@ def test_an_id_is_known_once_its_module_is_imported() -> None:
 )
 def test_a_name_that_leads_nowhere_is_refused(env_id: str, says: str) -> None:
     with pytest.raises(RequestError, match=says):
-        check_env(typed(EnvChoice(env_id)))
+        check_env(with_user_consent(EnvChoice(env_id)))
 
 
 @pytest.mark.parametrize(

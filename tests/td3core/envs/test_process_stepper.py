@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from td3core import checkpoint
+from td3core import __version__, checkpoint
 from td3core.cli import app
 from td3core.protocol.events import Ended, Failed, Progress
 from td3core.runs.tables import read_table
@@ -176,8 +176,8 @@ def test_a_fault_in_a_process_ends_the_run_with_the_same_words(
 ) -> None:
     here, _ = fail(runs_dir, f"own_fleet:{env}", num_envs=3)
     there, told = fail(runs_dir, f"own_fleet:{env}", num_envs=3, env_processes=2)
-    assert says in here.message
-    assert there.message == here.message
+    assert says in str(here.message)
+    assert str(there.message) == str(here.message)
     assert there.env_steps == here.env_steps
     # A traceback leads to what was raised, in the process too.
     raised = "raised" in says
@@ -194,15 +194,15 @@ def test_environments_that_differ_in_their_spaces_are_refused(
 ) -> None:
     # One is made to look at, here and in the process, and then one for each slot.
     outcome, _ = fail(runs_dir, f"own_fleet:{env}", num_envs=3, env_processes=processes)
-    assert "changed at step 0 (step 0 of episode 1)" in outcome.message
+    assert "changed at step 0 (step 0 of episode 1)" in str(outcome.message)
     expected = "observations of size 2 and actions in [-3, 1], [0, 10]"
-    assert outcome.message.endswith(f"instead of {expected}.")
-    assert "actions in [-1, 1]" in outcome.message or "of size 3" in outcome.message
+    assert str(outcome.message).endswith(f"instead of {expected}.")
+    assert "actions in [-1, 1]" in str(outcome.message) or "of size 3" in str(outcome.message)
 
 
 def test_a_lost_process_ends_the_run_and_keeps_what_was_done(runs_dir: Path) -> None:
     outcome, _ = fail(runs_dir, "own_fleet:Ends", num_envs=3, env_processes=2)
-    assert outcome.message == (
+    assert str(outcome.message) == (
         "The process that stepped environments 1 to 2 ended unexpectedly (exit code 7)."
     )
     assert checkpoint.read_header(outcome.last_checkpoint).counters.env_steps == 12
@@ -216,7 +216,7 @@ def test_a_killed_process_ends_the_run(runs_dir: Path) -> None:
 
     outcome, _ = run(runs_dir, "Pendulum-v1", react=react, num_envs=2, env_processes=2, steps=10**6)
     assert isinstance(outcome, Failed)
-    assert "ended unexpectedly (exit code -9)" in outcome.message
+    assert "ended unexpectedly (exit code -9)" in str(outcome.message)
 
 
 def test_an_environment_only_this_program_knows_is_refused_before_the_start(
@@ -224,9 +224,21 @@ def test_an_environment_only_this_program_knows_is_refused_before_the_start(
 ) -> None:
     outcome, _ = fail(runs_dir, scripted(Script()), num_envs=2, env_processes=1)
     assert outcome.request
-    assert "env_processes cannot be 1" in outcome.message
-    assert "package.module:Class" in outcome.message
+    assert "env_processes cannot be 1" in str(outcome.message)
+    assert "package.module:Class" in str(outcome.message)
     assert not runs_dir.exists()
+
+
+def test_processes_of_another_version_refuse_the_run_with_a_sentence(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.system.child_process.__version__", "0.0.9")
+    outcome, _ = fail(runs_dir, "own_fleet:Torchless", num_envs=2, env_processes=2)
+    assert outcome.request
+    assert (
+        str(outcome.message) == f"TD3 Studio was updated from 0.0.9 to {__version__}: restart it."
+    )
+    assert not multiprocessing.active_children()
 
 
 def test_the_processes_need_no_torch(runs_dir: Path) -> None:

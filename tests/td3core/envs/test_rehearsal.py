@@ -17,11 +17,12 @@ from td3core.checkpoint import load
 from td3core.config import EnvChoice
 from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import check_env, make_env
-from td3core.envs.trust import typed
+from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError, RunError
 from td3core.evaluation.evaluate import evaluate
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Preparing
+from td3core.text import Text
 from td3core.training.launch import branch, resume, train
 from td3core.training.verify_resume import verify
 from tests.support.stranger import Stranger
@@ -84,10 +85,10 @@ class Clock:
 
     def report(self, event: Event) -> None:
         if isinstance(event, Preparing):
-            self.stop(event.message)
+            self.stop(str(event.message))
 
-    def stop(self, message: str) -> None:
-        if NAME in message:
+    def stop(self, message: Text) -> None:
+        if NAME in str(message):
             self._since = time.monotonic()
             self.control.stop()
 
@@ -101,19 +102,20 @@ class Clock:
 
 
 def test_training_stops_while_the_environment_of_a_file_is_made(hanging: Path) -> None:
-    consent, last = typed(ENV).consent, hanging / "checkpoints" / "last.safetensors"
+    with_user_consent(ENV)
+    last = hanging / "checkpoints" / "last.safetensors"
     config, tunables = tiny(ENV.env_id)
     runs = hanging.parent
     before = sorted(runs.rglob("*"))
 
     def resumed(clock: Clock) -> object:
-        return resume(hanging, clock.control, clock.report, steps=80, consent=consent)
+        return resume(hanging, clock.control, clock.report, steps=80)
 
     def branched(clock: Clock) -> object:
-        return branch(last, {"steps": 80}, clock.control, clock.report, runs, consent=consent)
+        return branch(last, {"steps": 80}, clock.control, clock.report, runs)
 
     def new(clock: Clock) -> object:
-        return train(config, tunables, clock.control, clock.report, runs, consent=consent)
+        return train(config, tunables, clock.control, clock.report, runs)
 
     for start in (resumed, branched, new):
         clock = Clock()
@@ -126,14 +128,15 @@ def test_training_stops_while_the_environment_of_a_file_is_made(hanging: Path) -
 
 
 def test_a_check_and_an_evaluation_stop_while_the_environment_is_made(hanging: Path) -> None:
+    with_user_consent(ENV)
     clock = Clock()
     with pytest.raises(RunError, match="stopped"):
-        verify(hanging, announce=clock.stop, stopped=clock.stopped, consent=typed(ENV).consent)
+        verify(hanging, announce=clock.stop, stopped=clock.stopped)
     assert clock.waited_s < SOON_S
     started = time.monotonic()
     policy = load(hanging / "checkpoints" / "last.safetensors").policy()
     going_on = iter([True, False])
-    stopped = evaluate(policy, typed(ENV), episodes=1, seed=0, keep_going=lambda: next(going_on))
+    stopped = evaluate(policy, ENV, episodes=1, seed=0, keep_going=lambda: next(going_on))
     assert stopped is None
     assert time.monotonic() - started < SOON_S
     assert NAME not in sys.modules
@@ -220,7 +223,7 @@ def test_a_rehearsal_takes_as_many_steps_as_the_check_before_training(
 ) -> None:
     Stranger(tmp_path, monkeypatch).write_deaf(NAME, "step", after=90)
     with pytest.raises(RequestError, match="could not be made within 2 s"):
-        rehearse([typed(ENV)], limit_s=2.0)
+        rehearse([with_user_consent(ENV)], limit_s=2.0)
 
 
 def interrupt(command: list[str]) -> None:

@@ -13,11 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.config.consent import NO_CONSENT, Consent, LocatedModule
 from td3core.config.env_choice import EnvChoice
-from td3core.envs import trust, trust_store
+from td3core.envs import make, trust, trust_store
+from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import make_env
 from td3core.errors import RequestError
+from td3core.system import allowed_code
+from td3core.system.allowed_code import LocatedModule
+from td3core.system.imported_code import ImportedCode
 from tests.support.stranger import Stranger
 
 
@@ -36,7 +39,7 @@ def located(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["theirs_env:Slide", "theirs_env:StrangerSlide-v0"])
-def test_a_choice_without_consent_is_refused_before_anything_is_imported(
+def test_code_that_is_not_allowed_is_refused_before_anything_is_imported(
     stranger: Stranger, name: str
 ) -> None:
     path = stranger.write("theirs_env")
@@ -47,7 +50,7 @@ def test_a_choice_without_consent_is_refused_before_anything_is_imported(
     assert (caught.value.module.name, caught.value.module.path) == ("theirs_env", str(path))
     assert stranger.imported == set()
     assert "theirs_env" not in sys.modules
-    make_env(trust.typed(EnvChoice(name))).close()
+    make_env(trust.with_user_consent(EnvChoice(name))).close()
     assert stranger.imported == {"theirs_env"}
 
 
@@ -82,13 +85,13 @@ def test_consent_to_a_module_is_none_to_its_neighbours_nor_to_another_folder(
     stranger.write("theirs_env")
     stranger.write("theirs_pkg.one")
     stranger.write("theirs_pkg.two")
-    consent = trust.typed(EnvChoice("theirs_pkg.one:Slide")).consent
-    assert trust.unconsented(EnvChoice("theirs_pkg.one:Slide", "", consent)) == []
+    allowed = trust.with_user_consent(EnvChoice("theirs_pkg.one:Slide"))
+    assert trust.unconsented(allowed) == []
     for other in ("theirs_pkg.two:Slide", "theirs_pkg:Slide", "theirs_env:Slide"):
-        assert len(trust.unconsented(EnvChoice(other, "", consent))) == 1
+        assert len(trust.unconsented(EnvChoice(other))) == 1
     stranger.write("theirs_pkg.one", tmp_path / "elsewhere")
     monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
-    assert len(trust.unconsented(EnvChoice("theirs_pkg.one:Slide", "", consent))) == 1
+    assert len(trust.unconsented(allowed)) == 1
 
 
 def test_a_link_that_leads_elsewhere_by_now_is_another_folder(
@@ -99,10 +102,10 @@ def test_a_link_that_leads_elsewhere_by_now_is_another_folder(
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "old")
     monkeypatch.syspath_prepend(str(link))
-    consent = trust.typed(EnvChoice("theirs_env:Slide")).consent
+    choice = trust.with_user_consent(EnvChoice("theirs_env:Slide"))
     link.unlink()
     link.symlink_to(tmp_path / "new")
-    found = trust.unconsented(EnvChoice("theirs_env:Slide", "", consent))
+    found = trust.unconsented(choice)
     assert [each.path for each in found] == [str(tmp_path / "new" / "theirs_env.py")]
 
 
@@ -118,7 +121,7 @@ def test_the_current_folder_is_searched_last_and_not_for_good(
         make_env(EnvChoice("theirs_env:Slide"))
     assert sys.path == before, "libraries would look for what they lack there"
     assert "here" not in located("json")
-    make_env(trust.typed(EnvChoice("theirs_env:Slide"))).close()
+    make_env(trust.with_user_consent(EnvChoice("theirs_env:Slide"))).close()
 
 
 @pytest.mark.parametrize(
@@ -132,6 +135,21 @@ def test_the_current_folder_is_searched_last_and_not_for_good(
 def test_gymnasiums_own_environments_need_no_consent(name: str) -> None:
     assert trust.unconsented(EnvChoice(name)) == []
     make_env(EnvChoice(name)).close()
+
+
+def test_gymnasiums_own_environments_stay_registered_when_the_users_code_changes(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "_own_code", ImportedCode())
+    monkeypatch.delitem(sys.modules, "gymnasium.envs.classic_control.pendulum", raising=False)
+    make_env("gymnasium.envs.classic_control.pendulum:PendulumEnv").close()
+    path = stranger.write("theirs_env")
+    choice = trust.with_user_consent(EnvChoice("theirs_env:Slide"))
+    make_env(choice).close()
+    path.write_text(path.read_text() + "changed = True\n")
+    make.forget_changed_code(choice)
+    assert "theirs_env" not in sys.modules
+    assert "Pendulum-v1" in gym.registry
 
 
 @pytest.mark.parametrize("name", ["json:Decoder", "antigravity:X", "gymnasium.wrappers:TimeLimit"])
@@ -164,7 +182,7 @@ def test_arguments_that_name_code_need_consent_as_well(
     assert [each.name for each in trust.unconsented(choice)] == ["theirs_env"]
     with pytest.raises(trust.UntrustedCodeError):
         make_env(choice)
-    assert trust.unconsented(trust.typed(choice)) == []
+    assert trust.unconsented(trust.with_user_consent(choice)) == []
 
 
 @pytest.mark.parametrize(
@@ -200,12 +218,12 @@ def test_no_name_makes_locating_fail_or_import(module: str, rest: str) -> None:
 
 def test_an_answer_is_remembered_and_can_be_taken_back(stranger: Stranger) -> None:
     stranger.write("theirs_env")
-    assert trust_store.remembered() == NO_CONSENT
+    assert trust_store.remembered() == set()
     stranger.allow("theirs_env")
-    assert trust_store.remembered() == Consent(frozenset({("theirs_env", str(stranger.folder))}))
+    assert trust_store.remembered() == {("theirs_env", str(stranger.folder))}
     assert trust_store.forget("theirs_env")
     assert not trust_store.forget("theirs_env")
-    assert trust_store.remembered() == NO_CONSENT
+    assert trust_store.remembered() == set()
 
 
 @pytest.mark.parametrize("name", ["theirs_env", "theirs_pkg.inner"])
@@ -214,7 +232,8 @@ def test_an_allowed_module_is_found_wherever_the_user_is(
 ) -> None:
     stranger.write(name)
     stranger.allow(name)
-    choice = EnvChoice(f"{name}:Slide", "", trust_store.remembered())
+    choice = EnvChoice(f"{name}:Slide")
+    allowed_code.allow(trust_store.remembered())
     elsewhere = [each for each in sys.path if each != str(stranger.folder)]
     monkeypatch.setattr(sys, "path", [*elsewhere])
     make_env(choice).close()
@@ -246,30 +265,14 @@ def test_a_damaged_file_allows_nothing_and_is_replaced_by_the_next_answer(
 ) -> None:
     stranger.write("theirs_env")
     stranger.trusted.write_text(text)
-    assert trust_store.remembered() == NO_CONSENT
+    assert trust_store.remembered() == set()
     stranger.allow("theirs_env")
-    assert trust_store.remembered() != NO_CONSENT
+    assert trust_store.remembered() != set()
 
 
 def test_special_files_in_its_place_allow_nothing(stranger: Stranger) -> None:
     os.mkfifo(stranger.trusted)
-    assert trust_store.remembered() == NO_CONSENT
-
-
-def test_what_the_parent_hands_on_is_remembered_without_the_file(
-    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stranger.write("theirs_env")
-    stranger.trusted.mkdir()
-    allowed = Consent(frozenset({("theirs_env", str(stranger.folder))}))
-    for name, value in trust_store.handed_on(allowed).items():
-        monkeypatch.setenv(name, value)
-        assert trust_store.remembered() == allowed
-        # It is not the user's answer for good, so it cannot be taken back either.
-        assert not trust_store.forget("theirs_env")
-        monkeypatch.setenv(name, value[:-3])
-        assert trust_store.remembered() == NO_CONSENT
-    assert trust_store.handed_on(NO_CONSENT) == {}
+    assert trust_store.remembered() == set()
 
 
 def test_an_answer_that_cannot_be_written_is_refused_in_a_sentence(stranger: Stranger) -> None:
@@ -277,3 +280,37 @@ def test_an_answer_that_cannot_be_written_is_refused_in_a_sentence(stranger: Str
     stranger.trusted.mkdir()
     with pytest.raises(RequestError, match="was not remembered"):
         stranger.allow("theirs_env")
+
+
+# Other processes ---------------------------------------------------------------------------------
+
+
+def test_another_process_imports_what_this_one_may_though_no_answer_is_remembered(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "usable_environments", set())
+    stranger.write("theirs_env")
+    stranger.trusted.mkdir()
+    rehearse([trust.with_user_consent(EnvChoice("theirs_env:Slide"))])
+    assert stranger.imported == {"theirs_env"}
+    assert os.getpid() not in stranger.processes
+
+
+def test_nodes_are_told_the_names_of_what_was_allowed_and_needed(
+    stranger: Stranger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices = []
+    for name in ("theirs_env", "theirs_pkg.one", "theirs_pkg.two"):
+        stranger.write(name)
+        choices.append(EnvChoice(f"{name}:Slide"))
+    for allowed in choices[:2]:
+        trust.with_user_consent(allowed)
+    assert trust.names_allowed(choices[1:]) == ["theirs_pkg.one"]
+    # There they lie in other folders.
+    for name in ("theirs_pkg.one", "theirs_pkg.two"):
+        stranger.write(name, tmp_path / "node")
+    monkeypatch.syspath_prepend(str(tmp_path / "node"))
+    assert len(trust.unconsented(choices[1])) == 1
+    trust.allow_named(["theirs_pkg.one", "not_there"])
+    assert trust.unconsented(choices[1]) == []
+    assert len(trust.unconsented(choices[2])) == 1

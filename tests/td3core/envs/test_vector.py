@@ -209,7 +209,7 @@ def test_a_fault_names_its_step_and_nothing_of_that_step_is_kept(
     script = Script([(100, "truncated")], faults={30: broken})
     outcome, _ = fail(runs_dir, scripted(script), num_envs=4)
     assert outcome.env_steps == 28
-    assert "ValueError at step 28 (step 7 of episode 1): the joint broke" in outcome.message
+    assert "ValueError at step 28 (step 7 of episode 1): the joint broke" in str(outcome.message)
     assert checkpoint.read_header(outcome.last_checkpoint).counters.env_steps == 28
     assert script.made == script.closed
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, make_settings
-from td3core.errors import Message
 from td3core.experiments.jobs import Job, NewRun
 from td3core.protocol.events import Ended, Event, Failed, Started
+from td3core.text import Text
 
 
 def ended(config: RunConfig, stopped: str = "finished") -> Ended:
@@ -27,7 +27,7 @@ def ended(config: RunConfig, stopped: str = "finished") -> Ended:
 
 
 def failed(text: str, *, request: bool = False) -> Failed:
-    return Failed(message=Message(text), details="", request=request)
+    return Failed(message=Text(text), details="", request=request)
 
 
 class Stage:

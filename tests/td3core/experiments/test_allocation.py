@@ -57,7 +57,7 @@ def test_five_runs_of_a_gibibyte_share_the_machine(
 
 def test_the_reason_names_the_memory_where_it_is_short(machine) -> None:
     machine(16, 2.5)
-    assert "each takes about 1.0 GiB and 2.5 GiB of memory are free" in allocate(5, GIB).reason
+    assert "each takes about 1.0 GiB and 2.5 GiB of memory are free" in str(allocate(5, GIB).reason)
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 5000])

@@ -1,17 +1,23 @@
 """What the process of a group does with what its parent sends."""
 
+import os
+import queue
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from td3core.envs.trust import typed
+from td3core.envs.trust import with_user_consent
 from td3core.experiments.groups import child
 from td3core.experiments.groups.messages import GroupEnded, NewGroup, ResumedGroup
+from td3core.experiments.groups.process import GroupProcess
 from td3core.experiments.groups.seed_status import SeedState
+from tests.support.stranger import Stranger
 from tests.td3core.experiments.conftest import STEPS_ENV
 from tests.td3core.experiments.stage import Stage, finish
 from tests.td3core.helpers import tiny
+
+WAIT_S = 60
 
 
 class Parent:
@@ -31,16 +37,15 @@ class Parent:
 
 
 @pytest.mark.parametrize("resumed", [False, True])
-def test_the_code_allowed_by_the_parent_is_run_though_no_answer_is_remembered(
+def test_a_group_is_begun_and_resumed_with_the_code_that_its_process_may_import(
     make_group, runs_dir: Path, monkeypatch: pytest.MonkeyPatch, resumed: bool
 ) -> None:
     config, tunables = tiny(STEPS_ENV)
-    consent = typed(config.choice).consent
+    with_user_consent(config.choice)
     if resumed:
-        job: object = ResumedGroup(path=make_group((0, 1)).path, consent=consent)
+        job: object = ResumedGroup(path=make_group((0, 1)).path)
     else:
-        about = {"config": config, "tunables": tunables, "consent": consent}
-        job = NewGroup(runs_dir=runs_dir, seeds=(0, 1), **about)
+        job = NewGroup(runs_dir=runs_dir, seeds=(0, 1), config=config, tunables=tunables)
     parent, stage = Parent(job), Stage(finish)
     monkeypatch.setattr(child, "ParentLink", lambda _: parent)
     monkeypatch.setattr(child, "ignore_terminal", lambda: None)
@@ -50,4 +55,33 @@ def test_the_code_allowed_by_the_parent_is_run_though_no_answer_is_remembered(
     assert isinstance(ended, GroupEnded)
     assert ended.problem is None
     assert [status.state for status in ended.statuses] == [SeedState.FINISHED] * 2
-    assert [actor.job.consent for actor in stage.actors] == [consent] * 2
+
+
+@pytest.mark.slow
+def test_the_processes_of_a_group_import_what_was_allowed_though_no_answer_is_remembered(
+    make_group, runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = Stranger(tmp_path, monkeypatch)
+    stranger.write("theirs_env")
+    stranger.trusted.mkdir()
+    env = "theirs_env:Slide"
+    config, tunables = tiny(env)
+
+    def ending(job: NewGroup | ResumedGroup) -> GroupEnded:
+        ends: queue.SimpleQueue[object] = queue.SimpleQueue()
+        GroupProcess(job, ends.put)
+        while not isinstance(message := ends.get(timeout=WAIT_S), GroupEnded):
+            pass
+        return message
+
+    new = NewGroup(runs_dir=runs_dir, seeds=(0, 1), config=config, tunables=tunables)
+    resumed = ResumedGroup(path=make_group((2, 3), env).path)
+    refused = ending(new).problem
+    assert refused is not None
+    assert "theirs_env.py, which you have not allowed" in str(refused)
+    assert stranger.imported == set()
+    with_user_consent(config.choice)
+    for job in (new, resumed):
+        states = [status.state for status in ending(job).statuses]
+        assert states == [SeedState.FINISHED] * 2
+    assert os.getpid() not in stranger.processes

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from td3core.errors import Message, RequestError
+from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, request
 from td3core.experiments.groups.group import Group, find_group, open_group
@@ -15,6 +15,7 @@ from td3core.experiments.jobs import ResumedRun
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Event
 from td3core.protocol.steering import Verb
+from td3core.text import Text
 from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
 
 
@@ -36,7 +37,7 @@ def conduct(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Stage, tuple
             if command is not None:
                 runner.command(command)
 
-        allocation = Allocation(jobs=jobs, threads=1, reason=Message("because"))
+        allocation = Allocation(jobs=jobs, threads=1, reason=Text("because"))
         runner = GroupRunner(group, allocation, report)
         return stage, runner.run()
 
@@ -63,7 +64,7 @@ def test_a_run_that_fails_does_not_stop_the_others(make_group, conduct) -> None:
 
     _, statuses = conduct(make_group((0, 1, 2)), act, jobs=1)
     assert [s.state for s in statuses] == [SeedState.FINISHED, SeedState.FAILED, SeedState.FINISHED]
-    assert statuses[1].message == "It broke."
+    assert str(statuses[1].message) == "It broke."
 
 
 def test_a_process_that_cannot_be_started_does_not_stop_the_others(make_group, conduct) -> None:
@@ -74,7 +75,7 @@ def test_a_process_that_cannot_be_started_does_not_stop_the_others(make_group, c
 
     _, statuses = conduct(make_group((0, 1)), act)
     assert [status.state for status in statuses] == [SeedState.FAILED, SeedState.FINISHED]
-    assert "Resource temporarily unavailable" in statuses[0].message
+    assert "Resource temporarily unavailable" in str(statuses[0].message)
 
 
 def test_a_process_that_is_killed_leaves_its_run_interrupted(make_group, conduct) -> None:
@@ -143,7 +144,7 @@ def test_ctrl_c_twice_kills_what_trains(make_group, conduct, monkeypatch) -> Non
 
     stage = Stage(act)
     monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", stage)
-    allocation = Allocation(jobs=1, threads=1, reason=Message("because"))
+    allocation = Allocation(jobs=1, threads=1, reason=Text("because"))
     runner = GroupRunner(make_group((0, 1)), allocation, lambda status, event: None)
     with pytest.raises(KeyboardInterrupt):
         runner.run()
@@ -158,7 +159,7 @@ def test_no_process_is_waited_for_without_end(make_group, monkeypatch) -> None:
 
     stage = Stage(act)
     monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", stage)
-    allocation = Allocation(jobs=3, threads=1, reason=Message("because"))
+    allocation = Allocation(jobs=3, threads=1, reason=Text("because"))
     runner = GroupRunner(make_group((0, 1, 2, 3)), allocation, lambda status, event: None)
     with pytest.raises(ZeroDivisionError):
         runner.run()

@@ -16,8 +16,7 @@ import psutil
 import pytest
 
 from td3core import checkpoint
-from td3core.envs.trust import typed
-from td3core.errors import Message
+from td3core.envs.trust import with_user_consent
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.group import Group, open_group
 from td3core.experiments.groups.runner import GroupRunner
@@ -27,6 +26,7 @@ from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Ended, Event, Failed, Progress, Started, Tuned
 from td3core.runs.listing import list_runs
 from td3core.runs.lock import holder
+from td3core.text import Text
 from tests.td3core.experiments.conftest import STEPS_ENV
 from tests.td3core.helpers import finish, tiny
 
@@ -86,8 +86,8 @@ class Reported:
 def running(runs_dir: Path, **values: Any) -> Iterator[tuple[RunProcess, Reported]]:
     config, tunables = tiny(STEPS_ENV, **values)
     reported = Reported()
-    consent = typed(config.choice).consent
-    job = NewRun(config=config, tunables=tunables, runs_dir=runs_dir, consent=consent)
+    with_user_consent(config.choice)
+    job = NewRun(config=config, tunables=tunables, runs_dir=runs_dir)
     process = RunProcess(job, reported)
     try:
         yield process, reported
@@ -116,7 +116,7 @@ def test_a_run_whose_process_is_killed_ends_as_failed(runs_dir: Path) -> None:
         started = reported.until(Started)
         os.kill(process.pid, signal.SIGKILL)
         failed = reported.until(Failed)
-        assert "killed by signal 9" in failed.message
+        assert "killed by signal 9" in str(failed.message)
         wait_until(lambda: holder(started.run) is None)
 
 
@@ -128,9 +128,9 @@ def test_a_detached_run_outlives_the_process_that_started_it(runs_dir: Path, roo
         "from tests.td3core.experiments.test_processes import *\n"
         f"config, tunables = tiny(STEPS_ENV, steps={ENDLESS})\n"
         "reported = Reported()\n"
-        "consent = typed(config.choice).consent\n"
+        "with_user_consent(config.choice)\n"
         "folder = Path(sys.argv[1])\n"
-        "job = NewRun(config=config, tunables=tunables, runs_dir=folder, consent=consent)\n"
+        "job = NewRun(config=config, tunables=tunables, runs_dir=folder)\n"
         "process = RunProcess(job, reported)\n"
         "reported.until(Started)\n"
         "process.detach()\n"
@@ -153,10 +153,10 @@ def test_a_detached_run_outlives_the_process_that_started_it(runs_dir: Path, roo
 
 
 def conduct(group: Group, on_status: Callable[[SeedStatus], None] = lambda status: None) -> Any:
-    allocation = Allocation(jobs=2, threads=1, reason=Message("because"))
-    consent = typed(group.config.choice).consent
+    allocation = Allocation(jobs=2, threads=1, reason=Text("because"))
+    with_user_consent(group.config.choice)
     report = lambda status, event: on_status(status)  # noqa: E731
-    return GroupRunner(group, allocation, report, consent=consent).run()
+    return GroupRunner(group, allocation, report).run()
 
 
 @pytest.mark.slow

@@ -7,7 +7,9 @@ from threadpoolctl import threadpool_limits
 
 from td3core.algorithm.td3 import TD3
 from td3core.config.networks import NetworkGroup
+from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
+from td3core.system.json_lines import Codec
 from tests.td3core.algorithm.autograd_td3 import AutogradTD3
 from tests.td3core.helpers import batch, make_agent, tiny
 
@@ -64,6 +66,20 @@ def test_a_policy_rebuilt_from_tensors_agrees_bit_for_bit() -> None:
     again = Policy.from_tensors(agent.state(), NetworkGroup(("actor",), (3, 33, 7, 20, 2), "tanh"))
     policy = agent.policy()
     assert all(np.array_equal(policy(obs), again(obs)) for obs in batch(50).obs)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_a_policy_that_was_sent_as_a_line_agrees_bit_for_bit(activation: str) -> None:
+    normaliser = Normaliser(3)
+    for obs in batch(20).obs:
+        normaliser.observe(obs)
+    codec = Codec(Policy)
+    for used in (None, normaliser):
+        tensors = make_agent(actor_hidden=(33, 7), actor_activation=activation).state()
+        actor = NetworkGroup(("actor",), (3, 33, 7, 2), activation)
+        policy = Policy.from_tensors(tensors, actor, used)
+        again = codec.decode(codec.encode(policy))
+        assert all(np.array_equal(policy(obs), again(obs)) for obs in batch(50).obs)
 
 
 def test_a_policy_acts_the_same_on_one_thread_and_on_many() -> None:

@@ -42,7 +42,7 @@ def refusal(checkpoint_file: Path, runs_dir: Path, **values: Any) -> str:
     assert outcome.request, outcome
     assert told.events == [outcome]
     assert contents(runs_dir) == before
-    return outcome.message
+    return str(outcome.message)
 
 
 def test_a_branch_goes_on_from_its_checkpoint_and_says_so(
@@ -134,8 +134,8 @@ def test_an_older_checkpoint_has_its_memory_as_long_as_that_is_there(
     # By now the ring has come round to where those of an earlier one were.
     outcome, told = branched(parent.step_checkpoint(20), runs_dir)
     assert isinstance(outcome, Ended)
-    assert "could not be restored" in told.all(Warned)[0].message
-    assert "It is filled again until step 40" in told.all(Warned)[0].message
+    assert "could not be restored" in str(told.all(Warned)[0].message)
+    assert "It is filled again until step 40" in str(told.all(Warned)[0].message)
 
 
 def test_a_checkpoint_that_stands_alone_can_be_branched_from(
@@ -146,7 +146,7 @@ def test_a_checkpoint_that_stands_alone_can_be_branched_from(
     shutil.copy(parent.last, alone)
     outcome, told = branched(alone, runs_dir, steps=120)
     assert isinstance(outcome, Ended)
-    assert "could not be restored" in told.all(Warned)[0].message
+    assert "could not be restored" in str(told.all(Warned)[0].message)
 
 
 @pytest.mark.slow
@@ -161,8 +161,8 @@ def test_a_branch_killed_at_any_moment_goes_on_the_same(
     for copy in crashes.found:
         outcome, told = go_on(copy)
         if isinstance(outcome, Failed):
-            early += "before it had copied" in outcome.message
-            assert early or "is at step 97" in outcome.message, outcome
+            early += "before it had copied" in str(outcome.message)
+            assert early or "is at step 97" in str(outcome.message), outcome
             continue
         assert not told.all(Warned)
         assert differences(straight.run, copy) == [], copy

@@ -7,12 +7,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from td3core.errors import RequestError
-from td3core.protocol.rows import EVALUATION_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from td3core.runs.new_run import default_runs_dir
 from td3core.runs.tables import Table, read_table
 from td3core.system import files
+from tests.support.tables import PLAIN_EVALUATION
 from tests.td3core.helpers import tiny, write_checkpoint
 
 
@@ -232,7 +232,7 @@ def test_any_run_description_is_read_or_refused(tmp_path: Path, text: str) -> No
 def test_a_summary_tells_how_far_a_run_came_and_how_well(runs_dir: Path) -> None:
     run = create(runs_dir, seed=2, steps=500)
     assert (summarise(run).env_steps, summarise(run).best_eval_return) == (0, None)
-    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table = run.table("evaluations", PLAIN_EVALUATION)
     for steps, mean in ((100, -5.0), (200, 3.5), (300, 1.0)):
         table.add((steps, mean, 0.0, "", 0, mean, 10, 2, "0.1"))
     table.flush()
@@ -258,6 +258,13 @@ def test_evaluations_with_damaged_numbers_are_left_out(runs_dir: Path) -> None:
     assert run.evaluations() == [(10, 1.5), (40, 4.5)]
 
 
+def test_of_steps_that_were_taken_again_the_later_evaluations_count(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    (run.path / "evaluations.csv").write_text("env_steps,mean\n10,1\n20,9\n30,3\n20,2\n30,2.5\n")
+    assert run.evaluations() == [(10, 1.0), (20, 2.0), (30, 2.5)]
+    assert summarise(run).best_eval_return == 2.5
+
+
 def test_checkpoints_are_told_by_step_then_best_then_last(runs_dir: Path) -> None:
     run = create(runs_dir)
     for path in (run.last, run.step_checkpoint(1_000_000), run.best, run.step_checkpoint(20)):
@@ -279,7 +286,7 @@ def test_a_table_of_an_earlier_version_is_read_and_goes_on_with_its_own_columns(
         "env_steps,mean,std,best,returns,lengths,seed,time_s\n100,-5.0,0.0,1,-5,9,0,1\n"
     )
     assert run.evaluations() == [(100, -5.0)]
-    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table = run.table("evaluations", PLAIN_EVALUATION)
     table.add((200, -4.0, 0.0, 0.5, 1, "-4.0", "9", 0, "2.0"))
     table.flush()
     assert run.evaluations() == [(100, -5.0), (200, -4.0)]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from td3core.cli import app
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
-from td3core.protocol.rows import EVALUATION_COLUMNS
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory, training_columns
@@ -28,7 +27,9 @@ from td3core.runs.metadata import (
     write_label,
 )
 from td3core.runs.tables import read_last_row, read_numbers
+from td3core.text import Text
 from td3core.training.launch import train
+from tests.support.tables import PLAIN_EVALUATION
 from tests.td3core.helpers import tiny, write_checkpoint
 
 
@@ -71,15 +72,15 @@ def add_parent(run: RunDirectory, table: str) -> RunDirectory:
 def test_an_ending_is_read_as_it_was_written(runs_dir: Path) -> None:
     run = create(runs_dir)
     assert run.ending() is None
-    run.write_ending(ended(run, "failed") | {"message": "Training diverged."})
+    run.write_ending(ended(run, "failed") | {"message": Text("Training diverged.")})
     found = run.ending()
     assert found is not None
-    assert (found.stopped, found.message) == ("failed", "Training diverged.")
+    assert (found.stopped, str(found.message)) == ("failed", "Training diverged.")
     assert (found.env_steps, found.wall_s) == (50, 12.5)
     assert (found.last_eval_return, found.best_eval_return) == (-3.0, 2.0)
     assert found.ended.startswith("20")
     run.write_ending(ended(run, "finished"))
-    assert run.ending().message == ""  # type: ignore[union-attr]
+    assert str(run.ending().message) == ""  # type: ignore[union-attr]
 
 
 def test_an_ending_that_cannot_be_written_leaves_the_earlier_one(
@@ -322,7 +323,7 @@ def test_a_table_without_its_first_column_has_no_rows(tmp_path: Path) -> None:
 
 def test_evaluations_with_lists_in_their_cells_are_read_as_numbers(runs_dir: Path) -> None:
     run = create(runs_dir)
-    table = run.table("evaluations", EVALUATION_COLUMNS)
+    table = run.table("evaluations", PLAIN_EVALUATION)
     table.add((100, -5.0, 1.5, "", 1, "-6.5 -3.5", "10 12", 2, "0.1"))
     table.flush()
     found = read_numbers(run.path / "evaluations.csv", ("env_steps", "mean", "std"))

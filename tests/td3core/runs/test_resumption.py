@@ -29,7 +29,9 @@ def test_the_newest_checkpoint_that_is_sound_is_gone_on_from(runs_dir: Path) -> 
         point = resume_point(opened)
         assert point is not None
         assert point.path == path
-        assert [text.split(" ")[0] for text in point.deviations] == [p.name for p in order[:number]]
+        assert [str(text).split(" ")[0] for text in point.deviations] == [
+            p.name for p in order[:number]
+        ]
         # Names of one file, where the system has links: each gets one of its own.
         path.write_bytes(path.read_bytes())
         damage(path)

@@ -134,7 +134,7 @@ def test_a_run_with_a_special_or_huge_file_resumes_or_is_refused_with_a_sentence
     outcome = in_time(lambda: resume(run, Control(), lambda event: None, steps=63))
     if isinstance(outcome, Failed):
         assert outcome.request, outcome
-        assert "\n" not in outcome.message
+        assert "\n" not in str(outcome.message)
 
 
 LINKS = ("journal.jsonl", "episodes.csv", "training.csv", "evaluations.csv", "replay.f32", "lock")
@@ -150,7 +150,7 @@ def test_nothing_is_written_through_a_link(run: Path, tmp_path: Path, name: str)
     outcome = resume(run, Control(), lambda event: None, steps=90)
     assert isinstance(outcome, Failed)
     assert outcome.request
-    assert f"{name} is a symbolic link" in outcome.message
+    assert f"{name} is a symbolic link" in str(outcome.message)
     assert outside.read_bytes() == before
 
 
@@ -163,7 +163,7 @@ def test_nothing_is_written_through_a_hard_link(run: Path, tmp_path: Path, name:
     outcome = resume(run, Control(), lambda event: None, steps=90)
     assert isinstance(outcome, Failed)
     assert outcome.request
-    assert f"{name} is a hard link" in outcome.message
+    assert f"{name} is a hard link" in str(outcome.message)
     assert outside.read_bytes() == before
 
 
@@ -185,6 +185,24 @@ def test_every_command_refuses_to_repeat_the_changes_of_a_journal_that_is_a_link
     assert app.main([*words, "--runs-dir", str(run.parent)]) == 2
     kind = "hard" if link is Path.hardlink_to else "symbolic"
     assert f"journal.jsonl is a {kind} link" in " ".join(capsys.readouterr().err.split())
+    assert [*run.parent.iterdir()] == [run]
+
+
+@pytest.mark.parametrize("link", [Path.hardlink_to, Path.symlink_to])
+def test_no_branch_is_made_with_a_replay_buffer_that_is_a_link(
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    link: Callable[[Path, Path], None],
+) -> None:
+    (run / "replay.f32").rename(tmp_path / "outside")
+    link(run / "replay.f32", tmp_path / "outside")
+    words = ["branch", str(run), "--steps", "90", "--runs-dir", str(run.parent)]
+    assert app.main(words) == 2
+    kind = "hard" if link is Path.hardlink_to else "symbolic"
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"The replay buffer of {run.name} cannot be copied" in said
+    assert f"replay.f32 is a {kind} link" in said
     assert [*run.parent.iterdir()] == [run]
 
 
@@ -215,7 +233,7 @@ def test_nothing_is_written_into_or_deleted_from_a_linked_folder_of_checkpoints(
     before = {path.name: path.read_bytes() for path in outside.iterdir()}
     outcome = resume(run, Control(), lambda event: None, steps=90)
     assert isinstance(outcome, Failed)
-    assert "checkpoints is a symbolic link" in outcome.message
+    assert "checkpoints is a symbolic link" in str(outcome.message)
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
 
 
@@ -263,7 +281,7 @@ def test_a_line_of_300_megabytes_is_passed_over_at_once(run: Path, in_time: Any,
     assert len(read_numbers(table, ("env_steps",))) == rows
     outcome = in_time(lambda: resume(run, Control(), lambda event: None, steps=63))
     assert isinstance(outcome, Failed)
-    assert "longer than" in outcome.message
+    assert "longer than" in str(outcome.message)
 
 
 def test_a_checkpoint_with_an_endless_header_is_refused_at_once(run: Path, in_time: Any) -> None:
@@ -284,7 +302,7 @@ def test_a_journal_too_long_to_read_is_never_emptied(run: Path) -> None:
     assert path.stat().st_size == journal.MOST_BYTES + 1
     outcome = resume(run, Control(), lambda event: None, steps=90)
     assert isinstance(outcome, Failed)
-    assert "journal.jsonl is larger" in outcome.message
+    assert "journal.jsonl is larger" in str(outcome.message)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +322,7 @@ def test_forged_records_show_sensible_figures_only(run: Path, ending: dict[str, 
     found = summarise(RunDirectory.open(run))
     assert found.env_steps < 10**16
     assert found.wall_s < 1e12
-    for text in (found.message, found.name, found.note):
+    for text in (str(found.message), found.name, found.note):
         text.encode()
         assert len(text) <= 100_000
     assert len(found.name) <= 1000

@@ -19,13 +19,13 @@ SMALL += ["--set", "num_envs=2", "--set", "env_processes=2", "--set", "backgroun
 CHILD = """
 import sys
 from td3core.system.child_process import ChildProcess
-from tests.support.report_path import report_to
+from tests.support.report_path import CODEC, report_to
 
 if __name__ == "__main__":
-    child = ChildProcess("child", report_to)
-    path, safe = child.pipe.recv()
-    assert path == sys.path, path
-    assert not safe
+    child = ChildProcess("child", CODEC, report_to)
+    found = child.pipe.receive()
+    assert list(found.path) == sys.path, found
+    assert not found.safe
     child.stop()
 """
 

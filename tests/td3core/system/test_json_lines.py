@@ -16,21 +16,30 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from td3core.config import RunConfig, Tunables, make_settings
-from td3core.errors import Message
 from td3core.experiments.groups import messages
 from td3core.experiments.jobs import CODEC, Job
 from td3core.protocol.codec import KINDS, RUN
-from td3core.protocol.events import Event, Phase, Progress, Saved
+from td3core.protocol.events import EpisodeEnded, Episodes, Event, Phase, Progress, Saved
 from td3core.system.json_lines import FORMAT, Codec, LineBuffer, LineError, Unknown
+from td3core.text import Text
 
 CONFIG, TUNABLES = make_settings({"env": "Pendulum-v1", "actor_hidden": (7, 9)})
 text = st.text(max_size=8)
 plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), text)
 messages_ = st.deferred(
     lambda: st.builds(
-        lambda values: Message("".join(f"{{{name}}} " for name in values), **values),
+        lambda values: Text("".join(f"{{{name}}} " for name in values), **values),
         st.dictionaries(st.sampled_from(["a", "b", "c"]), st.one_of(plain, messages_), max_size=3),
     )
+)
+
+
+episodes = st.builds(
+    EpisodeEnded,
+    # Whole numbers that a float holds, as every run counts them.
+    **dict.fromkeys(("episode", "env_steps", "length"), st.integers(0, 10**15)),
+    **dict.fromkeys(("episode_return", "shaped_return", "wall_s"), st.floats()),
+    terminated=st.booleans(),
 )
 
 
@@ -41,13 +50,14 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         Any: plain,
         RunConfig: st.just(CONFIG),
         Tunables: st.builds(TUNABLES.__class__, tau=st.floats(1e-6, 1.0)),
-        Message: messages_,
+        Text: messages_,
         Path: text.filter(lambda name: "\0" not in name).map(Path),
         str: text,
         int: st.integers(),
         bool: st.booleans(),
         float: st.floats(),
         type(None): st.none(),
+        Episodes: st.deferred(lambda: st.lists(episodes, max_size=3).map(Episodes.of)),
     }
     if kind in simple:
         return simple[kind]
@@ -78,13 +88,13 @@ def assert_same(one: Any, other: Any) -> None:
     assert type(one) is type(other)
     if isinstance(one, np.ndarray):
         assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
-    elif isinstance(one, Message):
+    elif isinstance(one, Text):
         assert (str(one), one.template) == (str(other), other.template)
         assert_same(one.values, other.values)
     elif is_dataclass(one):
         for each in fields(one):
             assert_same(getattr(one, each.name), getattr(other, each.name))
-    elif isinstance(one, tuple):
+    elif isinstance(one, (tuple, Episodes)):
         assert len(one) == len(other)
         for mine, theirs in zip(one, other, strict=True):
             assert_same(mine, theirs)

@@ -136,7 +136,7 @@ def test_machines_share_the_fastest_class_that_all_have_and_it_is_said(
 ) -> None:
     name, sentence = numerics.shared_class(setting, earlier, machines)
     assert name == expected
-    assert says in (sentence or "")
+    assert says in str(sentence or "")
     assert bool(says) == (sentence is not None)
 
 

@@ -48,7 +48,7 @@ def go_on_well(run: Path, *, steps: int | None = None, warnings: int = 0) -> End
     """Resume a run to its end, with so many warnings."""
     outcome, told = go_on(run, steps=steps)
     assert isinstance(outcome, Ended), outcome
-    said = [event.message for event in told.all(Warned)]
+    said = [str(event.message) for event in told.all(Warned)]
     assert len(said) == warnings, said
     return outcome
 
@@ -59,8 +59,8 @@ def refused(run: Path, *, steps: int | None = None) -> str:
     assert isinstance(outcome, Failed)
     assert outcome.request, outcome
     assert told.events == [outcome]
-    assert "\n" not in outcome.message
-    return outcome.message
+    assert "\n" not in str(outcome.message)
+    return str(outcome.message)
 
 
 def branched(checkpoint: Path, runs_dir: Path, **values: Any) -> tuple[Ended | Failed, Told]:

@@ -6,6 +6,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from td3core import checkpoint
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Evaluated, Progress, Saved, Warned
@@ -67,9 +69,21 @@ def test_a_lost_process_costs_a_warning_and_no_evaluation(runs_dir: Path) -> Non
         runs_dir, "Pendulum-v1", background_evaluation=True, react=react, **PENDULUM
     )
     assert isinstance(outcome, Ended)
-    assert ["was lost" in w.message for w in told.all(Warned)] == [True]
+    assert ["was lost" in str(w.message) for w in told.all(Warned)] == [True]
     calm = finish(runs_dir, "Pendulum-v1", background_evaluation=False, **PENDULUM)
     assert without_time(outcome.run, "evaluations") == without_time(calm.run, "evaluations")
+
+
+def test_a_process_of_another_version_is_done_without_and_its_sentence_told(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.system.child_process.__version__", "0.0.9")
+    outcome, told = run(runs_dir, "Pendulum-v1", background_evaluation=True, **PENDULUM)
+    assert isinstance(outcome, Ended)
+    (warned,) = told.all(Warned)
+    assert "TD3 Studio was updated from 0.0.9 to" in str(warned.message)
+    assert str(warned.message).endswith("restart it.")
+    assert told.all(Evaluated)
 
 
 def test_an_environment_only_this_program_knows_is_evaluated_here(

@@ -87,8 +87,8 @@ def test_a_run_whose_best_agent_could_never_be_saved_has_failed_and_keeps_it_to_
         refuse_best(patch, 1000)
         outcome, _ = run(runs_dir, env, **LINES)
     assert isinstance(outcome, Failed)
-    assert "best agent could not be saved" in outcome.message
-    assert "No space left" in outcome.message
+    assert "best agent could not be saved" in str(outcome.message)
+    assert "No space left" in str(outcome.message)
     assert outcome.ending is not None
     assert outcome.ending.best_checkpoint is None
     resumed, _ = go_on(outcome.run)
@@ -109,7 +109,7 @@ def test_an_older_best_agent_is_not_given_the_return_of_a_better_one(
     # The last evaluation may be better than what is called the best; why, the run says.
     assert ending.last_eval_return > ending.best_eval_return
     returned = f"of step 97 and returned {ending.last_eval_return:.2f}; the best one saved returned"
-    assert f"{returned} {ending.best_eval_return:.2f}." in outcome.message
+    assert f"{returned} {ending.best_eval_return:.2f}." in str(outcome.message)
 
 
 # A dropped future -------------------------------------------------------------------------------
@@ -142,7 +142,9 @@ def test_the_best_agent_of_a_dropped_future_is_replaced_by_the_best_that_is_kept
         damage(grown_run.step_checkpoint(90))
     outcome, told = go_on(grown_run.path, control=Control.stopping_at(82))
     assert isinstance(outcome, Ended), outcome
-    assert any("step 90" in each.message and "best" in each.message for each in told.all(Warned))
+    assert any(
+        "step 90" in str(each.message) and "best" in str(each.message) for each in told.all(Warned)
+    )
     kept = outcome.best_checkpoint
     assert (kept and checkpoint.read_header(kept).counters.env_steps) == left
     means = dict(grown_run.evaluations())

@@ -225,7 +225,8 @@ def test_a_stop_saves_the_last_checkpoint_and_ends_the_run(runs_dir: Path, scrip
     control = Control()
     # The evaluation after step 30 takes two episodes of 10 steps in the same script.
     script = Script(on_step=at_step(33 + 20, control.stop))
-    outcome, told = run(runs_dir, scripted(script), control=control, eval_interval=10)
+    counted = {"eval_interval": 10, "bias_interval": 0}
+    outcome, told = run(runs_dir, scripted(script), control=control, **counted)
     assert isinstance(outcome, Ended)
     assert (outcome.stopped, outcome.env_steps, outcome.updates) == ("user", 33, 13)
     assert outcome.last_checkpoint is not None
@@ -286,6 +287,6 @@ def test_any_live_change_followed_by_a_save_can_be_opened_again(
     assert outcome.last_checkpoint is not None
     saved = checkpoint.load(outcome.last_checkpoint).header.tunables
     # A batch larger than the memory is refused with a warning, and so is the whole change.
-    assert ["batch_size 65536" in w.message for w in told.all(Warned)] == [True]
+    assert ["batch_size 65536" in str(w.message) for w in told.all(Warned)] == [True]
     assert saved == told.all(Tuned)[-1].tunables
     assert saved.batch_size != 65_536

@@ -14,7 +14,7 @@ import pytest
 
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.make import check_env, forget_changed_code
-from td3core.envs.trust import consent_to, typed
+from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed
@@ -66,21 +66,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def begin(runs_dir: Path, env: str = "cart:Cart") -> Ended | Failed:
+    with_user_consent(EnvChoice(env))
     config, tunables = tiny(env, steps=80, checkpoint_interval=20, env_check=False)
-    consent = consent_to(["cart"])
-    return train(config, tunables, Control(), Told(), runs_dir, consent=consent)
+    return train(config, tunables, Control(), Told(), runs_dir)
 
 
 def go_on(first: Failed, runs_dir: Path) -> Ended | Failed:
     assert first.run is not None
-    return resume(first.run, Control(), Told(), consent=consent_to(["cart"]))
+    return resume(first.run, Control(), Told())
 
 
 def branch_off(first: Failed, runs_dir: Path) -> Ended | Failed:
     assert first.last_checkpoint is not None
-    consent = consent_to(["cart"])
     values = {"tau": 0.01}
-    return branch(first.last_checkpoint, values, Control(), Told(), runs_dir, consent=consent)
+    return branch(first.last_checkpoint, values, Control(), Told(), runs_dir)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +92,7 @@ def test_the_next_run_uses_the_corrected_module(
 ) -> None:
     first = begin(runs_dir)
     assert isinstance(first, Failed)
-    assert "ZeroDivisionError" in first.message
+    assert "ZeroDivisionError" in str(first.message)
     # As long as before, and perhaps in the same second: Python's own cache would not notice.
     (folder / "cart_wheels.py").write_text(CORRECTED)
     assert isinstance(again(first, runs_dir), Ended)
@@ -107,12 +106,12 @@ def test_nothing_keeps_what_was_corrected(folder: Path, runs_dir: Path) -> None:
     begin(runs_dir, "cart:Cart-v0")
     gc.collect()
     assert before() is None
-    assert check_env(typed(EnvChoice("cart:Cart-v0"))).max_episode_steps == 5
+    assert check_env(with_user_consent(EnvChoice("cart:Cart-v0"))).max_episode_steps == 5
     assert sys.modules["cart_neighbour"] is neighbour
 
 
 def test_a_module_that_could_not_be_imported_is_imported_again(folder: Path) -> None:
-    choice = typed(EnvChoice("cart:Cart"))
+    choice = with_user_consent(EnvChoice("cart:Cart"))
     (folder / "cart_wheels.py").write_text("load = None\n")
     (folder / "cart.py").write_text(f"{CART}\nassert cart_wheels.load\n")
     with pytest.raises(RequestError):
@@ -123,7 +122,7 @@ def test_a_module_that_could_not_be_imported_is_imported_again(folder: Path) -> 
 
 
 def test_a_module_that_is_as_it_was_is_kept(folder: Path) -> None:
-    choice = typed(EnvChoice("cart:Cart"))
+    choice = with_user_consent(EnvChoice("cart:Cart"))
     check_env(choice)
     before = sys.modules["cart"]
     forget_changed_code(choice)
@@ -141,12 +140,12 @@ def test_a_compiled_module_that_has_changed_is_refused(folder: Path, runs_dir: P
     sys.path_importer_cache.clear()
     assert isinstance(begin(runs_dir), Ended)
     (folder / "cart_wheels.py").write_text(WHEELS)
-    assert "ZeroDivisionError" in begin(runs_dir).message  # type: ignore[union-attr]
+    assert "ZeroDivisionError" in str(begin(runs_dir).message)  # type: ignore[union-attr]
     (folder / compiled.name).touch()
     outcome = begin(runs_dir)
     assert isinstance(outcome, Failed)
     assert outcome.request
-    assert "xxlimited is compiled" in outcome.message
-    assert "restart the studio" in outcome.message
+    assert "xxlimited is compiled" in str(outcome.message)
+    assert "restart the studio" in str(outcome.message)
     # Another environment has nothing to do with it.
     assert isinstance(begin(runs_dir, "Pendulum-v1"), Ended)

@@ -39,16 +39,20 @@ def delete_half(path: Path) -> None:
         each.unlink()
 
 
-def losing(runs_dir: Path, at: int, lose: Callable[[Path], None]) -> Control:
+def losing(
+    runs_dir: Path,
+    at: int,
+    lose: Callable[[Path], None],
+    then: Callable[[int], None] = lambda _: None,
+) -> Control:
     """Return a control with which the run's folder is lost after a step."""
-    control = Control()
 
     def lose_at_step(env_steps: int) -> None:
         if env_steps == at:
             lose(next(runs_dir.iterdir()))
+        then(env_steps)
 
-    control.boundary_hook = lose_at_step
-    return control
+    return Control(boundary_hook=lose_at_step)
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +68,7 @@ def test_a_run_that_loses_its_folder_ends_with_a_whole_one(
     straight = finish(runs_dir.parent / "straight", **VALUES)
     outcome, told = run(runs_dir, control=losing(runs_dir, at, lose), **VALUES)
     assert isinstance(outcome, Ended), outcome
-    said = [event.message for event in told.all(Warned)]
+    said = [str(event.message) for event in told.all(Warned)]
     assert len(said) == 1, said
     assert "deleted or moved" in said[0]
     assert same(tensors(straight.last_checkpoint), tensors(outcome.last_checkpoint))
@@ -94,7 +98,11 @@ def test_a_killed_run_that_lost_its_folder_is_resumed_from_the_new_one(
         if step == 52:
             shutil.copytree(runs_dir, copies)
 
-    run(runs_dir, scripted(Script(on_step=on_step)), **VALUES | {"checkpoint_interval": 0})
+    run(
+        runs_dir,
+        scripted(Script(on_step=on_step)),
+        **VALUES | {"checkpoint_interval": 0, "bias_interval": 0},
+    )
     (killed,) = copies.iterdir()
     # It was saved anew as soon as that was noticed, not only at the next checkpoint.
     assert RunDirectory.open(killed).last.exists()
@@ -119,7 +127,6 @@ def test_the_journal_is_written_again(runs_dir: Path, scripted: Any) -> None:
 def test_a_resumed_run_that_loses_its_folder_keeps_settings_and_journal(runs_dir: Path) -> None:
     ended = stopped(runs_dir, 50, **VALUES)
     before = RunDirectory.open(ended.run)
-    control = Control()
     lost: list[int] = []
 
     def hook(env_steps: int) -> None:
@@ -127,8 +134,7 @@ def test_a_resumed_run_that_loses_its_folder_keeps_settings_and_journal(runs_dir
             lost.append(env_steps)
             delete(ended.run)
 
-    control.boundary_hook = hook
-    outcome, _ = go_on(ended.run, control=control, steps=110)
+    outcome, _ = go_on(ended.run, control=Control(boundary_hook=hook), steps=110)
     assert isinstance(outcome, Ended), outcome
     after = RunDirectory.open(outcome.run)
     assert (after.created, after.config.steps) == (before.created, 110)
@@ -184,23 +190,18 @@ def test_a_folder_that_cannot_be_written_again_fails_the_run(runs_dir: Path) -> 
 
     outcome, _ = run(runs_dir, control=losing(runs_dir, 45, block), **VALUES)
     assert isinstance(outcome, Failed)
-    assert "could not be saved" in outcome.message
+    assert "could not be saved" in str(outcome.message)
     assert outcome.last_checkpoint is None
 
 
 def test_a_folder_that_was_written_again_is_locked(runs_dir: Path) -> None:
     refusals: list[str] = []
-    control = losing(runs_dir, 45, delete)
-    lose = control.boundary_hook
-    assert lose is not None
 
-    def hook(env_steps: int) -> None:
-        lose(env_steps)
+    def try_to_lock(env_steps: int) -> None:
         if env_steps == 60:
             refusals.append(refused(next(runs_dir.iterdir())))
 
-    control.boundary_hook = hook
-    outcome, _ = run(runs_dir, control=control, **VALUES)
+    outcome, _ = run(runs_dir, control=losing(runs_dir, 45, delete, try_to_lock), **VALUES)
     assert isinstance(outcome, Ended), outcome
     assert "is locked by a living process" in refusals[0]
 

@@ -74,7 +74,7 @@ def test_where_the_kernel_is_missing_a_resumed_run_says_that_digits_differ(
     monkeypatch.setattr(kernel_cache, "works", lambda: False)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    said = [warned.message for warned in told.all(Warned)]
+    said = [str(warned.message) for warned in told.all(Warned)]
     assert ["the engine was compiled and is torch" in each for each in said] == [True]
     assert told.all(Started)[0].products.startswith("torch, ")
 
@@ -98,8 +98,7 @@ def test_a_step_enters_the_update_once_and_torch_hardly_ever(runs_dir: Path, upd
         if step in (100, 300):
             sys.setprofile(count if step == 100 else None)
 
-    control = Control()
-    control.boundary_hook = watch
+    control = Control(boundary_hook=watch)
     values = VALUES | {"steps": 320, "eval_interval": 0, "checkpoint_interval": 0}
     outcome, _ = run(runs_dir, control=control, updates_per_step=updates, **values)
     assert isinstance(outcome, Ended)

@@ -50,13 +50,13 @@ def test_a_fault_of_the_environment_ends_the_run_with_its_step_and_keeps_what_wa
     script = Script([(7, "terminated")], faults={55: fault})
     outcome, told = fail(runs_dir, scripted(script), steps=100, checkpoint_interval=40)
     assert outcome.env_steps == 54
-    assert "step 54" in outcome.message
-    assert re.search(says, outcome.message)
+    assert "step 54" in str(outcome.message)
+    assert re.search(says, str(outcome.message))
     # A traceback leads to the fault only where something was raised.
-    raised = "Error" in outcome.message
+    raised = "Error" in str(outcome.message)
     assert outcome.details.startswith("Traceback" if raised else "")
     assert bool(outcome.details) == raised
-    assert "Traceback" not in outcome.message
+    assert "Traceback" not in str(outcome.message)
     assert told.events[-1] is outcome
     assert not outcome.request
     assert not outcome.diverged
@@ -77,9 +77,9 @@ def test_a_fault_on_reset_ends_the_run_with_its_step(runs_dir: Path, scripted: A
     script = Script([(7, "terminated")], on_reset=on_reset)
     outcome, _ = fail(runs_dir, scripted(script))
     assert outcome.env_steps == 21
-    assert "step 21" in outcome.message
-    assert "RuntimeError" in outcome.message
-    assert "no ground to stand on" in outcome.message
+    assert "step 21" in str(outcome.message)
+    assert "RuntimeError" in str(outcome.message)
+    assert "no ground to stand on" in str(outcome.message)
     assert outcome.run is not None
     assert len(read_table(outcome.run / "episodes.csv")) == 3
     assert script.made == script.closed
@@ -93,7 +93,7 @@ def test_a_fault_at_the_very_first_reset_is_told_like_any_other(
 
     outcome, told = fail(runs_dir, scripted(Script(on_reset=on_reset)))
     assert outcome.env_steps == 0
-    assert "no ground to stand on" in outcome.message
+    assert "no ground to stand on" in str(outcome.message)
     assert len(told.all(Started)) == 1
 
 
@@ -107,8 +107,8 @@ def test_a_reset_without_a_usable_observation_ends_the_run_and_closes_its_enviro
 ) -> None:
     script = Script(first_obs=first)
     outcome, _ = fail(runs_dir, scripted(script))
-    assert re.search(says, outcome.message)
-    assert "step 0" in outcome.message
+    assert re.search(says, str(outcome.message))
+    assert "step 0" in str(outcome.message)
     assert script.made == script.closed
 
 
@@ -123,8 +123,8 @@ def test_a_fault_during_an_evaluation_ends_the_run_with_its_step(
     outcome, _ = fail(runs_dir, scripted(Script(on_reset=on_reset)), eval_interval=30)
     assert outcome.env_steps == 30
     assert outcome.last_checkpoint is not None
-    assert "no ground to stand on" in outcome.message
-    assert "step 30" in outcome.message
+    assert "no ground to stand on" in str(outcome.message)
+    assert "step 30" in str(outcome.message)
 
 
 def test_an_unsuitable_environment_is_a_wrong_request_that_starts_and_writes_nothing(
@@ -134,7 +134,7 @@ def test_an_unsuitable_environment_is_a_wrong_request_that_starts_and_writes_not
         outcome, told = fail(runs_dir, env)
         assert outcome.request
         assert outcome.run is None
-        assert env in outcome.message
+        assert env in str(outcome.message)
         assert told.events == [outcome]
     assert not runs_dir.exists()
 
@@ -145,7 +145,7 @@ def test_settings_that_do_not_fit_together_are_a_wrong_request(runs_dir: Path) -
     told = Told()
     outcome = train(config, tunables, Control(), told, runs_dir)
     assert told.events == [outcome]
-    assert "batch_size 101" in getattr(outcome, "message", "")
+    assert "batch_size 101" in str(getattr(outcome, "message", ""))
     assert not runs_dir.exists()
 
 
@@ -180,12 +180,12 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
 ) -> None:
     script = Script(reward=lambda *_: 1e30)
     outcome, told = fail(runs_dir, scripted(script), steps=200, checkpoint_interval=15, **DIVERGING)
-    assert "diverged" in outcome.message
+    assert "diverged" in str(outcome.message)
     assert outcome.diverged
-    assert "critic1_loss became inf" in outcome.message
+    assert "critic1_loss became inf" in str(outcome.message)
     # Nothing could resume from the checkpoint that is due then.
-    assert "step 15" in outcome.message
-    assert "checkpoint" not in outcome.message, "there is none"
+    assert "step 15" in str(outcome.message)
+    assert "checkpoint" not in str(outcome.message), "there is none"
     assert not any(saved.path.stem == "last" for saved in told.all(Saved))
     assert every_saved_weight_is_a_number(runs_dir)
 
@@ -193,7 +193,7 @@ def test_a_loss_that_overflows_ends_the_run_with_quantity_and_step(
 def test_the_last_good_checkpoint_survives_a_divergence(runs_dir: Path, scripted: Any) -> None:
     script = Script(reward=lambda step, _: 1e30 if step > 60 else 1.0)
     outcome, _ = fail(runs_dir, scripted(script), steps=200, checkpoint_interval=20)
-    assert "last good checkpoint is untouched" in outcome.message
+    assert "last good checkpoint is untouched" in str(outcome.message)
     assert outcome.run is not None
     kept = outcome.run / "checkpoints/step_000000040.safetensors"
     assert checkpoint.load(kept).header.counters.env_steps == 40
@@ -205,7 +205,7 @@ def test_an_agent_that_diverged_is_not_blamed_on_the_environment(
 ) -> None:
     # The observation repeats the action: once the actor says NaN, the observation is NaN.
     outcome, _ = fail(runs_dir, scripted(exploding(forgiving=False)), steps=200, **DIVERGING)
-    assert "diverged" in outcome.message
+    assert "diverged" in str(outcome.message)
     assert every_saved_weight_is_a_number(runs_dir)
 
 
@@ -225,14 +225,14 @@ def test_no_checkpoint_ever_holds_a_weight_that_is_not_a_number(
 ) -> None:
     script = exploding(forgiving=True)
     outcome, _ = fail(runs_dir, scripted(script), steps=200, **DIVERGING | values)
-    assert "diverged" in outcome.message
+    assert "diverged" in str(outcome.message)
     assert every_saved_weight_is_a_number(runs_dir)
 
 
 def test_a_run_that_diverged_just_before_its_end_has_failed(runs_dir: Path, scripted: Any) -> None:
     script = exploding(forgiving=True)
     outcome, _ = run(runs_dir, scripted(script), steps=30, **DIVERGING)
-    assert "diverged" in getattr(outcome, "message", "it claims to have ended well")
+    assert "diverged" in str(getattr(outcome, "message", "it claims to have ended well"))
     assert every_saved_weight_is_a_number(runs_dir)
 
 
@@ -270,8 +270,8 @@ def test_an_environment_that_ends_the_program_fails_the_run_with_its_step(
     values = {"eval_interval": 30} if where == "evaluation" else {}
     outcome, told = fail(runs_dir, scripted(script), **values)
     # What failed to be made did so with a sentence of its own.
-    assert re.search(says.split(".*")[-1] if where == "making" else says, outcome.message)
-    assert "step 30" in outcome.message
+    assert re.search(says.split(".*")[-1] if where == "making" else says, str(outcome.message))
+    assert "step 30" in str(outcome.message)
     assert outcome.ending is not None
     assert outcome.ending.stopped == "failed"
     assert told.events[-1] is outcome
@@ -286,7 +286,7 @@ def test_an_environment_that_ends_the_program_at_once_is_a_wrong_request(
 
     outcome, _ = fail(runs_dir, scripted(Script(on_make=leave)))
     assert outcome.request
-    assert "sys.exit()" in outcome.message
+    assert "sys.exit()" in str(outcome.message)
 
 
 def test_an_environment_that_ends_the_program_while_it_is_closed_does_not_end_the_run(
@@ -317,8 +317,8 @@ def test_what_cannot_be_saved_after_a_failure_is_logged_and_hides_nothing(
     monkeypatch.setattr("td3core.training.checkpointer.Checkpointer.save", unwritable)
     script = Script([(7, "terminated")], faults={55: broken})
     outcome, told = fail(runs_dir, scripted(script), steps=100)
-    assert "the joint broke" in outcome.message
+    assert "the joint broke" in str(outcome.message)
     assert told.events[-1] is outcome
     (record,) = (each for each in caplog.records if each.levelname == "ERROR")
-    assert "the last agent could not be saved" in record.message
+    assert "the last agent could not be saved" in str(record.message)
     assert "no tensor is contiguous" in record.exc_text

@@ -42,11 +42,11 @@ def test_checkpoints_that_cannot_be_written_cost_one_warning_each_and_training_g
     outcome, told = run(runs_dir, checkpoint_interval=20)
     # All its steps were taken, yet a run whose agent is lost has not ended well.
     assert isinstance(outcome, Failed)
-    assert "could not be saved" in outcome.message
+    assert "could not be saved" in str(outcome.message)
     assert (outcome.ending.updates, outcome.last_checkpoint) == (40, None)
     assert disk.refused >= 4
     assert not told.all(Saved)
-    said = [(w.env_steps, w.message) for w in told.all(Warned)]
+    said = [(w.env_steps, str(w.message)) for w in told.all(Warned)]
     assert [step for step, _ in said] == [20, 40, 60, 60]
     for step, message in said:
         assert "No space left on device" in message
@@ -62,7 +62,7 @@ def test_a_run_that_stops_or_has_failed_does_not_say_that_it_continues(
     _, failed = run(runs_dir, scripted(Script(faults={30: lambda outcome: outcome[:4]})))
     for told in (stopped, failed):
         (warned,) = told.all(Warned)
-        assert warned.message == "Could not write last.safetensors: No space left on device."
+        assert str(warned.message) == "Could not write last.safetensors: No space left on device."
 
 
 def test_a_checkpoint_that_failed_leaves_the_earlier_ones_whole(
@@ -102,7 +102,7 @@ def test_rows_that_could_not_be_written_come_once_the_disk_has_room(
     outcome, told = run(runs_dir, scripted(script), steps=60)
     assert isinstance(outcome, Ended)
     assert disk.refused > 10
-    assert [w.message.split(":")[0] for w in told.all(Warned)] == [
+    assert [str(w.message).split(":")[0] for w in told.all(Warned)] == [
         "Could not write the run's tables"
     ]
     rows = read_table(outcome.run / "episodes.csv")
@@ -132,7 +132,7 @@ def test_a_change_is_applied_even_if_the_journal_cannot_be_written(
     monkeypatch.setattr(files, "append_whole", disk)
     outcome, told = run(runs_dir, scripted(script), control=control)
     assert isinstance(outcome, Ended)
-    assert "the journal" in told.all(Warned)[0].message
+    assert "the journal" in str(told.all(Warned)[0].message)
     assert told.all(Progress)[-1].tunables.tau == 0.5
 
 
@@ -195,7 +195,7 @@ def test_a_runs_folder_that_cannot_be_made_is_a_wrong_request(tmp_path: Path) ->
     outcome, told = run(in_the_way)
     assert isinstance(outcome, Failed)
     assert outcome.request
-    assert str(in_the_way) in outcome.message
+    assert str(in_the_way) in str(outcome.message)
     assert told.events == [outcome]
     with pytest.raises(RequestError, match="cannot be written"):
         directory.RunDirectory.create(in_the_way / "deeper", *tiny())

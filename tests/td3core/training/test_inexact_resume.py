@@ -28,10 +28,10 @@ def test_without_its_memory_a_run_fills_it_again_and_says_so(runs_dir: Path) -> 
     ended = stopped(runs_dir, 50, **VALUES | {"keep_replay": False})
     assert not (ended.run / "replay.f32").exists()
     refused, _ = go_on(ended.run, exact=True)
-    assert "Its replay buffer was not kept" in refused.message
+    assert "Its replay buffer was not kept" in str(refused.message)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    said = told.all(Warned)[0].message
+    said = str(told.all(Warned)[0].message)
     assert "keep_replay is off" in said
     assert "It is filled again until step 70" in said
     updates = checkpoint.read_header(outcome.last_checkpoint).counters.updates
@@ -52,7 +52,7 @@ def test_a_memory_that_is_not_what_it_was_is_filled_again(runs_dir: Path, damage
         path.write_bytes(data)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    assert "replay buffer could not be restored: replay.f32" in told.all(Warned)[0].message
+    assert "replay buffer could not be restored: replay.f32" in str(told.all(Warned)[0].message)
     # Killed while it fills, it goes on filling, without another word.
     assert go_on_well(outcome.run, steps=120).env_steps == 120
 
@@ -64,7 +64,7 @@ def test_an_exact_resume_that_is_refused_late_leaves_the_run_as_it_was(runs_dir:
     refused, _ = go_on(ended.run, exact=True, steps=120)
     assert isinstance(refused, Failed)
     assert refused.request
-    assert "replay buffer could not be restored" in refused.message
+    assert "replay buffer could not be restored" in str(refused.message)
     assert contents(ended.run) == before
 
 
@@ -75,10 +75,10 @@ def test_other_circumstances_are_said(runs_dir: Path, monkeypatch: pytest.Monkey
     refused, _ = go_on(ended.run, exact=True)
     assert isinstance(refused, Failed)
     assert refused.request
-    assert "cannot be resumed exactly" in refused.message
+    assert "cannot be resumed exactly" in str(refused.message)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    said = told.all(Warned)[0].message
+    said = str(told.all(Warned)[0].message)
     assert "last digits will differ" in said
     assert "is 99.0" in said
     (entry,) = (e for e in RunDirectory.open(ended.run).journal() if e.get("event") == "inexact")
@@ -100,10 +100,10 @@ def test_a_run_of_the_torch_engine_before_autograd_goes_on_and_says_that_digits_
         ended = stopped(runs_dir, 50, **VALUES, engine="torch")
     refused, _ = go_on(ended.run, exact=True)
     assert isinstance(refused, Failed)
-    assert "cannot be resumed exactly" in refused.message
+    assert "cannot be resumed exactly" in str(refused.message)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    said = told.all(Warned)[0].message
+    said = str(told.all(Warned)[0].message)
     assert "digits will differ: the way torch finds gradients was written out" in said
     (entry,) = (e for e in RunDirectory.open(ended.run).journal() if e.get("event") == "inexact")
     assert entry["message"] == said
@@ -119,11 +119,11 @@ def test_a_run_of_another_class_says_so_and_goes_on_in_that_of_this_process(
     assert RunDirectory.open(ended.run).config.numerics == other
     refused, _ = go_on(ended.run, exact=True)
     assert isinstance(refused, Failed)
-    assert f"the numerics class was {other} and is {here}" in refused.message
+    assert f"the numerics class was {other} and is {here}" in str(refused.message)
     assert RunDirectory.open(ended.run).config.numerics == other
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    assert f"the numerics class was {other} and is {here}" in told.all(Warned)[0].message
+    assert f"the numerics class was {other} and is {here}" in str(told.all(Warned)[0].message)
     assert RunDirectory.open(ended.run).config.numerics == here
     assert outcome.last_checkpoint is not None
     assert checkpoint.read_header(outcome.last_checkpoint).numerics["class"] == here
@@ -137,7 +137,7 @@ def test_an_environment_that_does_not_come_back_begins_a_new_episode(
     ended = stopped(runs_dir, 50, scripted(script), **VALUES | {"eval_interval": 0})
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    assert ["did not return" in w.message for w in told.all(Warned)] == [True]
+    assert ["did not return" in str(w.message) for w in told.all(Warned)] == [True]
     rows = read_table(outcome.run / "episodes.csv")
     assert [(int(r["episode"]), int(r["env_steps"])) for r in rows] == [(0, 40), (2, 90)]
 
@@ -165,7 +165,7 @@ def test_an_episode_longer_than_the_memory_cannot_come_back(
     ended = stopped(runs_dir, 50, **values)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Ended)
-    assert ["did not return" in w.message for w in told.all(Warned)] == [True]
+    assert ["did not return" in str(w.message) for w in told.all(Warned)] == [True]
 
 
 # An environment that failed ----------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_so_does_one_whose_evaluation_failed(
     # Four by the training until step 30, then the first of the evaluation there.
     fail_once(monkeypatch, 5, "reset")
     failed, _ = fail(runs_dir, **VALUES)
-    assert "The evaluation at step 30 failed" in failed.message
+    assert "The evaluation at step 30 failed" in str(failed.message)
     assert failed.run is not None
     go_on_well(failed.run)
     assert differences(straight.run, failed.run) == []
@@ -220,7 +220,7 @@ def test_after_a_failed_reset_a_run_says_that_it_differs(
     assert failed.run is not None
     outcome, told = go_on(failed.run)
     assert isinstance(outcome, Ended)
-    assert ["did not return" in w.message for w in told.all(Warned)] == [True]
+    assert ["did not return" in str(w.message) for w in told.all(Warned)] == [True]
 
 
 def test_an_action_out_of_bounds_is_refused(
@@ -306,7 +306,7 @@ def test_a_disk_full_for_long_never_spoils_the_place_to_go_on_from(
     full.append(True)
     outcome, told = go_on(ended.run)
     assert isinstance(outcome, Failed)
-    assert any("No space left" in w.message for w in told.all(Warned))
+    assert any("No space left" in str(w.message) for w in told.all(Warned))
     assert checkpoint.read_header(ended.last_checkpoint).counters.env_steps == 150
     full.clear()
     (ended.run / "ending.json").unlink()

@@ -54,7 +54,7 @@ def test_what_does_not_come_back_is_noticed(
         outcome, told = go_on(ended.run)
     assert uses
     assert isinstance(outcome, Ended)
-    assert ["did not return" in w.message for w in told.all(Warned)] == [True]
+    assert ["did not return" in str(w.message) for w in told.all(Warned)] == [True]
 
 
 def test_rewards_below_the_floor_count_as_well(
@@ -66,7 +66,7 @@ def test_rewards_below_the_floor_count_as_well(
     with monkeypatch.context() as patch:
         change(patch, 3, lambda o: (o[0], o[1] - 50.0, *o[2:]))
         _, told = go_on(ended.run)
-    assert ["did not return" in w.message for w in told.all(Warned)] == [True]
+    assert ["did not return" in str(w.message) for w in told.all(Warned)] == [True]
 
 
 @pytest.mark.parametrize("num_envs", [1, 3])

@@ -30,9 +30,8 @@ class Turns(Control):
     """Counts the turns of a run of one environment, and so its steps."""
 
     def __init__(self, env_steps: int = 0) -> None:
-        super().__init__()
+        super().__init__(boundary_hook=self._note)
         self.env_steps = env_steps
-        self.boundary_hook = self._note
 
     def _note(self, env_steps: int) -> None:
         self.env_steps = env_steps
@@ -73,12 +72,12 @@ def require_all_go_on(
             assert cut.env_steps <= begun, f"the run is gone: {where}"
             continue
         outcome, told = go_on(found)
-        gone = isinstance(outcome, Failed) and "before it had copied" in outcome.message
+        gone = isinstance(outcome, Failed) and "before it had copied" in str(outcome.message)
         if gone:
             assert cut.env_steps <= begun, where
         elif isinstance(outcome, Failed):
             # Nothing was missing: it was at its end.
-            assert "is at step" in outcome.message, f"{outcome}: {where}"
+            assert "is at step" in str(outcome.message), f"{outcome}: {where}"
         for started in told.all(Started):
             assert cut.env_steps - started.env_steps <= INTERVAL, where
         assert not told.all(Warned), f"{told.all(Warned)}: {where}"

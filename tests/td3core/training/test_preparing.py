@@ -12,26 +12,27 @@ from td3core.algorithm.fused import kernel_cache
 from td3core.cli import app
 from td3core.cli.experiments.group_progress import GroupProgress
 from td3core.cli.progress import ProgressReporter
-from td3core.errors import Message, StoppedError
+from td3core.errors import StoppedError
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.jobs import ResumedRun, perform
 from td3core.experiments.sweeps.executor import outcome_of
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed, Preparing, Started, Warned
 from td3core.runs.directory import RunDirectory
+from td3core.text import Text
 from td3core.training.verify_resume import verify
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import Told, finish, run
 from tests.td3core.training.resuming import stopped
 
-WAIT = Message("Compiling the update.")
+WAIT = Text("Compiling the update.")
 
 
 @pytest.fixture
 def compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every run have to wait for the compiled update, a stop of which takes no time."""
 
-    def provide(announce: Callable[[Message], None], stopped: Callable[[], bool]) -> None:
+    def provide(announce: Callable[[Text], None], stopped: Callable[[], bool]) -> None:
         announce(WAIT)
         if stopped():
             raise StoppedError
@@ -104,7 +105,7 @@ def test_where_nothing_can_be_compiled_a_run_trains_with_torch_and_says_so(runs_
 def test_a_run_that_asks_for_the_compiled_update_is_told_in_one_sentence(runs_dir: Path) -> None:
     outcome, told = run(runs_dir, engine="compiled")
     assert isinstance(outcome, Failed)
-    assert (outcome.message, outcome.details) == ("It could not be compiled.", "")
+    assert (str(outcome.message), outcome.details) == ("It could not be compiled.", "")
     assert not told.all(Warned)
     assert not runs_dir.exists()
 
@@ -140,6 +141,6 @@ def test_ctrl_c_while_a_run_waits_ends_the_command_well(
 
 
 def test_a_run_of_a_group_that_is_stopped_while_it_waits_has_not_failed() -> None:
-    event = Failed(message=Message("Stopped before the first step."), details="", cancelled=True)
+    event = Failed(message=Text("Stopped before the first step."), details="", cancelled=True)
     status = SeedStatus(seed=0, state=SeedState.STARTING).after(event)
-    assert (status.state, status.message) == (SeedState.STOPPED, "")
+    assert (status.state, str(status.message)) == (SeedState.STOPPED, "")

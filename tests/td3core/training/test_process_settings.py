@@ -106,8 +106,7 @@ def test_what_an_environment_changes_is_undone_after_each_call(
         on_reset=lambda _: meddle("reset"),
         on_step=lambda _: meddle("stepped"),
     )
-    control = Control()
-    control.boundary_hook = lambda env_steps: seen.append(settings())
+    control = Control(boundary_hook=lambda _: seen.append(settings()))
     before = settings() | {"threads": 1}
     with threadpool_limits(1, user_api="blas"):
         before["BLAS"] = settings()["BLAS"]
@@ -180,7 +179,7 @@ def test_a_run_whose_agent_could_not_be_resumed_from_fails(
 
     monkeypatch.setattr(TD3, "state", wrong)
     outcome, _ = fail(runs_dir, checkpoint_interval=30)
-    assert name in outcome.message
+    assert name in str(outcome.message)
     assert outcome.last_checkpoint is not None
     saved = checkpoint.load(outcome.last_checkpoint)
     require_resumable("last", saved)

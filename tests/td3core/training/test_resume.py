@@ -83,7 +83,7 @@ def test_whatever_stands_on_disk_when_it_is_killed_the_run_goes_on_the_same(
         outcome, told = go_on(copy)
         if isinstance(outcome, Failed):
             # Nothing was missing but the record that it had ended.
-            assert "is at step 65" in outcome.message, outcome
+            assert "is at step 65" in str(outcome.message), outcome
         assert not told.all(Warned), copy
         assert differences(straight.run, copy) == [], copy
 
@@ -241,6 +241,8 @@ def test_a_change_from_another_journal_that_makes_no_sense_here_is_left_out(runs
     changes = [Change(30, "batch_size", 60), Change(40, "tau", 0.5)]
     outcome = train(config, tunables, Control(), told, runs_dir, changes)
     assert isinstance(outcome, Ended)
-    assert [(w.env_steps, "batch_size 60" in w.message) for w in told.all(Warned)] == [(30, True)]
+    assert [(w.env_steps, "batch_size 60" in str(w.message)) for w in told.all(Warned)] == [
+        (30, True)
+    ]
     found = checkpoint.read_header(RunDirectory.open(outcome.run).last).tunables
     assert (found.batch_size, found.tau) == (tunables.batch_size, 0.5)

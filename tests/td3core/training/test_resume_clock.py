@@ -135,7 +135,7 @@ def test_only_steps_that_are_really_taken_again_are_said_so(
     (started,) = told.all(Started)
     assert started.repeated_steps == reached - 40
     sentence = "Repeating 1 step recorded after the checkpoint at step 40" if reached > 40 else ""
-    assert wording.repeated_steps(started) == sentence
+    assert str(wording.repeated_steps(started)) == sentence
 
 
 def test_a_run_killed_before_its_first_checkpoint_says_that_it_takes_all_steps_again(
@@ -147,7 +147,8 @@ def test_a_run_killed_before_its_first_checkpoint_says_that_it_takes_all_steps_a
     (started,) = told.all(Started)
     assert started.repeated_steps == 30
     assert (
-        wording.repeated_steps(started) == "Repeating all 30 recorded steps: no checkpoint exists"
+        str(wording.repeated_steps(started))
+        == "Repeating all 30 recorded steps: no checkpoint exists"
     )
     _, told = run(runs_dir, **VALUES)
     assert [event.repeated_steps for event in told.all(Started)] == [0]

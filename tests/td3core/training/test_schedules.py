@@ -33,13 +33,12 @@ def begin(runs_dir: Path, control: Control | None = None, **values: Any) -> RunD
 
 def acting(step: int, act: Callable[[Control], None]) -> Control:
     """Return a control with which something is done after a step."""
-    control = Control()
 
     def hook(env_steps: int) -> None:
         if env_steps == step:
             act(control)
 
-    control.boundary_hook = hook
+    control = Control(boundary_hook=hook)
     return control
 
 

@@ -43,7 +43,7 @@ def test_an_environment_that_is_never_the_same_is_told_of(runs_dir: Path, script
     before = contents(ended.run)
     verdict = verify(ended.run, steps=40)
     assert not verdict.exact
-    text = " ".join(verdict.differences)
+    text = " ".join(map(str, verdict.differences))
     assert "tensors differ" in text
     assert "episodes.csv differs." in text
     assert "training.csv differs." in text
@@ -55,7 +55,7 @@ def test_a_warning_counts_as_a_difference(runs_dir: Path) -> None:
     ended = finish(runs_dir, **VALUES | {"keep_replay": False})
     verdict = verify(ended.run, steps=40)
     assert not verdict.exact
-    assert any("keep_replay is off" in text for text in verdict.differences)
+    assert any("keep_replay is off" in str(text) for text in verdict.differences)
 
 
 def test_a_run_without_a_checkpoint_cannot_be_verified(runs_dir: Path) -> None:

@@ -218,7 +218,7 @@ def test_smoothing_and_the_metric_change_what_is_drawn(qtbot, alone, groups) -> 
     pick(qtbot, alone, alone.find, "compare_metric_combo", "Episodes")
     assert alone.comparison.session.view.smoothing == 20
     assert sorted(y[-1] for _, y in lines(alone)) == pytest.approx([-99, -96])
-    assert row(alone.find, 0).text(2).startswith(("-99.0", "-96.0"))
+    assert row(alone.find, 0).text(2).startswith(("−99.0", "−96.0"))
 
 
 def test_every_plot_shows_the_runs_and_closing_leads_back(qtbot, window, find, runs_dir) -> None:
@@ -266,7 +266,7 @@ def test_the_figure_is_exported_with_its_labels(
 def test_a_plot_that_cannot_be_written_is_a_sentence(qtbot, alone, groups, tmp_path) -> None:
     alone.start(qtbot, groups)
     alone.comparison.session.export("return", tmp_path / "nowhere" / "a.svg")
-    qtbot.waitUntil(lambda: "cannot be written" in " ".join(alone.said), timeout=20_000)
+    qtbot.waitUntil(lambda: "cannot be written" in " ".join(map(str, alone.said)), timeout=20_000)
 
 
 def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch) -> None:
@@ -366,7 +366,7 @@ def test_numbers_and_names_have_room_in_a_window_of_1280_by_800(
     qtbot.waitUntil(lambda: all(0 <= rect.center().y() < room.height() for rect in rows))
     qtbot.waitUntil(lambda: chance.height() >= chance.heightForWidth(chance.width()))
     assert chance.width() > 400
-    legend = window.comparison.plots.card("compare_return")._legend
+    legend = window.comparison.plots.card("compare_return").legend
     assert len(legend.names) == 3
     window.comparison.plots.maximise("compare_return")
     qtbot.waitUntil(lambda: len(legend.names) == 5)

@@ -10,9 +10,10 @@ from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.runner import SweepRunner
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
-from td3core.protocol.rows import EVALUATION_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import write_ending
+from td3core.text import Text
+from tests.support.tables import PLAIN_EVALUATION
 
 Curve = Callable[[RunDirectory], Sequence[float]]
 TEXT = """
@@ -73,7 +74,7 @@ class ScriptedExecutor:
             if outcome is None:
                 ends.append(RunEnd(run=run, outcome=None, lost="its process was killed"))
                 continue
-            write_ending(run, {"stopped": outcome.stopped, "message": outcome.message})
+            write_ending(run, {"stopped": outcome.stopped, "message": Text(outcome.message)})
             ends.append(RunEnd(run=run, outcome=outcome))
         return ends
 
@@ -82,7 +83,7 @@ class ScriptedExecutor:
 
 
 def add_evaluation(run: Path, env_steps: int, mean: float) -> None:
-    table = RunDirectory.open(run).table("evaluations", EVALUATION_COLUMNS)
+    table = RunDirectory.open(run).table("evaluations", PLAIN_EVALUATION)
     table.add((env_steps, mean, 0.0, "", 0, str(mean), "1", 0, 0.0))
     table.flush()
 

@@ -19,6 +19,7 @@ from td3core.experiments.jobs import CODEC
 from td3core.experiments.sweeps.executor import outcome_of
 from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
 from td3core.runs.directory import RunDirectory
+from tests.support.stranger import Stranger
 from tests.td3core.helpers import tiny
 
 TEXT = """
@@ -77,6 +78,22 @@ def test_a_node_with_another_version_trains_nothing(tmp_path: Path) -> None:
     assert outcome.stopped == "failed"
     assert outcome.message.endswith("the sweep 0.0.1: install the same version.")
     assert run.ending() is None
+
+
+def test_a_node_imports_the_code_that_is_allowed_by_name_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = Stranger(tmp_path, monkeypatch)
+    stranger.write("theirs_env")
+    config, tunables = tiny("theirs_env:Slide", steps=20)
+    run = RunDirectory.create(tmp_path / "runs", config, tunables)
+    call = __version__, str(run.path), (run.path / "run.toml").read_bytes(), None
+    refused = CODEC.decode(RayWorker().train(*call, modules=("others_env",))["event"])
+    assert "theirs_env.py, which you have not allowed" in str(refused.message)
+    assert stranger.imported == set()
+    done = CODEC.decode(RayWorker().train(*call, modules=("theirs_env",))["event"])
+    assert done.stopped == "finished"
+    stranger.leave("theirs_env")
 
 
 def test_packed_files_cannot_leave_their_folder(tmp_path: Path) -> None:

@@ -118,7 +118,8 @@ def kill(process: psutil.Process) -> None:
 def test_a_killed_sweep_and_a_killed_run_continue_to_equal_results(
     tmp_path: Path, runs_dir: Path, root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = sweep_file(tmp_path, steps=1200, jobs=1)
+    # Long enough that a fast machine is still training when it is killed.
+    file = sweep_file(tmp_path, steps=6000, jobs=1)
     whole = tmp_path / "whole"
     status, expected = answer(capsys, "sweep", file, "--runs-dir", str(whole))
     assert status == 0

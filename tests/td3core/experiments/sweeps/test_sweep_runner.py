@@ -190,7 +190,7 @@ def test_a_sweep_whose_first_trials_all_fail_gives_up(runs_dir: Path) -> None:
     state, runner = conduct(runs_dir, executor, trials=20)
     assert runner.failed
     assert len(state.trials) == 5
-    assert state.message == "All of the first 5 trials failed; the last one: No such file."
+    assert str(state.message) == "All of the first 5 trials failed; the last one: No such file."
 
 
 def test_a_worker_that_is_lost_three_times_fails_its_trial(runs_dir: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
 def test_a_time_limit_ends_the_sweep_and_a_greater_one_continues_it(runs_dir: Path) -> None:
     limit = "time_limit_min = 0.0000001"
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), more=limit)
-    assert "time limit" in state.message
+    assert "time limit" in str(state.message)
     assert state.count("done") == 0
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), more="time_limit_min = 60")
     assert state.count("done") == 4

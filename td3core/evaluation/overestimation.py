@@ -1,0 +1,182 @@
+"""Overestimation: what the critics expect, against what is then obtained.
+
+At each state of the noise-free evaluation episodes, min(Q₁, Q₂)(s, π(s)) is compared with the
+discounted sum of the rewards that the critics learn from, from there on:
+
+    bias(s) = min Q(s, π(s)) - G(s)
+
+Fujimoto et al. (2018), figure 1, compare the means of both; Chen et al. (REDQ, 2021), section 3,
+divide mean and standard deviation over the states by the mean return, and find that the deviation
+matters more: what is too high everywhere misleads no actor.
+
+A time limit cuts an episode, not its value. The episode is therefore played on, without counting
+for the return, until what is missing weighs less than a hundredth.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.arrays import Doubles, Floats
+from td3core.errors import require_no_interrupt
+from td3core.evaluation.result import Overestimation
+from td3core.inference.critic import Critic
+from td3core.playing.numbers import EpisodeLog, discounted_returns
+from td3core.playing.playback import Act, Playback
+
+_LEAST_WEIGHT = 0.01
+"""γ to the number of steps played on: less than this is not worth another step."""
+_MOST_STEPS = 1_000
+"""Played on after the time limit, at most."""
+_MOST_OPEN = 0.5
+"""A return whose last term, a value and not a reward, weighs more than this tells nothing."""
+_DRAWS = 1_000
+"""Of the bootstrap."""
+_INTERVAL = (2.5, 97.5)
+
+
+class ValueNetworks(NamedTuple):
+    """The critics of an agent, and the rewards that they learn from."""
+
+    critic: Critic
+    target: Critic | None
+    """The critics' targets; None if the file lacks them."""
+    gamma: float
+    reward_scale: float
+    reward_floor: float
+    """The agent learns from max(reward_scale × reward, reward_floor), per decision."""
+
+    def shaped(self, rewards: Sequence[float]) -> Doubles:
+        """Return the rewards that the critics learn from, (n,)."""
+        found: Doubles = np.maximum(self.reward_scale * np.array(rewards), self.reward_floor)
+        return found
+
+
+class EpisodeValues(NamedTuple):
+    """What was expected and obtained at each of the n states of an episode."""
+
+    q: Floats
+    """Q of each critic, (critics, n)."""
+    target: Floats | None
+    """The minimum of the targets, (n,)."""
+    returns: Doubles
+    """Discounted returns G, (n,)."""
+    open: Doubles
+    """Weight of min Q at the last state in each return, (n,); 0 where the episode terminated."""
+
+
+def episode_values(
+    playback: Playback,
+    log: EpisodeLog,
+    policy: Act,
+    networks: ValueNetworks,
+    keep_going: Callable[[], bool] = lambda: True,
+) -> EpisodeValues | None:
+    """Judge an episode that is over; play it on first if a time limit cut it.
+
+    Args:
+        playback: The episode; its environment is stepped on.
+        log: All steps of it.
+        policy: Its noise-free policy.
+        networks: The critics.
+        keep_going: Called after every step; the judgement ends once it returns False.
+
+    Returns:
+        ``None`` if ``keep_going`` ended it.
+    """
+    steps = log.after(0, 0, None)
+    assert steps is not None, "an episode has at least one step"
+    rest, terminated, obs = list[float](), playback.step.terminated, playback.obs
+    while not terminated and _worth_a_step(len(rest), networks.gamma):
+        if not keep_going():
+            return None
+        try:
+            following, reward, terminated, _, _ = playback.env.step(policy(obs))
+        except BaseException as problem:
+            # It may refuse to go on after its end.
+            require_no_interrupt(problem)
+            break
+        # What comes after the end is not promised to make sense.
+        if following.shape != obs.shape or not np.isfinite([reward, *following]).all():
+            break
+        rest.append(reward)
+        obs = following
+    rewards = networks.shaped([*steps.reward, *rest])
+    count, gamma, target = len(steps.reward), networks.gamma, networks.target
+    weights = np.zeros(count)
+    if not terminated:
+        final = networks.critic.minimum(obs[None], policy(obs)[None])
+        rewards = np.append(rewards, float(final[0]))
+        weights = gamma ** np.arange(len(rewards) - 1, len(rest), -1.0)[:count]
+    return EpisodeValues(
+        q=networks.critic(steps.obs, steps.action),
+        target=None if target is None else target.minimum(steps.obs, steps.action),
+        returns=discounted_returns(rewards, gamma)[:count],
+        open=weights,
+    )
+
+
+def overestimation(episodes: Sequence[EpisodeValues], seed: int) -> Overestimation | None:
+    """Return the bias over the states of episodes.
+
+    States whose return is more than half a value are left out.
+
+    Args:
+        episodes: What was expected and obtained in each.
+        seed: Of the bootstrap.
+
+    Returns:
+        ``None`` if no state is left: there is nothing to compare with.
+    """
+    known = [_known(each) for each in episodes]
+    known = [each for each in known if each.returns.size]
+    if not known:
+        return None
+    sizes = np.array([each.returns.size for each in known])
+    returns = np.concatenate([each.returns for each in known])
+    q = np.concatenate([each.q for each in known], axis=1).astype(np.float64)
+    bias = q.min(axis=0) - returns
+    scale = max(abs(float(returns.mean())), 1.0)
+    targets = [each.target for each in known if each.target is not None]
+    target = float((np.concatenate(targets) - returns).mean()) / scale if targets else None
+    means = _drawn_means(bias, returns, sizes, seed)
+    low, high = np.percentile(means, _INTERVAL)
+    return Overestimation(
+        mean=float(bias.mean()) / scale,
+        std=float(bias.std()) / scale,
+        low=float(low),
+        high=float(high),
+        critics=tuple(((q - returns).mean(axis=1) / scale).tolist()),
+        target=target,
+        q=float(q.min(axis=0).mean()),
+        returns=float(returns.mean()),
+        open=float(np.concatenate([each.open for each in known]).mean()),
+        states=len(returns),
+    )
+
+
+def _worth_a_step(played: int, gamma: float) -> bool:
+    return played < _MOST_STEPS and gamma**played >= _LEAST_WEIGHT
+
+
+def _known(episode: EpisodeValues) -> EpisodeValues:
+    rows = episode.open <= _MOST_OPEN
+    return EpisodeValues(
+        q=episode.q[:, rows],
+        target=None if episode.target is None else episode.target[rows],
+        returns=episode.returns[rows],
+        open=episode.open[rows],
+    )
+
+
+def _drawn_means(bias: Doubles, returns: Doubles, sizes: NDArray[np.int64], seed: int) -> Doubles:
+    """Return the mean bias of :data:`_DRAWS` draws of whole episodes, with replacement."""
+    firsts = np.cumsum(sizes) - sizes
+    sums = np.stack([np.add.reduceat(column, firsts) for column in (bias, returns)])
+    drawn = np.random.default_rng(seed).integers(len(sizes), size=(_DRAWS, len(sizes)))
+    counts = sizes[drawn].sum(axis=1)
+    mean_bias, mean_return = sums[:, drawn].sum(axis=2) / counts
+    found: Doubles = mean_bias / np.maximum(np.abs(mean_return), 1.0)
+    return found

@@ -1,0 +1,75 @@
+"""The strangers' code that this process may import: one list, asked before every such import.
+
+An environment named ``package.module:Class`` is code, and the file that names it may come from
+anyone. The list begins empty. :mod:`td3core.envs.trust` and those who ask the user add what was
+typed, answered or stored; a process that this one starts is told the list in its first message.
+Neither a run's folder nor an environment variable adds anything.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+Entry = tuple[str, str]
+"""The name of a module, and the folder from which it may be imported."""
+
+_allowed: set[Entry] = set()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LocatedModule:
+    """A module, and the file that would be executed if it were imported now."""
+
+    name: str
+    path: str
+    """All symbolic links resolved; such as ``built-in`` for what has no file."""
+
+    @property
+    def folder(self) -> str:
+        """The folder of the file."""
+        return str(PurePath(self.path).parent)
+
+    @property
+    def entry(self) -> Entry:
+        """What allows this module where it lies now, and nowhere else."""
+        return self.name, self.folder
+
+
+def allow(entries: Iterable[Entry]) -> None:
+    """Let this process, and those it starts from now on, import these modules; from any thread."""
+    _allowed.update(entries)
+
+
+def replace(entries: Iterable[Entry]) -> None:
+    """Allow these modules and no others."""
+    _allowed.clear()
+    _allowed.update(entries)
+
+
+def is_allowed(module: LocatedModule) -> bool:
+    """Return whether a module may be imported from where it lies now."""
+    return module.entry in _allowed
+
+
+def snapshot() -> frozenset[Entry]:
+    """Return what is allowed now, for another process."""
+    return frozenset(_allowed)
+
+
+def first_message() -> bytes:
+    """Return the line that tells a new process what is allowed, for its standard input."""
+    return json.dumps(sorted(snapshot())).encode("ascii") + b"\n"
+
+
+def receive() -> None:
+    """Take the list over from the first line of standard input; nothing if the parent is gone.
+
+    What follows that line is left to whoever reads next.
+    """
+    line = bytearray()
+    while (byte := os.read(0, 1)) not in (b"", b"\n"):
+        line += byte
+    if byte:
+        replace((name, folder) for name, folder in json.loads(line))

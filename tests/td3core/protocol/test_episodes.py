@@ -1,0 +1,76 @@
+"""Episodes that are kept as an array are those that were put into it."""
+
+import json
+import math
+
+import numpy as np
+
+from td3core.config import Tunables
+from td3core.protocol.codec import RUN
+from td3core.protocol.events import EpisodeEnded, Episodes, Phase, Progress
+
+FIRST = EpisodeEnded(
+    episode=1,
+    env_steps=200,
+    episode_return=-1.25,
+    shaped_return=-0.5,
+    length=200,
+    terminated=False,
+    wall_s=0.75,
+)
+SECOND = EpisodeEnded(
+    episode=2,
+    env_steps=250,
+    episode_return=0.1,
+    shaped_return=0.1,
+    length=50,
+    terminated=True,
+    wall_s=1.5,
+)
+
+
+def test_episodes_come_back_one_by_one_with_the_types_of_their_fields() -> None:
+    episodes = Episodes.of([FIRST, SECOND])
+    assert list(episodes) == [FIRST, SECOND]
+    assert (episodes[0], episodes[-1], len(episodes)) == (FIRST, SECOND, 2)
+    assert list(episodes[1:]) == [SECOND]
+    for value, type_ in (("episode", int), ("length", int), ("terminated", bool)):
+        assert type(getattr(episodes[0], value)) is type_
+    assert not Episodes.of()
+
+
+def test_columns_are_taken_by_the_names_of_fields() -> None:
+    columns = Episodes.of([FIRST, SECOND]).columns("env_steps", "wall_s")
+    np.testing.assert_array_equal(columns, [[200, 0.75], [250, 1.5]])
+
+
+def test_a_line_holds_episodes_as_objects() -> None:
+    event = Progress(
+        phase=Phase.LEARNING,
+        env_steps=250,
+        updates=0,
+        episodes=2,
+        steps_per_s=1.0,
+        wall_s=1.5,
+        exploration_noise=0.1,
+        revision=0,
+        tunables=Tunables(),
+        training=np.zeros((0, 8)),
+        ended=Episodes.of([FIRST, SECOND]),
+    )
+    line = RUN.encode(event)
+    assert json.loads(line)["data"]["ended"][1] == {
+        "episode": 2,
+        "env_steps": 250,
+        "episode_return": 0.1,
+        "shaped_return": 0.1,
+        "length": 50,
+        "terminated": True,
+        "wall_s": 1.5,
+    }
+    assert list(RUN.decode(line).ended) == [FIRST, SECOND]
+
+
+def test_a_time_that_is_not_on_record_stays_unknown() -> None:
+    without = EpisodeEnded(**{name: getattr(FIRST, name) for name in FIRST.__slots__[:-1]})
+    assert math.isnan(Episodes.of([without])[0].wall_s)
