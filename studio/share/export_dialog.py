@@ -58,4 +58,4 @@ class ExportDialog(TaskDialog):
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Show what was written."""
-        self.show_written(Path(found["file"]), EXPORTERS[self.formats.currentIndex()].name)
+        self.show_written(Path(found["file"]), found.get("note", found["format"]))
