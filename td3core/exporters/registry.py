@@ -89,6 +89,13 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         module="td3core.exporters.numpy_file",
         makes_env=True,
     ),
+    Exporter(
+        name="c",
+        suffixes=(".h",),
+        about="The actor as a C99 header for microcontrollers.",
+        module="td3core.exporters.c_header",
+        makes_env=True,
+    ),
 )
 
 
