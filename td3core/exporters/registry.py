@@ -96,6 +96,13 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         module="td3core.exporters.c_header",
         makes_env=True,
     ),
+    Exporter(
+        name="onnx",
+        suffixes=(".onnx",),
+        about="The actor as ONNX, compared in onnxruntime (needs the extra onnx).",
+        module="td3core.exporters.onnx_file",
+        makes_env=True,
+    ),
 )
 
 
