@@ -103,6 +103,13 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         module="td3core.exporters.onnx_file",
         makes_env=True,
     ),
+    Exporter(
+        name="stable-baselines3",
+        suffixes=(".zip",),
+        about="The agent as a zip that TD3.load of stable-baselines3 opens and trains on.",
+        module="td3core.exporters.stable_baselines3_zip",
+        makes_env=True,
+    ),
 )
 
 
