@@ -52,7 +52,11 @@ _COLUMNS = 96
 
 def export(checkpoint: Path, target: Path) -> Text:
     """Write the file, after its actions have been compared with the studio's."""
-    actor = deployed_actor(checkpoint)
+    return write(deployed_actor(checkpoint), target)
+
+
+def write(actor: DeployedActor, target: Path) -> Text:
+    """Write the file of an actor that has been read; see :func:`export`."""
     text = source_of(actor)
     made: dict[str, Any] = {}
     exec(compile(text, target.name, "exec"), made)  # noqa: S102 - written just above

@@ -110,6 +110,13 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         module="td3core.exporters.stable_baselines3_zip",
         makes_env=True,
     ),
+    Exporter(
+        name="hub",
+        suffixes=(".hub",),
+        about="A folder for the Hugging Face Hub: card, networks, actor in NumPy, film.",
+        module="td3core.exporters.hub_folder",
+        makes_env=True,
+    ),
 )
 
 
