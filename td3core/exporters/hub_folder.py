@@ -97,8 +97,8 @@ def _card(actor: DeployedActor, result: EvaluationResult | None) -> str:
     env, sentence = actor.source.header.env.env_id, "It was not evaluated."
     if result is not None:
         sentence = (
-            f"Return without noise: {result.mean:.2f} ± {result.std:.2f}"
-            f" (mean and standard deviation over {len(result.returns)} episodes, seed {result.seed})."
+            f"Return without noise: {result.mean:.2f} ± {result.std:.2f} (mean and standard"
+            f" deviation over {len(result.returns)} episodes, seed {result.seed})."
         )
     return _CARD.format(
         metadata="\n".join(_metadata(actor, result)),

@@ -46,6 +46,13 @@ class Exporter(Generic[S]):
     module: str
     makes_env: bool = False
     """True if it makes the agent's environment, whose code the user must have allowed then."""
+    proper_name: str = ""
+    """How the window writes the name, where that is not ``name`` with a capital letter."""
+
+    @property
+    def title(self) -> str:
+        """What the window calls the format."""
+        return self.proper_name or self.name.capitalize()
 
     def load(self) -> Export[S]:
         """Import the module of the format and return its ``export``."""
@@ -84,6 +91,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="numpy",
+        proper_name="NumPy",
         suffixes=(".py",),
         about="The actor as one Python file that needs NumPy only.",
         module="td3core.exporters.numpy_file",
@@ -91,6 +99,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="c",
+        proper_name="C header",
         suffixes=(".h",),
         about="The actor as a C99 header for microcontrollers.",
         module="td3core.exporters.c_header",
@@ -98,6 +107,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="onnx",
+        proper_name="ONNX",
         suffixes=(".onnx",),
         about="The actor as ONNX, compared in onnxruntime (needs the extra onnx).",
         module="td3core.exporters.onnx_file",
@@ -105,6 +115,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="stable-baselines3",
+        proper_name="stable-baselines3",
         suffixes=(".zip",),
         about="The agent as a zip that TD3.load of stable-baselines3 opens and trains on.",
         module="td3core.exporters.stable_baselines3_zip",
@@ -112,6 +123,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="hub",
+        proper_name="Hub folder",
         suffixes=(".hub",),
         about="A folder for the Hugging Face Hub: card, networks, actor in NumPy, film.",
         module="td3core.exporters.hub_folder",
