@@ -25,7 +25,7 @@ class ExportDialog(TaskDialog):
         describe(self.formats, "export_format_combo", tr("Format"), tr("What to write"))
         for exporter in EXPORTERS:
             suffixes = ", ".join(exporter.suffixes)
-            self.formats.addItem(f"{exporter.name.capitalize()} ({suffixes})")
+            self.formats.addItem(f"{exporter.title} ({suffixes})")
         self.explanation = plain_label()
         self.explanation.setObjectName("export_explanation")
         self.add_folder_button()
@@ -44,7 +44,7 @@ class ExportDialog(TaskDialog):
         exporter = EXPORTERS[self.formats.currentIndex()]
         patterns = " ".join(f"*{suffix}" for suffix in exporter.suffixes)
         first = f"{self._agent.stem}_{exporter.name}{exporter.suffixes[0]}"
-        kind = f"{exporter.name.capitalize()} ({patterns})"
+        kind = f"{exporter.title} ({patterns})"
         name, _ = QFileDialog.getSaveFileName(self, tr("Export actor"), first, kind)
         if not name:
             return None
@@ -58,4 +58,4 @@ class ExportDialog(TaskDialog):
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Show what was written."""
-        self.show_written(Path(found["file"]), EXPORTERS[self.formats.currentIndex()].name)
+        self.show_written(Path(found["file"]), found.get("note", found["format"]))

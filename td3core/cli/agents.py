@@ -139,10 +139,11 @@ def export_command(
     path = find_checkpoint(checkpoint, runs_dir)
     if exporter.makes_env:
         obtain_consent(read_header(path).config.choice, given=trust_env)
-    exporter.export(path, to)
+    note = exporter.export(path, to)
     if not as_json:
-        log(f"Exported as {exporter.name} to {to}")
-    return CommandResult(result={"file": str(to), "format": exporter.name})
+        log(f"Exported as {exporter.name} to {to}" + (f": {note}" if note else ""))
+    said = {"note": str(note)} if note else {}
+    return CommandResult(result={"file": str(to), "format": exporter.name} | said)
 
 
 def export_help() -> str:

@@ -1,6 +1,6 @@
 """The formats that checkpoints and figures can be exported to.
 
-A new format is a module that defines ``export(checkpoint: Path, target: Path) -> None``, and an
+A new format is a module that defines ``export(checkpoint: Path, target: Path)``, and an
 entry in :data:`EXPORTERS`; one for figures takes a ``FigureData`` in place of the checkpoint and
 has its entry in :data:`FIGURE_EXPORTERS`. The command line and the window read these lists.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from td3core.errors import RequestError, unknown_name
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.analysis.figure_data import FigureData
@@ -22,8 +23,10 @@ S_contra = TypeVar("S_contra", contravariant=True)
 class Export(Protocol[S_contra]):
     """What the module of a format defines as ``export``."""
 
-    def __call__(self, source: S_contra, target: Path, /) -> None:
+    def __call__(self, source: S_contra, target: Path, /) -> Text | None:
         """Write ``source`` to ``target`` in this format, replacing what is there.
+
+        What it returns is said to the user: how the file was checked, and what it leaves out.
 
         Raises:
             RequestError: the source cannot be read or does not suit the format.
@@ -43,20 +46,27 @@ class Exporter(Generic[S]):
     module: str
     makes_env: bool = False
     """True if it makes the agent's environment, whose code the user must have allowed then."""
+    proper_name: str = ""
+    """How the window writes the name, where that is not ``name`` with a capital letter."""
+
+    @property
+    def title(self) -> str:
+        """What the window calls the format."""
+        return self.proper_name or self.name.capitalize()
 
     def load(self) -> Export[S]:
         """Import the module of the format and return its ``export``."""
         return cast("Export[S]", importlib.import_module(self.module).export)
 
-    def export(self, source: S, target: Path) -> None:
-        """Write ``source`` to ``target``, replacing what is there.
+    def export(self, source: S, target: Path) -> Text | None:
+        """Write ``source`` to ``target``, replacing what is there; return what to say of it.
 
         Raises:
             RequestError: the source cannot be read, does not suit the format, or ``target``
                 cannot be written.
         """
         try:
-            self.load()(source, target)
+            return self.load()(source, target)
         except OSError as problem:
             raise RequestError(
                 "{path} cannot be written: {reason}.",
@@ -77,6 +87,46 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         suffixes=(".mp4", ".gif"),
         about="A film of one noise-free episode, one frame per step.",
         module="td3core.exporters.video",
+        makes_env=True,
+    ),
+    Exporter(
+        name="numpy",
+        proper_name="NumPy",
+        suffixes=(".py",),
+        about="The actor as one Python file that needs NumPy only.",
+        module="td3core.exporters.numpy_file",
+        makes_env=True,
+    ),
+    Exporter(
+        name="c",
+        proper_name="C header",
+        suffixes=(".h",),
+        about="The actor as a C99 header for microcontrollers.",
+        module="td3core.exporters.c_header",
+        makes_env=True,
+    ),
+    Exporter(
+        name="onnx",
+        proper_name="ONNX",
+        suffixes=(".onnx",),
+        about="The actor as ONNX, compared in onnxruntime (needs the extra onnx).",
+        module="td3core.exporters.onnx_file",
+        makes_env=True,
+    ),
+    Exporter(
+        name="stable-baselines3",
+        proper_name="stable-baselines3",
+        suffixes=(".zip",),
+        about="The agent as a zip that TD3.load of stable-baselines3 opens and trains on.",
+        module="td3core.exporters.stable_baselines3_zip",
+        makes_env=True,
+    ),
+    Exporter(
+        name="hub",
+        proper_name="Hub folder",
+        suffixes=(".hub",),
+        about="A folder for the Hugging Face Hub: card, networks, actor in NumPy, film.",
+        module="td3core.exporters.hub_folder",
         makes_env=True,
     ),
 )

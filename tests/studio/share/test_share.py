@@ -285,9 +285,14 @@ def test_an_actor_is_exported_in_every_format_of_the_registry(
     assert combo is not None
     shown_formats = [combo.itemText(at) for at in range(combo.count())]
     assert shown_formats[:2] == ["Weights (.safetensors)", "Video (.mp4, .gif)"]
+    assert shown_formats[2:5] == ["NumPy (.py)", "C header (.h)", "ONNX (.onnx)"]
+    assert shown_formats[5:] == ["stable-baselines3 (.zip)", "Hub folder (.hub)"]
     answer(qtbot, dialog)
     assert status(dialog) == f"Written to {tmp_path / 'actor.safetensors'}: weights."
     assert checkpoint.read_header(tmp_path / "actor.safetensors").env.env_id == "Pendulum-v1"
+    combo.setCurrentText("NumPy (.py)")
+    answer(qtbot, dialog)
+    assert status(dialog).startswith(f"Written to {tmp_path / 'actor.py'}: largest error ")
 
 
 def test_a_task_that_is_refused_gives_its_sentence(

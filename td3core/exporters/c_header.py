@@ -1,0 +1,144 @@
+"""Exports an actor as a C header without dependencies, for microcontrollers."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from td3core.arrays import Floats
+from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
+from td3core.inference.normaliser import OBS_CLIP
+from td3core.system.files import write_atomically
+from td3core.text import Text
+
+_TEMPLATE = """\
+/* An actor trained with TD3 Studio, in C99 and float32.
+ *
+{usage}
+ *
+ *     float action[TD3_ACT_DIM];
+ *     td3_act(observation, action);
+ *
+ * Weights take {bytes} bytes of read-only memory, a call {stack} bytes of stack.
+ */
+#ifndef TD3_ACTOR_H
+#define TD3_ACTOR_H
+
+#include <math.h>
+
+#define TD3_ENV {env}
+#define TD3_OBS_DIM {obs_dim}
+#define TD3_ACT_DIM {act_dim}
+#define TD3_ACTION_REPEAT {repeat}
+{rate}
+{arrays}
+
+static void td3_layer(const float *weight, const float *bias, int rows, int columns,
+                      const float *x, float *y)
+{{
+    for (int i = 0; i < rows; i++) {{
+        float sum = bias[i];
+        for (int j = 0; j < columns; j++)
+            sum += weight[i * columns + j] * x[j];
+        y[i] = sum;
+    }}
+}}
+
+/* Write TD3_ACT_DIM numbers within td3_low and td3_high for TD3_OBS_DIM numbers. */
+static void td3_act(const float *observation, float *action)
+{{
+    float x[{widest}], y[{widest}];
+    for (int i = 0; i < TD3_OBS_DIM; i++)
+        x[i] = {observation};
+{layers}
+    for (int i = 0; i < TD3_ACT_DIM; i++) {{
+        float a = td3_centre[i] + td3_half[i] * tanhf(y[i]);
+        action[i] = fminf(fmaxf(a, td3_low[i]), td3_high[i]);
+    }}
+}}
+
+#endif
+"""
+_LAYER = """\
+    td3_layer(td3_weight{at}, td3_bias{at}, {rows}, {columns}, x, y);"""
+_HIDDEN = """
+    for (int i = 0; i < {rows}; i++)
+        x[i] = {activation};"""
+_ACTIVATIONS = {"relu": "y[i] > 0.0f ? y[i] : 0.0f", "tanh": "tanhf(y[i])"}
+_COLUMNS = 6
+
+
+def export(checkpoint: Path, target: Path) -> Text:
+    """Write the header; how much memory it takes is said."""
+    actor = deployed_actor(checkpoint)
+    write_atomically(target, source_of(actor).encode())
+    return Text("{n:,} bytes of weights", n=_bytes(actor))
+
+
+def source_of(actor: DeployedActor) -> str:
+    """Return the text of the header."""
+    facts, rate = actor.facts(), actor.control_rate_hz
+    widest = max(max(weight.shape) for weight, _ in actor.layers)
+    return _TEMPLATE.format(
+        usage="\n".join(f" * {_comment(line)}" for line in actor.usage()),
+        bytes=_bytes(actor),
+        stack=2 * 4 * widest,
+        env=json.dumps(facts["env_id"]),
+        obs_dim=facts["obs_dim"],
+        act_dim=facts["act_dim"],
+        repeat=facts["action_repeat"],
+        rate="" if rate is None else f"#define TD3_CONTROL_RATE_HZ {_number(rate)}\n",
+        arrays="\n".join(_arrays(actor)),
+        widest=widest,
+        observation="observation[i]" if actor.normalisation is None else _NORMALISED,
+        layers="\n".join(_layers(actor)),
+    )
+
+
+_NORMALISED = (
+    "fminf(fmaxf((observation[i] - td3_shift[i]) * td3_scale[i],"
+    f" -{OBS_CLIP:.1f}f), {OBS_CLIP:.1f}f)"
+)
+
+
+def _bytes(actor: DeployedActor) -> int:
+    return sum(weight.nbytes + bias.nbytes for weight, bias in actor.layers)
+
+
+def _comment(line: str) -> str:
+    """Return text that cannot end the comment it stands in."""
+    return line.replace("*/", "* /").replace("/*", "/ *")
+
+
+def _arrays(actor: DeployedActor) -> list[str]:
+    named = {"low": actor.low, "high": actor.high, "centre": actor.centre, "half": actor.half}
+    if actor.normalisation is not None:
+        named |= {"shift": actor.normalisation.shift, "scale": actor.normalisation.scale}
+    for at, (weight, bias) in enumerate(actor.layers):
+        named |= {f"weight{at}": weight.ravel(), f"bias{at}": bias}
+    return [_array(name, values) for name, values in named.items()]
+
+
+def _array(name: str, values: Floats) -> str:
+    numbers = [_number(value) for value in values]
+    rows = (
+        "    " + ", ".join(numbers[at : at + _COLUMNS]) for at in range(0, len(numbers), _COLUMNS)
+    )
+    return f"static const float td3_{name}[{len(numbers)}] = {{\n" + ",\n".join(rows) + "\n};"
+
+
+def _number(value: float) -> str:
+    """Return a literal that is read as the same float32."""
+    text = f"{np.float32(value):.9g}"
+    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+
+
+def _layers(actor: DeployedActor) -> list[str]:
+    calls = []
+    for at, (weight, _) in enumerate(actor.layers):
+        rows, columns = weight.shape
+        call = _LAYER.format(at=at, rows=rows, columns=columns)
+        if at < len(actor.layers) - 1:
+            call += _HIDDEN.format(rows=rows, activation=_ACTIVATIONS[actor.activation])
+        calls.append(call)
+    return calls

@@ -1,0 +1,138 @@
+"""Exports an agent as a folder in the layout of the Hugging Face Hub."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from td3core.checkpoint import read_header
+from td3core.envs.rendering import prepare_rendering
+from td3core.errors import RequestError
+from td3core.evaluation.bundled import bundled_evaluation
+from td3core.evaluation.result import EvaluationResult
+from td3core.exporters import numpy_file, video, weights
+from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
+from td3core.system.files import write_atomically
+from td3core.text import Text
+
+CARD, CONFIG, MODEL, ACTOR, FILM = (
+    *("README.md", "config.json", "model.safetensors"),
+    *("actor.py", "replay.mp4"),
+)
+_CARD = """\
+---
+{metadata}
+---
+
+# {name} agent playing **{env}**
+
+{usage}
+
+{evaluation}
+
+## Use
+
+`{actor}` needs NumPy only:
+
+```python
+from actor import act
+
+action = act(observation)
+```
+
+`{model}` holds the networks; TD3 Studio opens it, and `{config}` says how they are put together.
+"""
+
+
+def export(checkpoint: Path, target: Path) -> Text:
+    """Write the folder: a card, the networks, the actor in NumPy, and a film if it can be drawn.
+
+    Raises:
+        RequestError: there is a file or folder of that name already.
+    """
+    if target.exists():
+        raise RequestError("{path} already exists; choose another name.", path=str(target))
+    with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as made:
+        folder = Path(made) / target.name
+        folder.mkdir()
+        checked, film = _fill(folder, checkpoint)
+        folder.replace(target)
+    if film is not None:
+        return Text("{checked}; no film: {reason}", checked=checked, reason=film)
+    return checked
+
+
+def _fill(folder: Path, checkpoint: Path) -> tuple[Text, Text | None]:
+    """Write the files; return how the actor was checked, and why there is no film."""
+    # Before the environment is made for the first time.
+    prepare_rendering(read_header(checkpoint).env.env_id)
+    # Read once: a run that goes on replaces its checkpoints.
+    actor = deployed_actor(checkpoint)
+    checked = numpy_file.write(actor, folder / ACTOR)
+    weights.write(actor.source, folder / MODEL)
+    write_atomically(folder / CONFIG, json.dumps(_config(actor), indent=2).encode())
+    result = bundled_evaluation(checkpoint) or actor.source.header.evaluation
+    write_atomically(folder / CARD, _card(actor, result).encode())
+    try:
+        video.record(actor.source, folder / FILM, episodes=1, seed=0)
+    except RequestError as problem:
+        return checked, problem.message
+    return checked, None
+
+
+def _name(actor: DeployedActor) -> str:
+    return actor.source.header.config.algorithm.upper()
+
+
+def _config(actor: DeployedActor) -> dict[str, Any]:
+    header = actor.source.header
+    return actor.facts() | {
+        "algorithm": header.config.algorithm,
+        "hidden": list(header.config.actor_hidden),
+        "activation": actor.activation,
+    }
+
+
+def _card(actor: DeployedActor, result: EvaluationResult | None) -> str:
+    env, sentence = actor.source.header.env.env_id, "It was not evaluated."
+    if result is not None:
+        sentence = (
+            f"Return without noise: {result.mean:.2f} ± {result.std:.2f} (mean and standard"
+            f" deviation over {len(result.returns)} episodes, seed {result.seed})."
+        )
+    return _CARD.format(
+        metadata="\n".join(_metadata(actor, result)),
+        name=_name(actor),
+        env=env,
+        usage="\n".join(f"- {line}" for line in actor.usage()),
+        evaluation=sentence,
+        actor=ACTOR,
+        model=MODEL,
+        config=CONFIG,
+    )
+
+
+def _metadata(actor: DeployedActor, result: EvaluationResult | None) -> list[str]:
+    """Return lines of YAML; every text in it is quoted as in JSON, which YAML reads alike."""
+    env, name = json.dumps(actor.source.header.env.env_id), json.dumps(_name(actor))
+    lines = ["library_name: td3-studio", "pipeline_tag: reinforcement-learning", "tags:"]
+    lines += [f"- {tag}" for tag in (env, "deep-reinforcement-learning", "reinforcement-learning")]
+    if result is None:
+        return lines
+    return [
+        *lines,
+        "model-index:",
+        f"- name: {name}",
+        "  results:",
+        "  - task:",
+        "      type: reinforcement-learning",
+        "      name: reinforcement-learning",
+        "    dataset:",
+        f"      name: {env}",
+        f"      type: {env}",
+        "    metrics:",
+        "    - type: mean_reward",
+        f'      value: "{result.mean:.2f} +/- {result.std:.2f}"',
+        "      name: mean_reward",
+        "      verified: false",
+    ]

@@ -1,0 +1,272 @@
+"""Exports an agent as a zip that ``TD3.load`` of stable-baselines3 opens; needs neither."""
+
+import base64
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from td3core.arrays import Floats
+from td3core.config.networks import ACTOR, CRITIC, TARGET, NetworkGroup, optimizer_of
+from td3core.errors import RequestError
+from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
+from td3core.exporters.actor.torch_files import Call, Global, pickled, pth_file, zip_file
+from td3core.inference.normaliser import OBS_CLIP
+from td3core.system.files import write_atomically
+from td3core.text import Text
+
+VERSION = "2.6.0"
+"""The oldest version of stable-baselines3 that the file was loaded with."""
+NOTES = "td3_studio.json"
+"""Member with bounds, action repeat, control rate and what differs; its loader skips it."""
+_POLICIES = "stable_baselines3.td3.policies"
+_ACTIVATIONS = {
+    "relu": Global("torch.nn.modules.activation", "ReLU"),
+    "tanh": Global("torch.nn.modules.activation", "Tanh"),
+}
+_BETAS, _EPSILON = (0.9, 0.999), 1e-8
+
+Parameters = dict[str, Floats]
+"""Weights and biases by their names in a state dict, in the order of ``parameters()``."""
+
+
+def export(checkpoint: Path, target: Path) -> Text:
+    """Write the agent with its critics, targets and optimisers, so that it can go on learning."""
+    actor = deployed_actor(checkpoint)
+    _require_suitable(actor)
+    export = _Export(actor)
+    checked = actor.require_parity(export.act)
+    write_atomically(target, zip_file(export.members()))
+    return Text("{checked}; {notes} in it says what differs", checked=checked, notes=NOTES)
+
+
+def _require_suitable(actor: DeployedActor) -> None:
+    """Refuse what stable-baselines3 would do differently.
+
+    Raises:
+        RequestError: with the reason.
+    """
+    spaces = (actor.observation_space, actor.action_space)
+    if any(len(space.shape) != 1 or np.dtype(space.dtype).kind != "f" for space in spaces):
+        raise RequestError(
+            "stable-baselines3 would scale {env}'s observations or actions otherwise: they are not"
+            " plain rows of numbers.",
+            env=actor.source.header.env.env_id,
+        )
+    networks = actor.source.header.networks
+    first = networks[CRITIC].layers(networks[CRITIC].names[0])[0][0]
+    if first not in actor.source.tensors:
+        raise RequestError(
+            "This file holds the actor only; stable-baselines3 needs the critics, too."
+        )
+    if networks[CRITIC].activation != actor.activation:
+        raise RequestError(
+            "stable-baselines3 has one activation for all networks; this agent's actor has"
+            " {actor}, its critics have {critics}.",
+            actor=actor.activation,
+            critics=networks[CRITIC].activation,
+        )
+    _require_unclipped(actor)
+
+
+def _require_unclipped(actor: DeployedActor) -> None:
+    if actor.normalisation is None:
+        return
+    shift, scale = actor.normalisation
+    largest = np.abs((actor.replayed - shift) * scale).max(axis=0)
+    if largest.max() >= OBS_CLIP:
+        raise RequestError(
+            "Observation {index} is clipped at {clip:g} standard deviations, which"
+            " stable-baselines3 cannot do inside its networks.",
+            index=int(largest.argmax()),
+            clip=OBS_CLIP,
+        )
+
+
+class _Export:
+    """The networks and settings of an agent under the names of stable-baselines3."""
+
+    def __init__(self, actor: DeployedActor) -> None:
+        self._actor, self._header = actor, actor.source.header
+        networks = self._header.networks
+        self._actor_group, self._critic_group = networks[ACTOR], networks[CRITIC]
+        self._notes = [
+            "Actions are predicted in the environment's bounds.",
+            f"Take each action {self._header.env.choice.action_repeat} times.",
+            "The replay buffer is empty.",
+        ]
+
+    def act(self, obs: Floats) -> Floats:
+        """Return what ``predict`` returns: actions (n, act_dim) for observations (n, obs_dim)."""
+        parameters = list(self._network(self._actor_group, "actor", "actor.mu").values())
+        x = obs
+        for at in range(0, len(parameters), 2):
+            x = x @ parameters[at].T + parameters[at + 1]
+            last = at == len(parameters) - 2
+            relu = self._actor.activation == "relu" and not last
+            x = np.maximum(x, np.float32(0)) if relu else np.tanh(x)
+        low, high = self._actor.low, self._actor.high
+        actions: Floats = low + np.float32(0.5) * (x + np.float32(1)) * (high - low)
+        return actions
+
+    def members(self) -> dict[str, bytes]:
+        """Return the files of the zip."""
+        critics = {name: f"critic.qf{at}" for at, name in enumerate(self._critic_group.names)}
+        policy = self._networks({"actor": "actor.mu"}, self._actor_group)
+        policy |= self._networks(critics, self._critic_group)
+        return {
+            "data": self._data().encode(),
+            "pytorch_variables.pth": pth_file({}),
+            "policy.pth": pth_file(policy),
+            "actor.optimizer.pth": pth_file(self._optimizer(ACTOR)),
+            "critic.optimizer.pth": pth_file(self._optimizer(CRITIC)),
+            "_stable_baselines3_version": VERSION.encode(),
+            "system_info.txt": f"- Written by: {self._actor.facts()['producer']}\n".encode(),
+            # Last: what is written above adds to the notes.
+            NOTES: json.dumps(
+                self._actor.facts() | {"notes": self._notes}, indent=2, allow_nan=False
+            ).encode(),
+        }
+
+    def _networks(self, named: dict[str, str], group: NetworkGroup) -> Parameters:
+        found: Parameters = {}
+        for name, prefix in named.items():
+            role, _, rest = prefix.partition(".")
+            found |= self._network(group, name, prefix)
+            target = f"{name}{TARGET}"
+            if group.layers(target)[0][0] not in self._actor.source.tensors:
+                # The file of an agent only: targets begin as copies.
+                target = name
+            found |= self._network(group, target, f"{role}_target.{rest}")
+        return found
+
+    def _network(self, group: NetworkGroup, name: str, prefix: str) -> Parameters:
+        """Return the layers of a network; the first does the normalisation, too."""
+        found, tensors = Parameters(), self._actor.source.tensors
+        for at, (weight_name, bias_name) in enumerate(group.layers(name)):
+            weight, bias = tensors[weight_name], tensors[bias_name]
+            if at == 0:
+                weight, bias = self._folded(weight, bias)
+            # Activations stand between the layers, and are counted.
+            found |= {f"{prefix}.{2 * at}.weight": weight, f"{prefix}.{2 * at}.bias": bias}
+        return found
+
+    def _folded(self, weight: Floats, bias: Floats) -> tuple[Floats, Floats]:
+        """Return a first layer that takes observations as they are, with an action after them."""
+        if self._actor.normalisation is None:
+            return weight, bias
+        shift, scale = (each.astype(np.float64) for each in self._actor.normalisation)
+        wide = weight.astype(np.float64)
+        wide[:, : len(scale)] *= scale
+        moved = bias - wide[:, : len(shift)] @ shift
+        return wide.astype(np.float32), moved.astype(np.float32)
+
+    def _optimizer(self, role: str) -> dict[str, Any]:
+        """Return the state dict of an Adam: moments in the order of the weights, where known."""
+        group, adam = self._header.networks[role], optimizer_of(role)
+        tensors, tunables = self._actor.source.tensors, self._header.tunables
+        names = [each for name in group.names for pair in group.layers(name) for each in pair]
+        state: dict[int, dict[str, Floats]] = {}
+        if f"{adam}.step" not in tensors:
+            self._note("The optimisers begin anew: the file was that of an agent only.")
+        elif self._actor.normalisation is not None:
+            self._note("The optimisers begin anew: normalisation is part of the first layers now.")
+        else:
+            step = tensors[f"{adam}.step"].reshape(())
+            state = {
+                at: {
+                    "step": step,
+                    "exp_avg": tensors[f"{adam}.{name}.exp_avg"],
+                    "exp_avg_sq": tensors[f"{adam}.{name}.exp_avg_sq"],
+                }
+                for at, name in enumerate(names)
+            }
+        options = {
+            "lr": tunables.actor_lr if role == ACTOR else tunables.critic_lr,
+            "betas": _BETAS,
+            "eps": _EPSILON,
+            "weight_decay": 0,
+            "amsgrad": False,
+            "params": list(range(len(names))),
+        }
+        return {"state": state, "param_groups": [options]}
+
+    def _data(self) -> str:
+        """Return the description: plain JSON, and pickles of names and spaces."""
+        header, tunables = self._header, self._header.tunables
+        architecture = {
+            "pi": list(self._actor_group.widths[1:-1]),
+            "qf": list(self._critic_group.widths[1:-1]),
+        }
+        policy = {
+            "net_arch": architecture,
+            "n_critics": len(self._critic_group.names),
+            "activation_fn": _ACTIVATIONS[self._actor.activation],
+        }
+        self._note_differences()
+        return json.dumps(
+            {
+                "policy_class": _named("<class 'abc.ABCMeta'>", Global(_POLICIES, "TD3Policy")),
+                "policy_kwargs": _named("<class 'dict'>", policy),
+                "observation_space": _space(self._actor.observation_space),
+                "action_space": _space(self._actor.action_space),
+                "action_noise": self._noise(),
+                "verbose": 0,
+                "n_envs": 1,
+                "num_timesteps": header.counters.env_steps,
+                "_n_updates": header.counters.updates,
+                "_episode_num": header.counters.episodes,
+                "learning_rate": tunables.critic_lr,
+                "learning_starts": header.config.learning_starts,
+                "buffer_size": header.config.buffer_size,
+                "batch_size": tunables.batch_size,
+                "gamma": tunables.gamma,
+                "tau": tunables.tau,
+                "train_freq": tunables.update_interval,
+                "gradient_steps": tunables.updates_per_step,
+                "policy_delay": tunables.policy_delay,
+                "target_policy_noise": tunables.policy_noise,
+                "target_noise_clip": tunables.noise_clip,
+            },
+            indent=1,
+        )
+
+    def _noise(self) -> dict[str, str]:
+        """Return the exploration noise, which both count in units of half the range."""
+        count = self._header.env.act_dim
+        noise = (np.zeros(count), np.full(count, self._header.counters.exploration_noise))
+        kind = Global("stable_baselines3.common.noise", "NormalActionNoise")
+        return _named(f"<class '{kind.module}.{kind.name}'>", Call(kind, noise))
+
+    def _note_differences(self) -> None:
+        tunables, config = self._header.tunables, self._header.config
+        if tunables.actor_lr != tunables.critic_lr:
+            self._note("stable-baselines3 has one learning rate: that of the critics is kept.")
+        if tunables.n_step > 1:
+            self._note(f"Returns of {tunables.n_step} steps are not carried over.")
+        if tunables.noise_correlation:
+            self._note("Exploration noise is not correlated from step to step.")
+        if (config.reward_scale, config.reward_floor) != (1.0, -1e9):
+            self._note(
+                "The critics learned from max(reward × "
+                f"{config.reward_scale:g}, {config.reward_floor:g})."
+            )
+
+    def _note(self, line: str) -> None:
+        if line not in self._notes:
+            self._notes.append(line)
+
+
+def _named(kind: str, value: Any) -> dict[str, str]:
+    """Return how stable-baselines3 keeps in JSON what JSON cannot hold."""
+    return {":type:": kind, ":serialized:": base64.b64encode(pickled(value)).decode()}
+
+
+def _space(space: Box) -> dict[str, str]:
+    # A new one: that of the environment may be of a class of its own, and has a generator.
+    plain = Box(space.low, space.high, dtype=space.dtype.type)
+    text = base64.b64encode(pickle.dumps(plain)).decode()
+    return {":type:": "<class 'gymnasium.spaces.box.Box'>", ":serialized:": text}

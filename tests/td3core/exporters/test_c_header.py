@@ -1,0 +1,70 @@
+"""The C header: what a compiler makes of it acts as the agent."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from td3core.exporters import c_header
+from td3core.exporters.actor.deployed import deployed_actor
+from tests.td3core.exporters.actors import BUNDLED, KINDS, expected, replayed, trained
+
+COMPILER = shutil.which("cc")
+MAIN = """
+#include <stdio.h>
+#include "actor.h"
+int main(void) {
+    float observation[TD3_OBS_DIM], action[TD3_ACT_DIM];
+    while (fread(observation, sizeof observation, 1, stdin) == 1) {
+        td3_act(observation, action);
+        fwrite(action, sizeof action, 1, stdout);
+    }
+    return 0;
+}
+"""
+compiled = pytest.mark.skipif(COMPILER is None, reason="no C compiler (cc) is installed")
+
+
+def answers(folder: Path, obs: np.ndarray, act_dim: int) -> np.ndarray:
+    """Compile the header in a folder without warnings, and return its actions (n, act_dim)."""
+    assert COMPILER is not None
+    (folder / "main.c").write_text(MAIN)
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wdouble-promotion"]
+    words = [COMPILER, *strict, "-O2", "main.c", "-o", "main", "-lm"]
+    made = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    told = subprocess.run([folder / "main"], input=obs.tobytes(), capture_output=True, check=True)
+    return np.frombuffer(told.stdout, np.float32).reshape(-1, act_dim)
+
+
+@compiled
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_compiled_header_acts_as_the_networks_written_out(
+    runs_dir: Path, tmp_path: Path, kind: str
+) -> None:
+    source = trained(runs_dir, kind)
+    said = c_header.export(source, tmp_path / "actor.h")
+    assert str(said) == "452 bytes of weights"
+    obs = replayed(source)
+    assert answers(tmp_path, obs, 1) == pytest.approx(expected(source, obs, kind), abs=2e-5)
+
+
+@compiled
+def test_the_compiled_header_of_a_bundled_agent_passes_the_parity_check(tmp_path: Path) -> None:
+    source = BUNDLED / "BipedalWalkerHardcore-v3.safetensors"
+    c_header.export(source, tmp_path / "actor.h")
+    deployed_actor(source).require_parity(lambda obs: answers(tmp_path, obs, 4))
+    text = (tmp_path / "actor.h").read_text()
+    assert "#define TD3_ACTION_REPEAT 2\n#define TD3_CONTROL_RATE_HZ 25.0f\n" in text
+
+
+def test_every_number_of_the_header_is_read_as_the_same_float32() -> None:
+    values = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    extremes = np.array([0.0, 1.0, -2.0, 1e-30, 3.4e38, 1e-45], np.float32)
+    for value in (*values, *extremes):
+        text = c_header._number(value)
+        assert text.endswith("f")
+        assert np.float32(text[:-1]) == value
+        assert "." in text or "e" in text

@@ -1,0 +1,74 @@
+"""The folder for the Hub: complete, with a card whose metadata YAML reads."""
+
+import json
+from pathlib import Path
+
+import av
+import pytest
+import yaml
+
+from td3core import checkpoint
+from td3core.errors import RequestError
+from td3core.exporters import hub_folder, numpy_file, video
+from tests.td3core.exporters.actors import BUNDLED, trained
+
+PENDULUM = BUNDLED / "Pendulum-v1.safetensors"
+
+
+def test_the_folder_holds_card_networks_actor_and_film(tmp_path: Path) -> None:
+    target = tmp_path / "pendulum.hub"
+    said = hub_folder.export(PENDULUM, target)
+    assert str(said).startswith("largest error ")
+    assert [each.name for each in tmp_path.iterdir()] == ["pendulum.hub"]
+    wanted = {"README.md", "config.json", "model.safetensors", "actor.py", "replay.mp4"}
+    assert {each.name for each in target.iterdir()} == wanted
+    assert checkpoint.read_header(target / "model.safetensors").env.env_id == "Pendulum-v1"
+    config = json.loads((target / "config.json").read_text())
+    assert (config["algorithm"], config["hidden"], config["activation"]) == (
+        "td3",
+        [64, 64],
+        "relu",
+    )
+    assert config["control_rate_hz"] == 20.0
+    with av.open(str(target / "replay.mp4")) as film:
+        assert film.streams.video[0].frames == 200
+    numpy_file.export(PENDULUM, tmp_path / "alone.py")
+    assert (target / "actor.py").read_text() == (tmp_path / "alone.py").read_text()
+
+
+def test_the_card_names_the_result_as_the_hub_reads_it(tmp_path: Path) -> None:
+    hub_folder.export(PENDULUM, tmp_path / "a.hub")
+    _, metadata, text = (tmp_path / "a.hub" / "README.md").read_text().split("---\n", 2)
+    told = yaml.safe_load(metadata)
+    (model,) = told["model-index"]
+    (result,) = model["results"]
+    assert model["name"] == "TD3"
+    assert result["dataset"] == {"name": "Pendulum-v1", "type": "Pendulum-v1"}
+    assert result["metrics"][0]["type"] == "mean_reward"
+    assert result["metrics"][0]["value"] == "-151.95 +/- 93.43"
+    assert "reinforcement-learning" in told["tags"]
+    assert "over 100 episodes, seed 1000" in text
+
+
+def test_an_agent_without_an_evaluation_or_pictures_says_so(
+    runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def undrawable(*_: object, **__: object) -> None:
+        raise RequestError("{env_id} cannot be drawn here.", env_id="Pendulum-v1")
+
+    monkeypatch.setattr(video, "record", undrawable)
+    source = trained(runs_dir, "relu", steps=30)
+    assert checkpoint.read_header(source).evaluation is None
+    said = hub_folder.export(source, tmp_path / "a.hub")
+    assert str(said).endswith("; no film: Pendulum-v1 cannot be drawn here.")
+    card = (tmp_path / "a.hub" / "README.md").read_text()
+    assert "It was not evaluated." in card
+    assert "model-index" not in card
+    assert not (tmp_path / "a.hub" / "replay.mp4").exists()
+
+
+def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.hub").mkdir()
+    with pytest.raises(RequestError, match="already exists; choose another name"):
+        hub_folder.export(PENDULUM, tmp_path / "a.hub")
+    assert list((tmp_path / "a.hub").iterdir()) == []
