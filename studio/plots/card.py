@@ -171,6 +171,12 @@ class PlotCard(QWidget):
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
 
+    def rename(self, title: str) -> None:
+        """Show another title: the plot shows another quantity."""
+        self._title = title
+        self._header.title.setText(title)
+        self.plot.setAccessibleName(tr("{title} plot", title=title))
+
     def set_legend_lines(self, count: int) -> None:
         """Let the legend wrap into so many lines while the plot is one of several."""
         self.legend_lines = count

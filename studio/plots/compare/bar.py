@@ -23,7 +23,11 @@ from studio.widgets.labels import ElidedLabel
 from td3core.text import Text, tr
 
 KINDS = ("png", "svg", "pdf", "csv")
-_METRICS = ((Text("Evaluations"), "eval"), (Text("Episodes"), "return"))
+_METRICS = (
+    (Text("Evaluations"), "eval"),
+    (Text("Episodes"), "return"),
+    (Text("Critics' bias"), "bias"),
+)
 _NARROW, _TIGHT = 520, 560
 """Below these widths, in pixels, the captions are left out, and the smoothing has its own line."""
 _GROUPS = ((Text("Groups"), True), (Text("Single runs"), False))
@@ -46,8 +50,13 @@ class CompareBar(QFrame):
         self._grouped = self._combo("compare_group_combo", tr("Lines"), _GROUPS)
         self._grouped.setToolTip(tr("One line for each group of seeds, or one for each run"))
         self._axis = make_axis_combo("compare_x_combo")
-        self._metric = self._combo("compare_metric_combo", tr("Return of"), _METRICS)
-        self._metric.setToolTip(tr("Which returns the first plot and the table compare"))
+        self._metric = self._combo("compare_metric_combo", tr("Compared by"), _METRICS)
+        self._metric.setToolTip(
+            tr(
+                "What the first plot and the table compare: returns of evaluations or of training"
+                " episodes, or how far the critics overestimate in evaluations"
+            )
+        )
         self._smoothing = SmoothingSlider("compare_smoothing")
         self._export, self._close = QToolButton(), QToolButton()
         self._captions: list[QLabel] = []
@@ -85,7 +94,7 @@ class CompareBar(QFrame):
         first.addWidget(self._close)
         second.setSpacing(2)
         second.addWidget(self._grouped)
-        for text, control in (("x", self._axis), (tr("Return"), self._metric)):
+        for text, control in (("x", self._axis), ("y", self._metric)):
             label = QLabel(text)
             label.setProperty("role", "muted")
             label.setBuddy(control)

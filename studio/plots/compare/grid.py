@@ -50,6 +50,7 @@ COMPARED = {
         curves=(),
     ),
 }
+_BIAS_TITLE = Text("Bias of the critics")
 _LEGEND_LINES = 3
 """For the names of groups, which are long; the table has all of them."""
 
@@ -80,6 +81,7 @@ class CompareGrid(CurveGrid):
                 card.replace_title(self._choices[plotted])
         super().__init__(cards, theme, parent)
         self._axis = session.view.x
+        self._metric = "eval"
         session.shown_changed.connect(self._on_shown)
         session.opened.connect(self.start_over)
 
@@ -104,6 +106,14 @@ class CompareGrid(CurveGrid):
     def _on_shown(self) -> None:
         for plotted, combo in self._choices.items():
             combo.setCurrentIndex(combo.findData(self._session.view.column(plotted)))
+        shown = self._session.shown
+        if shown is not None and shown.comparison.metric != self._metric:
+            self._metric = shown.comparison.metric
+            of_bias = self._metric == "bias"
+            self.card(COMPARED[RETURN].name).rename(
+                str(_BIAS_TITLE if of_bias else COMPARED[RETURN].title)
+            )
+            self._refit.add(COMPARED[RETURN].name)
         for name in self._refit:
             self.card(name).reset_heights()
         self._refit.clear()
