@@ -13,6 +13,7 @@ from studio.plots.compare import session as sessions
 from studio.plots.compare.grid import COMPARED
 from studio.plots.compare.layer import colour_of, style_of
 from studio.plots.compare.view import RunComparisonView
+from studio.plots.explanation import ExplanationPopup
 from studio.theme.theme import load_theme
 from td3core.analysis.comparison import compare, improvement
 from td3core.analysis.results import read_results
@@ -235,6 +236,10 @@ def test_the_bias_of_the_critics_is_compared_like_returns(qtbot, alone, runs_dir
     assert row(alone.find, 0).text(3) == "0.250 [0.250, 0.250]"
     assert alone.find("compare_table").headerItem().text(3) == "Deviation"
     assert alone.comparison.session.figure().y_label.startswith("Bias of the critics")
+    alone.find("compare_return_title").click()
+    popup = card.findChild(ExplanationPopup)
+    assert "divided by the mean discounted return" in popup.sentences[0].text()
+    popup.close()
     pick(qtbot, alone, alone.find, "compare_metric_combo", "Evaluations")
     assert card.plot.accessibleName() == "Return plot"
     assert row(alone.find, 0).text(3).startswith("1.0")
