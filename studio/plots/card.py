@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from studio.plots.axis import ShortAxis
 from studio.plots.canvas import PlotCanvas, PlotViewBox
 from studio.plots.catalogue import PlotSpec
+from studio.plots.explanation import Explanation, ExplanationPopup
 from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
 from studio.plots.keys import PlotKeys
@@ -116,6 +117,7 @@ class PlotCard(QWidget):
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
+        self._about = plot.about
         self.legend = Legend(self._title, str(plot.help), theme)
         self._readout = Readout(self.plot, theme)
         self._keys = PlotKeys(self)
@@ -170,6 +172,19 @@ class PlotCard(QWidget):
         stops: list[QWidget] = [*self._header.stops, self.legend, self.plot]
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
+
+    def rename(self, title: str) -> None:
+        """Show another title: the plot shows another quantity."""
+        self._title = title
+        self._header.title.setText(title)
+        self.plot.setAccessibleName(tr("{title} plot", title=title))
+
+    def explain(self, about: Explanation | None = None) -> None:
+        """Open what the plot shows, below its title."""
+        about = about or self._about
+        if about is not None:
+            popup = ExplanationPopup(self._name, self._title, about, self)
+            popup.open_below(self._header.title)
 
     def set_legend_lines(self, count: int) -> None:
         """Let the legend wrap into so many lines while the plot is one of several."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from studio.plots.curve import SMOOTHED, Curve, episodes_of, evaluations_of
+from studio.plots.explanation import Explanation
 from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Layer
@@ -24,6 +25,8 @@ class PlotSpec:
     title: Text
     help: Text
     curves: tuple[Curve, ...]
+    about: Explanation | None = None
+    """Opened by the title; None where what it shows is chosen in the title's place."""
     layers: tuple[Callable[[RunModel], Layer], ...] = ()
     """Layers of this plot alone, besides those that every plot has."""
     unit: Text = _NONE
@@ -49,6 +52,22 @@ PLOTS = (
             Curve(SMOOTHED, Text("mean of 20"), "curve_1", episodes_of),
             Curve("mean", Text("evaluation"), "curve_eval", evaluations_of, style="line+dots"),
         ),
+        about=Explanation(
+            shows=Text(
+                "The sum of rewards of each training episode, played with exploration noise, and of"
+                " the evaluations, which play the same policy without it."
+            ),
+            healthy=Text(
+                "Evaluations climb, with dips, and then stay level: the bundled Pendulum-v1 went"
+                " from −1,500 to −180 within 10,000 steps, Hopper-v5 lost half of its return more"
+                " than once on the way up."
+            ),
+            wrong=Text(
+                "Where no episode ever met a reward worth having, it stays flat, and more noise or"
+                " a longer warm-up helps sooner than larger networks; one run proves nothing,"
+                " another seed can look quite different."
+            ),
+        ),
         layers=(ThresholdLayer,),
         unit=Text("return per episode"),
         empty=Text(
@@ -73,6 +92,22 @@ PLOTS = (
             Curve("q_expected", Text("expected"), "warn", evaluations_of, style="line+dots"),
             Curve("q_obtained", Text("obtained"), "curve_eval", evaluations_of, style="line+dots"),
         ),
+        about=Explanation(
+            shows=Text(
+                "What the critics expect of sampled actions, the target that both learn, and, in"
+                " evaluations, what was expected and what was then obtained, all discounted by γ."
+            ),
+            healthy=Text(
+                "Q₁, Q₂ and the target lie on each other and drift together: on Pendulum-v1 they"
+                " sink to about −56 before they rise again, on Hopper-v5 they grow with the"
+                " return; expected ends near obtained, with TD3 rather below it."
+            ),
+            wrong=Text(
+                "Expected climbs away above obtained while the return falls: the critics"
+                " overestimate, as without the twin critic, and lower learning rates or the twin"
+                " critic bring it down."
+            ),
+        ),
         unit=Text("discounted return"),
         empty=Text("No updates yet. The discounted rewards that the critics expect."),
     ),
@@ -87,6 +122,21 @@ PLOTS = (
             Curve("critic1_loss", Text("Q₁"), "curve_1"),
             Curve("critic2_loss", Text("Q₂"), "curve_2"),
         ),
+        about=Explanation(
+            shows=Text(
+                "How far each critic is from the target on average, squared, on the batches that it"
+                " learns from."
+            ),
+            healthy=Text(
+                "It falls within the first thousand updates, then settles at a level that goes with"
+                " the values, and need not fall further: on Pendulum-v1 from 20 to below 0.1 and"
+                " back to about 1, on Hopper-v5 it stays between 10 and 50."
+            ),
+            wrong=Text(
+                "It grows tenfold and more without returns that do: the targets run away, and"
+                " smaller learning rates, a smaller τ or scaled rewards keep them."
+            ),
+        ),
         unit=Text("squared error, (Q − y)²"),
         empty=Text("No updates yet. How far each critic is from its target."),
         log_button=True,
@@ -100,6 +150,22 @@ PLOTS = (
             " are."
         ),
         curves=(Curve("actor_loss", Text("actor"), "curve_1"),),
+        about=Explanation(
+            shows=Text(
+                "What the first critic expects of the actor's own actions, with the sign changed:"
+                " it mirrors the Q values, and says little by itself."
+            ),
+            healthy=Text(
+                "It follows −Q₁ closely: with rewards below zero it climbs first, on Pendulum-v1"
+                " from 2 to 56, and falls as the policy improves; on Hopper-v5 it falls all"
+                " the way to about −180."
+            ),
+            wrong=Text(
+                "It dives far below −Q₁ of the sampled actions: the actor has found actions that"
+                " the critic only believes in, so compare expected with obtained in the plot of Q"
+                " values."
+            ),
+        ),
         unit=Text("−Q₁(s, π(s))"),
         empty=Text(
             "No updates yet. The critic's value of the actor's actions, with the sign changed."

@@ -45,7 +45,7 @@ class PlotHeader(QWidget):
     log_toggled = Signal(bool)
     reset_requested = Signal()
     chosen = Signal()
-    """The user clicked the title: show this plot large."""
+    """The user clicked the title: show this plot large or, if it is, explain it."""
     maximise_toggled = Signal(bool)
     export_requested = Signal(str)
     """Carries the kind of file, one of :data:`~studio.widgets.figure_export.KINDS`."""
@@ -59,7 +59,7 @@ class PlotHeader(QWidget):
         self.title = title = _Title(str(plot.title))
         self._heading: QWidget = title
         title.setObjectName(f"{plot.name}_title")
-        title.setAccessibleName(tr("Show {plot} large", plot=plot.title))
+        title.setAccessibleName(tr("Show {plot} large, or explain it", plot=plot.title))
         title.setProperty("role", "plot_title")
         title.setToolTip(str(plot.help))
         title.setMinimumWidth(20)

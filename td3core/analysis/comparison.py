@@ -41,6 +41,9 @@ class GroupResult:
     final: Estimate | None
     """Interquartile mean of the finals; None if no run has values."""
     best: Estimate | None
+    """Of returns; None of the bias."""
+    deviation: Estimate | None = None
+    """Of the bias over the states; None of returns."""
 
     @property
     def name(self) -> str:
@@ -80,7 +83,9 @@ def compare(
 
     Args:
         runs: the runs.
-        metric: ``eval``: mean returns of evaluations; ``return``: returns of training episodes.
+        metric: ``eval``: mean returns of evaluations; ``return``: returns of training episodes;
+            ``bias``: how far the critics overestimate. Nothing takes the place of a bias that was
+            not measured.
         by: what makes a group, see :func:`~td3core.analysis.groups.group_runs`.
 
     Raises:
@@ -150,6 +155,8 @@ def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, lis
 
     A run that trains may be evaluated later.
     """
+    if metric == "bias":
+        return metric, []
     without = [run for run in runs if not len(run.evaluations)]
     later = [run for run in without if run.live and run.config.eval_interval]
     if metric == "return" or (without == later and len(later) < len(runs)):
@@ -165,12 +172,15 @@ def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
     pairs = [(run.final(metric), run.best(metric)) for run in group.runs]
     known = np.array([pair for pair in pairs if not math.isnan(pair[0])]).reshape(-1, 2)
     finals, bests = known[:, 0], known[:, 1]
+    deviations = np.array([run.deviation() for run in group.runs if len(run.bias)])
+    of_bias = metric == "bias"
     return GroupResult(
         group=group,
         finals=finals,
         bests=bests,
         final=estimate(finals) if len(finals) else None,
-        best=estimate(bests) if len(bests) else None,
+        best=estimate(bests) if len(bests) and not of_bias else None,
+        deviation=estimate(deviations) if len(deviations) and of_bias else None,
     )
 
 
@@ -198,6 +208,8 @@ def _notes(result: GroupResult, metric: Metric) -> list[Text]:
     found = []
     if count < len(runs):
         template = "{missing} of {count} runs of {group} have no results yet."
+        if metric == "bias":
+            template = "The bias was not measured in {missing} of {count} runs of {group}."
         missing = len(runs) - count
         found.append(Text(template, missing=missing, count=len(runs), group=name))
     ends = [run.rows(metric)[-1, 0] for run in runs if len(run.rows(metric))]

@@ -20,6 +20,11 @@ BAND_ABOUT = (
     f"Line: interquartile mean of the runs. Band: {CONFIDENCE:.0%} stratified bootstrap interval,"
     f" {RESAMPLES:,} resamples."
 )
+_LABELS: dict[Metric, str] = {
+    "eval": "Evaluation return",
+    "return": "Episode return",
+    "bias": "Bias of the critics ÷ |mean return|",
+}
 _UNITS = ((3 * 3600.0, "h", 3600.0), (600.0, "min", 60.0), (0.0, "s", 1.0))
 
 
@@ -90,7 +95,7 @@ def figure_of(
 
 def return_label(metric: Metric) -> str:
     """Return the label of the y axis of a metric."""
-    return "Evaluation return" if metric == "eval" else "Episode return"
+    return _LABELS[metric]
 
 
 def in_units(figure: FigureData, x: XAxis) -> FigureData:

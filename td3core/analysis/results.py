@@ -17,13 +17,14 @@ from td3core.runs.journal import changes_of
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
 
-Metric = Literal["eval", "return"]
-"""Mean return of an evaluation, or return of a training episode."""
+Metric = Literal["eval", "return", "bias"]
+"""Mean return of an evaluation, return of a training episode, or how far an evaluation found the
+critics to overestimate (see :mod:`td3core.evaluation.overestimation`)."""
 XAxis = Literal["steps", "episodes", "time"]
 
 SMOOTHED_EPISODES = 20
 """Episode returns are compared by their mean over this many episodes: one says little."""
-_MOST_LAST = {"eval": 10, "return": 100}
+_MOST_LAST = {"eval": 10, "return": 100, "bias": 10}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,9 @@ class RunResults:
     """Environment steps, mean return and seconds since the start, shape (n, 3)."""
     episodes: Doubles
     """The same of training episodes, shape (m, 3)."""
+    bias: Doubles
+    """Environment steps, bias, seconds and deviation of the bias over the states, of evaluations
+    that measured it, shape (k, 4)."""
     live: bool = False
     """True if it was training when it was read."""
     clock: Doubles
@@ -55,7 +59,8 @@ class RunResults:
 
     def rows(self, metric: Metric) -> Doubles:
         """Return the table of a metric, shape (n, 3)."""
-        return self.evaluations if metric == "eval" else self.episodes
+        tables = {"eval": self.evaluations, "return": self.episodes, "bias": self.bias[:, :3]}
+        return tables[metric]
 
     def on_axis(self, env_steps: Doubles, x: XAxis) -> Doubles:
         """Return where on an x axis something measured at rising steps lies, shape (n,).
@@ -91,14 +96,22 @@ class RunResults:
         return float(values[-count:].mean()) if count else math.nan
 
     def best(self, metric: Metric) -> float:
-        """Return the best evaluation, or the best mean of 20 episodes; NaN without any."""
+        """Return the best evaluation, or the best mean of 20 episodes.
+
+        NaN without any, and for the bias: one that is small by chance is no merit.
+        """
         values = self.rows(metric)[:, 1]
-        if not len(values):
+        if metric == "bias" or not len(values):
             return math.nan
         if metric == "eval":
             return float(values.max())
         whole = trailing_mean(values, SMOOTHED_EPISODES)[SMOOTHED_EPISODES - 1 :]
         return float(whole.max()) if len(whole) else float(values.mean())
+
+    def deviation(self) -> float:
+        """Return the deviation of the bias, as :meth:`final`; NaN if it was not measured."""
+        count = last_values(len(self.bias), "bias")
+        return float(self.bias[-count:, 3].mean()) if count else math.nan
 
 
 def last_values(count: int, metric: Metric) -> int:
@@ -134,15 +147,19 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
     """
     reader = RunReader(path, tables=("evaluations", "episodes"))
     evaluations, episodes = [np.empty((0, 3))], [np.empty((0, 3))]
+    bias = [np.empty((0, 4))]
     times = [np.empty((0, 2))]
     for event in reader.drain(stopped):
         match event:
             case Started():
                 # What comes later did not happen, if the run was resumed meanwhile.
-                for blocks in (evaluations, episodes):
+                for blocks in (evaluations, episodes, bias):
                     blocks[:] = [rows[rows[:, 0] <= event.env_steps] for rows in blocks]
             case Evaluated():
                 evaluations.append(np.array([(event.env_steps, event.mean, event.wall_s)]))
+                if event.bias is not None and event.bias_std is not None:
+                    found = (event.env_steps, event.bias, event.wall_s, event.bias_std)
+                    bias.append(np.array([found]))
             case Progress():
                 times.append(np.array([(event.env_steps, event.wall_s)]))
                 episodes.append(event.ended.columns("env_steps", "episode_return", "wall_s"))
@@ -159,6 +176,7 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         history=_history(run),
         evaluations=_table(evaluations),
         episodes=_table(episodes),
+        bias=_table(bias),
         live=reader.state is RunStatus.RUNNING,
         clock=_clock(np.concatenate(times)),
     )

@@ -6,7 +6,10 @@ from td3core.analysis.results import SMOOTHED_EPISODES
 METRICS = {
     "eval": f"Evaluation return: interquartile mean [{CONFIDENCE:.0%} interval]",
     "return": f"Episode return: interquartile mean [{CONFIDENCE:.0%} interval]",
+    "bias": f"Bias of the critics: interquartile mean [{CONFIDENCE:.0%} interval]",
 }
+DECIMALS = {"eval": 1, "return": 1, "bias": 3}
+"""Of the figures of each metric."""
 
 FINAL_ABOUT = (
     "Per run the mean of its last evaluations: a tenth of them, at least 1 and at most 10 (of"
@@ -17,13 +20,17 @@ BEST_ABOUT = (
     f" {SMOOTHED_EPISODES}). Then the interquartile mean over the runs. The best of many noisy"
     " values is too high: judge by the final return."
 )
+DEVIATION_ABOUT = (
+    "Per run the standard deviation of the bias over the states, mean of its last evaluations. It"
+    " matters more than the mean: what is too high everywhere misleads no actor."
+)
 INTERVAL_ABOUT = (
     f"In brackets the {CONFIDENCE:.0%} interval of a stratified bootstrap over the runs,"
     f" {RESAMPLES:,} resamples, as in Agarwal et al. 2021."
 )
 IMPROVEMENT_ABOUT = (
-    "How likely a run of the first group has a higher final return than a run of the second; ties"
-    " count half. 0.5 means no difference."
+    "How likely a run of the first group ends higher, by its final value, than a run of the second;"
+    " ties count half. 0.5 means no difference."
 )
 
 

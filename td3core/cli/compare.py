@@ -34,6 +34,7 @@ class Measured(StrEnum):
 
     EVAL = "eval"
     RETURN = "return"
+    BIAS = "bias"
 
 
 Selections = Annotated[
@@ -64,7 +65,8 @@ def compare_command(
     ] = "settings",
     x: Annotated[Axis, typer.Option("--x", help="The x axis.")] = Axis.STEPS,
     metric: Annotated[
-        Measured, typer.Option("--metric", help="Returns of evaluations or of training episodes.")
+        Measured,
+        typer.Option("--metric", help="Returns of evaluations or of training episodes, or bias."),
     ] = Measured.EVAL,
     csv: Annotated[Path | None, _file_option("--csv", "Write the curves as a table.")] = None,
     png: Annotated[Path | None, _file_option("--png", "Write the figure as PNG.")] = None,
@@ -188,6 +190,7 @@ def as_object(comparison: "Comparison") -> dict[str, Any]:
             "n": len(each.finals),
             "final": _plain(each.final),
             "best": _plain(each.best),
+            **({"deviation": _plain(each.deviation)} if comparison.metric == "bias" else {}),
             "settings": {name: each.group.values(name) for name in comparison.differing},
         }
         for each in comparison.groups
@@ -228,16 +231,18 @@ def _show(comparison: "Comparison") -> None:
     from rich.markup import escape
     from rich.table import Column, Table
 
-    from td3core.analysis.wording import METRICS, estimate_text
+    from td3core.analysis.wording import DECIMALS, METRICS, estimate_text
 
     def text(value: str) -> str:
         return escape(printable(value))
 
     out = Console(highlight=False)
-    numbers = (Column(name, justify="right") for name in ("runs", "final", "best"))
+    beside = "deviation" if comparison.metric == "bias" else "best"
+    numbers = (Column(name, justify="right") for name in ("runs", "final", beside))
     table = Table(Column("group", overflow="fold"), *numbers, title=METRICS[comparison.metric])
     for each in comparison.groups:
-        means = (estimate_text(found) for found in (each.final, each.best))
+        figures = (each.final, each.deviation or each.best)
+        means = (estimate_text(found, DECIMALS[comparison.metric]) for found in figures)
         table.add_row(text(each.name), str(len(each.finals)), *means)
     out.print(table)
     if len(comparison.groups) > 1 and comparison.differing:

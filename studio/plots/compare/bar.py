@@ -24,7 +24,11 @@ from studio.widgets.labels import ElidedLabel
 from td3core.text import Text, tr
 
 KINDS = ("png", "svg", "pdf", "csv")
-_METRICS = ((Text("Evaluations"), "eval"), (Text("Episodes"), "return"))
+_METRICS = (
+    (Text("Evaluations"), "eval"),
+    (Text("Episodes"), "return"),
+    (Text("Critics' bias"), "bias"),
+)
 _NARROW, _TIGHT = 520, 560
 """Below these widths the captions are left out, and the smoothing has its own line.
 
@@ -51,8 +55,13 @@ class CompareBar(QFrame):
         self._grouped = self._combo("compare_group_combo", tr("Lines"), _GROUPS)
         self._grouped.setToolTip(tr("One line for each group of seeds, or one for each run"))
         self._axis = make_axis_combo("compare_x_combo")
-        self._metric = self._combo("compare_metric_combo", tr("Return of"), _METRICS)
-        self._metric.setToolTip(tr("Which returns the first plot and the table compare"))
+        self._metric = self._combo("compare_metric_combo", tr("Compared by"), _METRICS)
+        self._metric.setToolTip(
+            tr(
+                "What the first plot and the table compare: returns of evaluations or of training"
+                " episodes, or how far the critics overestimate in evaluations"
+            )
+        )
         self._smoothing = SmoothingSlider("compare_smoothing")
         self._export, self._close = QToolButton(), QToolButton()
         self._captions: list[QLabel] = []
@@ -89,7 +98,7 @@ class CompareBar(QFrame):
         first.addWidget(self._export)
         first.addWidget(self._close)
         left.addWidget(self._grouped)
-        for row, text, control in ((left, "x", self._axis), (right, tr("Return"), self._metric)):
+        for row, text, control in ((left, "x", self._axis), (right, "y", self._metric)):
             label = QLabel(text)
             label.setProperty("role", "muted")
             label.setBuddy(control)

@@ -6,10 +6,11 @@ from functools import partial
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from studio.plots.card import PlotCard
-from studio.plots.catalogue import PlotSpec
+from studio.plots.catalogue import PLOTS, PlotSpec
 from studio.plots.compare.layer import ComparedLayer
 from studio.plots.compare.run_set import ACTOR_LOSS, CHOICES, CRITIC_LOSS, RETURN, ComparedLine, Q
 from studio.plots.compare.session import CompareSession
+from studio.plots.explanation import Explanation
 from studio.plots.grid import CurveGrid
 from studio.plots.x_axis import heading_at
 from studio.theme.theme import Theme
@@ -17,12 +18,14 @@ from studio.widgets.controls import describe
 from td3core.analysis.figure_data import BAND_ABOUT
 from td3core.text import Text, tr
 
+_ABOUT = {plot.name.removeprefix("plot_"): plot.about for plot in PLOTS}
 COMPARED = {
     RETURN: PlotSpec(
         name="compare_return",
         title=Text("Return"),
         help=Text("{band}", band=BAND_ABOUT),
         curves=(),
+        about=_ABOUT[RETURN],
         empty=Text("No evaluations and no episodes yet"),
     ),
     Q: PlotSpec(
@@ -48,8 +51,24 @@ COMPARED = {
         title=Text("Actor loss"),
         help=Text("−mean Q₁(s, π(s)). {band}", band=BAND_ABOUT),
         curves=(),
+        about=_ABOUT[ACTOR_LOSS],
     ),
 }
+_BIAS_TITLE = Text("Bias of the critics")
+_BIAS_ABOUT = Explanation(
+    shows=Text(
+        "How much more the smaller critic expects at the states of the evaluations than is then"
+        " obtained, divided by the mean discounted return."
+    ),
+    healthy=Text(
+        "It nears 0 or stays somewhat below, as TD3's does on Pendulum-v1 and Hopper-v5; a"
+        " deviation over the states that shrinks matters more than the mean."
+    ),
+    wrong=Text(
+        "It stays far above 0, as DDPG's does on Hopper-v5: what is obtained stays behind what is"
+        " promised, and a dip of the return makes it large for a moment, too."
+    ),
+)
 _LEGEND_LINES = 3
 """For the names of groups, which are long; the table has all of them."""
 
@@ -75,13 +94,19 @@ class CompareGrid(CurveGrid):
                 writer=partial(session.export, plotted),
             )
             card.set_legend_lines(_LEGEND_LINES)
+            card.chosen.connect(partial(self._explain, card))
             if plotted in CHOICES:
                 self._choices[plotted] = self._choice(plotted, spec)
                 card.replace_title(self._choices[plotted])
         super().__init__(cards, theme, parent)
         self._axis = session.view.x
+        self._metric = "eval"
         session.shown_changed.connect(self._on_shown)
         session.opened.connect(self.start_over)
+
+    def _explain(self, card: PlotCard) -> None:
+        of_bias = self._metric == "bias" and card is self.card(COMPARED[RETURN].name)
+        card.explain(_BIAS_ABOUT if of_bias else None)
 
     def _choice(self, plotted: str, spec: PlotSpec) -> QComboBox:
         """Return the list of what a plot can show."""
@@ -104,6 +129,14 @@ class CompareGrid(CurveGrid):
     def _on_shown(self) -> None:
         for plotted, combo in self._choices.items():
             combo.setCurrentIndex(combo.findData(self._session.view.column(plotted)))
+        shown = self._session.shown
+        if shown is not None and shown.comparison.metric != self._metric:
+            self._metric = shown.comparison.metric
+            of_bias = self._metric == "bias"
+            self.card(COMPARED[RETURN].name).rename(
+                str(_BIAS_TITLE if of_bias else COMPARED[RETURN].title)
+            )
+            self._refit.add(COMPARED[RETURN].name)
         for name in self._refit:
             self.card(name).reset_heights()
         self._refit.clear()

@@ -27,6 +27,8 @@ from td3core.analysis.comparison import GroupResult, improvement
 from td3core.analysis.results import RunResults
 from td3core.analysis.wording import (
     BEST_ABOUT,
+    DECIMALS,
+    DEVIATION_ABOUT,
     FINAL_ABOUT,
     IMPROVEMENT_ABOUT,
     INTERVAL_ABOUT,
@@ -41,6 +43,7 @@ _FIGURES = {
     2: Text("{figure} {interval}", figure=FINAL_ABOUT, interval=INTERVAL_ABOUT),
     3: Text("{figure} {interval}", figure=BEST_ABOUT, interval=INTERVAL_ABOUT),
 }
+_DEVIATION = Text("{figure} {interval}", figure=DEVIATION_ABOUT, interval=INTERVAL_ABOUT)
 _KEY = Qt.ItemDataRole.UserRole
 _SWATCH_PX, _LINE_PX = 10, 16
 """With the usual font."""
@@ -140,8 +143,10 @@ class CompareTable(QWidget):
         scrolled = self.tree.verticalScrollBar().value()
         self.tree.clear()
         differing = shown.comparison.differing
-        self.tree.setHeaderLabels([*map(str, _HEADS), *differing])
-        for column, about in _FIGURES.items():
+        of_bias = shown.comparison.metric == "bias"
+        heads = [*_HEADS[:3], Text("Deviation")] if of_bias else _HEADS
+        self.tree.setHeaderLabels([*map(str, heads), *differing])
+        for column, about in (_FIGURES | ({3: _DEVIATION} if of_bias else {})).items():
             self.tree.headerItem().setToolTip(column, plain_tip(str(about)))
             self.tree.headerItem().setTextAlignment(column, _RIGHT)
         for place, each in enumerate(shown.comparison.groups):
@@ -168,7 +173,8 @@ class CompareTable(QWidget):
         return [item for item in found if item is not None]
 
     def _group_row(self, each: GroupResult, place: int, shown: Shown) -> QTreeWidgetItem:
-        figures = [_figure(found) for found in (each.final, each.best)]
+        decimals = DECIMALS[shown.comparison.metric]
+        figures = [_figure(found, decimals) for found in (each.final, each.deviation or each.best)]
         values = [typographic(each.group.values(name)) for name in shown.comparison.differing]
         item = QTreeWidgetItem([each.name, str(len(each.finals)), *figures, *values])
         item.setData(0, _KEY, each.name)
@@ -196,10 +202,10 @@ class CompareTable(QWidget):
 
     def _run_row(self, each: GroupResult, run: RunResults, shown: Shown) -> QTreeWidgetItem:
         metric = shown.comparison.metric
-        counted = [
-            Estimate(value=value, interval=None) for value in (run.final(metric), run.best(metric))
-        ]
-        figures = [_figure(one) if one.value == one.value else "-" for one in counted]
+        second = run.deviation() if metric == "bias" else run.best(metric)
+        counted = [Estimate(value=value, interval=None) for value in (run.final(metric), second)]
+        decimals = DECIMALS[metric]
+        figures = [_figure(one, decimals) if one.value == one.value else "-" for one in counted]
         item = QTreeWidgetItem([each.group.member_name(run), "", *figures])
         item.setData(0, _KEY, run.path)
         item.setToolTip(
@@ -258,8 +264,8 @@ class CompareTable(QWidget):
             self._chance.setText(f"= {typographic(estimate_text(found, 2))}")
 
 
-def _figure(found: Estimate | None) -> str:
-    return typographic(estimate_text(found))
+def _figure(found: Estimate | None, decimals: int) -> str:
+    return typographic(estimate_text(found, decimals))
 
 
 def _tick(item: QTreeWidgetItem, ticked: bool) -> None:

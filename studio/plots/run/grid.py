@@ -21,7 +21,10 @@ _LEGEND_LINES = 2
 
 
 class PlotGrid(CurveGrid):
-    """The plots of :data:`PLOTS`, of the current run; a click on a title makes its plot large."""
+    """The plots of :data:`PLOTS`, of the current run.
+
+    A click on the title of a small plot makes it large, on that of the large one explains it.
+    """
 
     def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
         cards = {
@@ -36,7 +39,7 @@ class PlotGrid(CurveGrid):
         super().__init__(cards, theme, parent)
         for name, card in cards.items():
             card.set_legend_lines(_LEGEND_LINES)
-            card.chosen.connect(lambda name=name: self.show_large(name))
+            card.chosen.connect(lambda name=name: self._on_title(name))
         model.curves_changed.connect(self.redraw_later)
         model.run_started.connect(self.start_over)
         model.run_opened.connect(self.start_over)
@@ -75,6 +78,13 @@ class PlotGrid(CurveGrid):
     def large(self) -> str:
         """Name of the large plot."""
         return self._large
+
+    def _on_title(self, name: str) -> None:
+        """Show a small plot large; explain one that is."""
+        if self._strip or name in (self._large, self.maximised):
+            self._cards[name].explain()
+        else:
+            self.show_large(name)
 
     def show_large(self, name: str) -> None:
         """Show this plot large, and the one that was large in its place."""

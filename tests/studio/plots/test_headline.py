@@ -1,5 +1,9 @@
 """What stands above the plots can be read and reached in a small window."""
 
+import json
+from importlib.resources import files
+from itertools import pairwise
+
 from PySide6.QtCore import QEvent, QPointF
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QApplication, QLabel
@@ -62,3 +66,19 @@ def test_no_plot_promises_what_a_first_run_does_not_show() -> None:
         if plot.name != "plot_return":
             assert plot.example == ()
             assert not any(word in str(plot.empty) for word in ("It falls", "it falls", "it rises"))
+
+
+def test_what_is_called_healthy_is_what_the_bundled_runs_did() -> None:
+    about = str(PLOTS[0].about.healthy)
+    assert "Pendulum-v1 went from −1,500 to −180 within 10,000 steps" in about
+    curve = _curve("Pendulum-v1")
+    assert round(curve[0][1], -2) == -1500
+    assert next(mean for step, mean in curve if step == 10_000) >= -180
+    assert "Hopper-v5 lost half of its return more than once" in about
+    means = [mean for _, mean in _curve("Hopper-v5")]
+    assert sum(after < before / 2 for before, after in pairwise(means)) > 1
+
+
+def _curve(agent: str) -> list[tuple[int, float]]:
+    file = files("resources") / "agents" / f"{agent}.json"
+    return json.loads(file.read_text("utf-8"))["curve"]

@@ -9,6 +9,8 @@ from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from studio.plots.catalogue import PLOTS
+from studio.plots.explanation import ExplanationPopup
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.session.curves import RunCurves
 from studio.session.record import RunRecord
@@ -141,6 +143,22 @@ def test_a_click_on_a_title_makes_that_plot_large(qtbot, plots, find) -> None:
     )
     assert plots.card("plot_q").plot.getAxis("bottom").label.isVisible()
     assert not plots.card("plot_return").plot.getAxis("bottom").label.isVisible()
+
+
+@pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
+def test_the_title_of_a_large_plot_explains_it_in_three_sentences(qtbot, plots, find, plot) -> None:
+    plots.show_large(plot.name)
+    find(f"{plot.name}_title").click()
+    popup = plots.card(plot.name).findChild(ExplanationPopup)
+    assert popup.isVisible()
+    texts = [label.text() for label in popup.sentences]
+    assert texts == [str(text) for text in (plot.about.shows, plot.about.healthy, plot.about.wrong)]
+    assert all(text.endswith(".") and text.count(". ") == 0 for text in texts)
+    for label in popup.sentences:
+        assert label.height() >= label.heightForWidth(label.width()), "nothing is cut off"
+    QTest.keyClick(popup, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: plots.card(plot.name).findChild(ExplanationPopup) is None)
+    assert plots.large == plot.name
 
 
 @pytest.mark.parametrize(

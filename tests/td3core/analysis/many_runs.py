@@ -20,18 +20,22 @@ def write_run(
     env: str = PENDULUM,
     every: int = 100,
     group: str = "",
+    bias: Sequence[tuple[float, float]] = (),
     **values: Any,
 ) -> Path:
     """Write a run with an evaluation every so many steps, and as many seconds, at the end of each.
 
-    ``episodes`` are returns, one every ten steps.
+    ``episodes`` are returns, one every ten steps. ``bias`` are mean and deviation, if measured, of
+    the evaluations.
     """
     settings = {"env": env, "preset": env, "steps": 1000, **values}
     run = RunDirectory.create(runs_dir, *make_settings(settings), group=group)
-    table = run.table("evaluations", PLAIN_EVALUATION)
+    measured = ("bias", "bias_std") if bias else ()
+    table = run.table("evaluations", (*PLAIN_EVALUATION, *measured))
     for number, value in enumerate(evaluations, 1):
         step = number * every
-        table.add((step, value, 1.0, "", 0, f"{value} {value}", "10 10", 0, step / 10))
+        found = bias[number - 1] if bias else ()
+        table.add((step, value, 1.0, "", 0, f"{value} {value}", "10 10", 0, step / 10, *found))
     table.flush()
     table = run.table("episodes", EPISODE_COLUMNS)
     for number, value in enumerate(episodes, 1):

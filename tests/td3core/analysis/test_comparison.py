@@ -65,6 +65,41 @@ def test_the_final_return_is_the_mean_of_the_last_evaluations(runs_dir: Path) ->
     assert run.best("return") == pytest.approx(3.0)
 
 
+def with_bias(runs_dir: Path, shift: float) -> list[Path]:
+    """Write three runs whose critics overestimate more with each seed, and steadily."""
+    return [
+        write_run(
+            runs_dir,
+            [0.0] * 20,
+            [0.0] * 5,
+            seed=seed,
+            tau=0.005 + shift / 1000,
+            bias=[(9.0, 9.0)] * 18 + [(shift + seed, 1.0), (shift + seed + 2.0, 3.0)],
+        )
+        for seed in range(3)
+    ]
+
+
+def test_the_bias_is_compared_with_its_deviation(runs_dir: Path) -> None:
+    runs = read([*with_bias(runs_dir, 0.0), *with_bias(runs_dir, 5.0)])
+    first, second = compare(runs, "bias").groups
+    # The last tenth: two evaluations of twenty.
+    assert list(first.finals) == [1.0, 2.0, 3.0]
+    assert (first.final.value, first.deviation.value, first.best) == (2.0, 2.0, None)
+    assert (first.final.interval.low, first.final.interval.high) == (1.0, 3.0)
+    assert improvement(second, first).value == 1.0
+    assert list(band(first.group, "bias", "steps").middle[[0, -1]]) == [9.0, 3.0]
+    assert compare(runs).groups[0].deviation is None
+
+
+def test_nothing_takes_the_place_of_a_bias_that_was_not_measured(runs_dir: Path) -> None:
+    paths = [*with_bias(runs_dir, 0.0), write_run(runs_dir, [1.0] * 20, seed=9)]
+    found = compare(read(paths), "bias")
+    assert found.metric == "bias"
+    assert [len(each.finals) for each in found.groups] == [3]
+    assert "not measured in 1 of 4 runs" in " ".join(map(str, found.notes))
+
+
 @given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=40), st.integers(1, 50))
 def test_a_trailing_mean_is_that_of_a_loop(values, count) -> None:
     wanted = [np.mean(values[max(0, at + 1 - count) : at + 1]) for at in range(len(values))]

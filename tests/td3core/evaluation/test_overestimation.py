@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from td3core.checkpoint import load, save
 from td3core.checkpoint.agent import value_networks
 from td3core.cli.app import main
+from td3core.config import EnvChoice
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.overestimation import (
     EpisodeValues,
-    Overestimation,
     ValueNetworks,
     overestimation,
 )
+from td3core.evaluation.result import Overestimation
 from td3core.inference.critic import Critic
 from td3core.inference.policy import Policy
 from td3core.runs.directory import RunDirectory
@@ -103,6 +104,38 @@ def test_rewards_are_those_that_the_critics_learn_from(scripted: Any) -> None:
     found = measured(env, critics(linear(0.0, 0.0), reward_scale=0.1, reward_floor=-1.5))
     mean, std = by_hand([-1.0, -1.5], 2, lambda t: 0.0, 0.5)
     assert (found.mean, found.std) == pytest.approx((mean, std))
+
+
+TWICE = '{"action_repeat": 2}'
+
+
+def test_a_decision_that_is_repeated_counts_once_with_the_sum_of_its_rewards(
+    scripted: Any,
+) -> None:
+    script = Script([(5, "terminated")], reward=lambda step, _: -float(step))
+    shaping = {"reward_scale": 0.5, "reward_floor": -3.0}
+    networks = critics(linear(1.0, -2.0), gamma=0.9, **shaping)
+    found = measured(EnvChoice(scripted(script), TWICE), networks)
+    # The floor holds for the sum of a decision, -1.5, -3.5 and -2.5, not for single steps; the
+    # discount, too, goes by decisions. The states are those after 0, 2 and 4 steps.
+    mean, std = by_hand([-1.5, -3.0, -2.5], 3, lambda t: 2.0 * t - 2.0, 0.9)
+    assert (found.mean, found.std) == pytest.approx((mean, std))
+    assert (found.states, found.open, script.steps) == (3, 0.0, 5)
+
+
+def test_an_episode_of_repeated_decisions_that_a_limit_cuts_is_played_on_by_decisions(
+    scripted: Any,
+) -> None:
+    script = Script([(3, "truncated")], reward=lambda step, _: -float(step))
+    shaping = {"reward_scale": 1.0, "reward_floor": -20.0}
+    networks = critics(linear(1.0, 0.0), gamma=0.5, **shaping)
+    found = measured(EnvChoice(scripted(script), TWICE), networks)
+    # The limit cuts the second decision after one step. Seven more weigh less than a hundredth.
+    assert script.steps == 3 + 2 * 7
+    rewards = [-3.0, -3.0, -9.0, -13.0, -17.0, *[-20.0] * 4]
+    mean, std = by_hand(rewards, 2, lambda t: 2.0 * t, 0.5, end=17.0)
+    assert (found.mean, found.std) == pytest.approx((mean, std))
+    assert found.open == pytest.approx((0.5**9 + 0.5**8) / 2)
 
 
 def refuse_after(limit: int) -> Callable[[int], None]:

@@ -13,6 +13,7 @@ from studio.plots.compare import session as sessions
 from studio.plots.compare.grid import COMPARED
 from studio.plots.compare.layer import colour_of, style_of
 from studio.plots.compare.view import RunComparisonView
+from studio.plots.explanation import ExplanationPopup
 from studio.theme.theme import load_theme
 from td3core.analysis.comparison import compare, improvement
 from td3core.analysis.results import read_results
@@ -219,6 +220,29 @@ def test_smoothing_and_the_metric_change_what_is_drawn(qtbot, alone, groups) -> 
     assert alone.comparison.session.view.smoothing == 20
     assert sorted(y[-1] for _, y in lines(alone)) == pytest.approx([-99, -96])
     assert row(alone.find, 0).text(2).startswith(("−99.0", "−96.0"))
+
+
+def test_the_bias_of_the_critics_is_compared_like_returns(qtbot, alone, runs_dir) -> None:
+    paths = [
+        write_run(runs_dir, [1.0] * 10, seed=seed, bias=[(seed / 8, 0.25)] * 10)
+        for seed in range(3)
+    ]
+    alone.start(qtbot, paths)
+    pick(qtbot, alone, alone.find, "compare_metric_combo", "Critics' bias")
+    card = alone.comparison.plots.card("compare_return")
+    assert card.plot.accessibleName() == "Bias of the critics plot"
+    assert set(lines(alone)[0][1]) == {0.125}
+    assert row(alone.find, 0).text(2) == "0.125 [0.000, 0.250]"
+    assert row(alone.find, 0).text(3) == "0.250 [0.250, 0.250]"
+    assert alone.find("compare_table").headerItem().text(3) == "Deviation"
+    assert alone.comparison.session.figure().y_label.startswith("Bias of the critics")
+    alone.find("compare_return_title").click()
+    popup = card.findChild(ExplanationPopup)
+    assert "divided by the mean discounted return" in popup.sentences[0].text()
+    popup.close()
+    pick(qtbot, alone, alone.find, "compare_metric_combo", "Evaluations")
+    assert card.plot.accessibleName() == "Return plot"
+    assert row(alone.find, 0).text(3).startswith("1.0")
 
 
 def test_every_plot_shows_the_runs_and_closing_leads_back(qtbot, window, find, runs_dir) -> None:

@@ -1,0 +1,60 @@
+"""What a plot shows, what is healthy and what goes wrong: opened by its title."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
+
+from studio.theme.sizes import scaled
+from studio.widgets.labels import plain_label
+from td3core.text import Text
+
+_WIDTH = 380
+_HEADS = (Text("What it shows"), Text("Healthy"), Text("What goes wrong"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """A plot in three sentences."""
+
+    shows: Text
+    healthy: Text
+    """As it was in runs of the presets."""
+    wrong: Text
+    """The usual trouble, and what to look at then."""
+
+
+class ExplanationPopup(QFrame):
+    """Three sentences below a title; a click elsewhere or Esc closes it."""
+
+    def __init__(self, name: str, title: str, about: Explanation, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setObjectName(f"{name}_explanation")
+        self.setProperty("role", "card")
+        self.setAccessibleName(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 10, 12, 10)
+        layout.setSpacing(2)
+        self.sentences: list[QLabel] = []
+        parts = (about.shows, about.healthy, about.wrong)
+        for head, text in zip(_HEADS, parts, strict=True):
+            heading, sentence = QLabel(str(head)), plain_label(str(text))
+            heading.setProperty("role", "muted")
+            heading.setContentsMargins(0, 4, 0, 0)
+            self.sentences.append(sentence)
+            layout.addWidget(heading)
+            layout.addWidget(sentence)
+        self.setAccessibleDescription("\n".join(map(str, parts)))
+        self.setFixedWidth(scaled(_WIDTH))
+
+    def open_below(self, title: QWidget) -> None:
+        """Show it below a title, as far as the screen has room there."""
+        self.adjustSize()
+        screen = title.screen().availableGeometry()
+        at = title.mapToGlobal(QPoint(0, title.height() + 2))
+        at.setX(max(screen.left(), min(at.x(), screen.right() - self.width())))
+        at.setY(max(screen.top(), min(at.y(), screen.bottom() - self.height())))
+        self.move(at)
+        self.show()

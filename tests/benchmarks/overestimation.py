@@ -1,0 +1,223 @@
+"""How far the critics of TD3 and of DDPG overestimate: evidence for the manual.
+
+    .venv/bin/python tests/benchmarks/overestimation.py train FOLDER   train, or go on where killed
+    .venv/bin/python tests/benchmarks/overestimation.py keep FOLDER    keep the evaluations so far
+    .venv/bin/python tests/benchmarks/overestimation.py                print the table
+    .venv/bin/python tests/benchmarks/overestimation.py draw FILE.png  draw the bias over steps
+
+Both sides have the same settings but for ``algorithm``; DDPG is TD3 without its three tricks.
+``overestimation/ENV.csv`` keeps every evaluation as it was recorded, ``overestimation/ENV.json``
+how far each run got, with which command, on which processor and in which numerics class.
+"""
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).with_suffix("")
+ALGORITHMS = ("td3", "ddpg")
+SEEDS = range(3)
+COLOURS = {"td3": "#2563eb", "ddpg": "#d97706"}
+COLUMNS = (
+    *("env_steps", "mean", "returns", "q_expected", "q_obtained", "bias", "bias_low", "bias_high"),
+    *("bias_std", "bias_q1", "bias_q2", "bias_target", "bias_open"),
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment, and what differs from its preset."""
+
+    env: str
+    steps: int
+    settings: tuple[str, ...] = ()
+
+    def command(self, algorithm: str, seed: int) -> list[str]:
+        """Return the words after ``td3-studio`` that train one agent."""
+        values = (
+            f"algorithm={algorithm}",
+            "threads=1",
+            f"eval_interval={self.steps // 20}",
+            "background_evaluation=false",
+            *self.settings,
+        )
+        sets = [word for value in values for word in ("--set", value)]
+        return ["train", self.env, "--steps", str(self.steps), "--seed", str(seed), *sets]
+
+
+TASKS = (
+    Task("Pendulum-v1", 30_000),
+    # Small networks and batches: a run of the preset's takes five times as long.
+    Task(
+        "Hopper-v5",
+        300_000,
+        (
+            *("actor_hidden=[64, 64]", "critic_hidden=[64, 64]", "batch_size=100"),
+            *("actor_lr=1e-3", "critic_lr=1e-3", "checkpoint_interval=15000", "keep_every=0"),
+        ),
+    ),
+)
+
+
+def places(folder: Path) -> Iterator[tuple[Task, str, int, Path]]:
+    """Yield each run there is to be, with the folder that it alone is made in."""
+    for task in TASKS:
+        for seed in SEEDS:
+            for algorithm in ALGORITHMS:
+                yield task, algorithm, seed, folder / f"{task.env}-{algorithm}-{seed}"
+
+
+def run_in(place: Path) -> Path | None:
+    """Return the run in its folder; None if it was not begun."""
+    return next((found.parent for found in place.glob("*/run.toml")), None)
+
+
+def train(folder: Path) -> None:
+    """Train what is missing, one run after the other."""
+    from td3core.runs.directory import RunDirectory
+    from td3core.runs.listing import summarise
+
+    for task, algorithm, seed, place in places(folder):
+        run = run_in(place)
+        if run is None:
+            words = [*task.command(algorithm, seed), "--runs-dir", str(place)]
+        elif summarise(RunDirectory.open(run)).env_steps < task.steps:
+            words = ["resume", str(run)]
+        else:
+            continue
+        print(place.name, *words, flush=True)
+        subprocess.run([sys.executable, "-m", "td3core", *words], check=True)
+
+
+def keep(folder: Path) -> None:
+    """Keep the evaluations recorded so far, and what made them."""
+    from td3core.runs.directory import RunDirectory
+    from td3core.runs.resumption import class_of_run
+    from td3core.runs.tables import read_table
+    from td3core.system import processor
+
+    HERE.mkdir(exist_ok=True)
+    for task in TASKS:
+        runs, rows = list[dict[str, Any]](), list[list[Any]]()
+        for its, algorithm, seed, place in places(folder):
+            run = run_in(place) if its is task else None
+            if run is None:
+                continue
+            table = read_table(run / "evaluations.csv")
+            rows += [[algorithm, seed, *(row[name] for name in COLUMNS)] for row in table]
+            about = {
+                "algorithm": algorithm,
+                "seed": seed,
+                "steps": task.steps,
+                "reached": int(table[-1]["env_steps"]) if table else 0,
+                "command": " ".join(["td3-studio", *task.command(algorithm, seed)]),
+                "processor": processor.kind(),
+                "class": class_of_run(RunDirectory.open(run)),
+            }
+            runs.append(about)
+        (HERE / f"{task.env}.json").write_text(json.dumps(runs, indent=1) + "\n", "utf-8")
+        with (HERE / f"{task.env}.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(
+                [["algorithm", "seed", *COLUMNS], *rows]
+            )
+
+
+def curves(env: str, algorithm: str, column: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return steps and a column of the evaluations of each seed; rows without it are left out."""
+    with (HERE / f"{env}.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["algorithm"] == algorithm]
+    found = []
+    for seed in sorted({int(row["seed"]) for row in rows}):
+        its = [row for row in rows if int(row["seed"]) == seed and row[column]]
+        steps = np.array([float(row["env_steps"]) for row in its])
+        found.append((steps, np.array([float(row[column]) for row in its])))
+    return found
+
+
+def tables() -> str:
+    """Return the mean of each quantity over the second half of each finished run.
+
+    Interquartile mean over the seeds with its 95 % interval, each seed in brackets.
+    """
+    from td3core.analysis.aggregate import estimate
+
+    lines = [
+        "| environment | algorithm | steps reached | bias | deviation of the bias | return |",
+        "|---|---|---|---|---|---|",
+    ]
+    for task in TASKS:
+        for algorithm in ALGORITHMS:
+            cells = []
+            for column in ("bias", "bias_std", "mean"):
+                found = curves(task.env, algorithm, column)
+                whole = [y[x > task.steps / 2].mean() for x, y in found if x[-1] == task.steps]
+                if not whole:
+                    cells.append("-")
+                    continue
+                middle, each = estimate(np.array(whole)), ", ".join(f"{v:.3g}" for v in whole)
+                ends = middle.interval
+                low_high = f" [{ends.low:.3g}, {ends.high:.3g}]" if ends else ""
+                cells.append(f"{middle.value:.3g}{low_high} ({each})")
+            reached = ", ".join(f"{x[-1]:,.0f}" for x, _ in curves(task.env, algorithm, "mean"))
+            lines.append(f"| {task.env} | {algorithm} | {reached} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def draw(file: Path) -> None:
+    """Draw bias and its deviation: every seed, interquartile mean and its 95 % interval."""
+    from matplotlib.figure import Figure
+
+    from td3core.analysis.comparison import band_of
+
+    figure = Figure(figsize=(8.8, 4.6), dpi=125, layout="constrained")
+    rows = figure.subplots(2, len(TASKS), squeeze=False, sharex="col")
+    quantities = (("bias", "bias"), ("bias_std", "deviation of the bias"))
+    for row, (column, label) in zip(rows, quantities, strict=True):
+        for axes, task in zip(row, TASKS, strict=True):
+            for algorithm in ALGORITHMS:
+                found, colour = curves(task.env, algorithm, column), COLOURS[algorithm]
+                for x, y in found:
+                    axes.plot(x / 1000, y, color=colour, alpha=0.3, linewidth=0.7)
+                band = band_of(found)
+                name = f"{algorithm.upper()}, {len(found)} seeds"
+                axes.plot(band.x / 1000, band.middle, color=colour, linewidth=1.6, label=name)
+                if band.low is not None and band.high is not None:
+                    axes.fill_between(
+                        band.x / 1000, band.low, band.high, color=colour, alpha=0.15, lw=0
+                    )
+            if column == "bias":
+                axes.axhline(0.0, color="#6b7280", linewidth=0.8, linestyle="--")
+                axes.set_title(task.env, fontsize=8)
+                axes.legend(fontsize=7, frameon=False)
+            else:
+                axes.set_xlabel("environment steps (thousands)", fontsize=7)
+            # Of the first evaluations, before the critics have learnt, the rest would be flat.
+            axes.set_yscale("symlog", linthresh=1.0)
+            axes.set_ylabel(label, fontsize=7)
+            axes.tick_params(labelsize=7)
+            axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(file)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("act", nargs="?", choices=("train", "keep", "draw"))
+    parser.add_argument("place", type=Path, nargs="?")
+    chosen = parser.parse_args()
+    if chosen.act is None:
+        print(tables())
+    else:
+        {"train": train, "keep": keep, "draw": draw}[chosen.act](chosen.place)
+
+
+if __name__ == "__main__":
+    main()
