@@ -54,7 +54,6 @@ class LessonsDialog(QDialog):
         self._cost = make_label("lesson_cost", muted=True)
         tip = tr("Train the runs of this lesson, and compare them as they learn")
         self.run = make_button("lesson_run_button", tr("Train this lesson"), tip)
-        self.run.setDefault(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.addButton(self.run, QDialogButtonBox.ButtonRole.ActionRole)
         above, below = QHBoxLayout(), QHBoxLayout()
@@ -65,6 +64,8 @@ class LessonsDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.addLayout(above, 1)
         layout.addLayout(below)
+        # Only in its dialog: alone it would not become the dialog's.
+        self.run.setDefault(True)
         buttons.rejected.connect(self.reject)
         self.list.currentRowChanged.connect(self._show)
         self.run.clicked.connect(self._ask_for_it)
