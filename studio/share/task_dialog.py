@@ -4,7 +4,7 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -113,7 +113,6 @@ class TaskDialog(QDialog):
         """Show what was written and where."""
         self.job.show_status(tr("Written to {path}: {about}.", path=str(path), about=about))
         self._folder_button.show_file(path)
-        self.grow()
 
     def show_no_file(self) -> None:
         """Forget the file that was written before."""
@@ -158,6 +157,13 @@ class TaskDialog(QDialog):
         for kind in (WholeNumberBox, QCheckBox):
             for box in self.findChildren(kind):
                 box.setEnabled(not busy)
+
+    def event(self, event: QEvent) -> bool:
+        """Make room when a part has changed: only then are the heights of wrapped texts known."""
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.grow()
+        return handled
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """End the command with the dialog."""

@@ -20,10 +20,12 @@ from td3core.cli.options import (
     RunsDir,
     Settings,
     Steps,
+    TensorBoard,
     TrustEnv,
     assignments,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
+from td3core.cli.sinks import sinks
 from td3core.cli.terminal import CommandResult, console, log, log_error, print_result
 from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
@@ -62,6 +64,7 @@ def train(
         Path | None,
         typer.Option(metavar="RUN", help="Repeat the live changes of this run at the same steps."),
     ] = None,
+    tensorboard: TensorBoard = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -85,6 +88,7 @@ def train(
     # A preset may come from anyone, and contain arguments that name code.
     obtain_consent(config.choice, given=trust_env)
     if several:
+        _require_single(tensorboard)
         from td3core.cli.experiments.groups import train_group
 
         return train_group(folder, several, config, tunables, jobs, as_json=as_json)
@@ -92,9 +96,19 @@ def train(
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
+    more = sinks(tensorboard)
     return _run(
-        lambda control, report: train_run(config, tunables, control, report, folder, schedule),
+        lambda control, report: train_run(
+            config, tunables, control, report, folder, schedule, listeners=more
+        ),
     )
+
+
+def _require_single(tensorboard: Path | None) -> None:
+    if tensorboard is not None:
+        raise RequestError(
+            "--tensorboard is for a single run; `td3-studio follow` writes that of each."
+        )
 
 
 def _seeds(
@@ -139,6 +153,7 @@ def resume(
     exact: Annotated[
         bool, typer.Option("--exact", help="Refuse a run that would not continue bit for bit.")
     ] = False,
+    tensorboard: TensorBoard = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -148,6 +163,7 @@ def resume(
     total = None if steps is None else int(parse_value("steps", steps))
     group = find_group(run, runs_folder(runs_dir))
     if group is not None:
+        _require_single(tensorboard)
         from td3core.cli.experiments.groups import resume_group
 
         obtain_consent(group.config.choice, given=trust_env)
@@ -168,8 +184,11 @@ def resume(
     from td3core.training.launch import resume as resume_run
 
     obtain_consent(found.config.choice, given=trust_env)
+    more = sinks(tensorboard)
     return _run(
-        lambda control, report: resume_run(found.path, control, report, steps=total, exact=exact)
+        lambda control, report: resume_run(
+            found.path, control, report, steps=total, exact=exact, listeners=more
+        )
     )
 
 

@@ -3,8 +3,9 @@
 import time
 from typing import TYPE_CHECKING
 
-from td3core.cli.options import AsJson, Run, RunsDir
+from td3core.cli.options import AsJson, Run, RunsDir, TensorBoard
 from td3core.cli.paths import find_run
+from td3core.cli.sinks import sinks
 from td3core.cli.terminal import CommandResult, console, log, log_error
 from td3core.cli.train import FAILED, ending_as_dict
 
@@ -14,21 +15,30 @@ if TYPE_CHECKING:
 _POLL_S = 0.25
 
 
-def follow(run: Run, runs_dir: RunsDir = None, _as_json: AsJson = False) -> CommandResult:
+def follow(
+    run: Run,
+    tensorboard: TensorBoard = None,
+    runs_dir: RunsDir = None,
+    _as_json: AsJson = False,
+) -> CommandResult:
     """Show the progress of a run until it ends. Ctrl-C stops following, not the run."""
     from td3core.cli.progress import ProgressReporter
     from td3core.protocol.events import Ended, Failed, Interrupted
+    from td3core.protocol.listeners import Listeners
     from td3core.runs.reader import RunReader
 
     path = find_run(run, runs_dir).path
     follower = RunReader(path)
+    listeners = Listeners(lambda _: None, sinks(tensorboard))
     try:
         with ProgressReporter(console) as report:
             while True:
                 for event in follower.poll():
                     report(event)
+                    listeners.report(event)
                     if isinstance(event, Ended | Failed | Interrupted):
                         return _answer(event)
+                listeners.idle()
                 if not follower.behind:
                     time.sleep(_POLL_S)
     except KeyboardInterrupt:

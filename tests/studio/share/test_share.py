@@ -293,6 +293,17 @@ def test_an_actor_is_exported_in_every_format_of_the_registry(
     combo.setCurrentText("NumPy (.py)")
     answer(qtbot, dialog)
     assert status(dialog).startswith(f"Written to {tmp_path / 'actor.py'}: largest error ")
+    # Every line of what is said can be read.
+    shown_status = dialog.job.status
+    qtbot.waitUntil(
+        lambda: shown_status.height() >= shown_status.heightForWidth(shown_status.width()) > 20,
+        timeout=WAIT_MS,
+    )
+    combo.setCurrentText("stable-baselines3 (.zip)")
+    about = dialog.explanation
+    qtbot.waitUntil(
+        lambda: about.height() >= about.heightForWidth(about.width()) > 20, timeout=WAIT_MS
+    )
 
 
 def test_a_task_that_is_refused_gives_its_sentence(

@@ -1,0 +1,1 @@
+"""What other programs show while a run goes on: listeners to its events."""

@@ -1,0 +1,146 @@
+"""Writes a run's curves as TensorBoard event files while it trains or is followed."""
+
+import logging
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from td3core.config import RunConfig, Tunables, to_dict
+from td3core.errors import RequestError
+from td3core.protocol.events import (
+    Ended,
+    Episodes,
+    Evaluated,
+    Event,
+    Failed,
+    Interrupted,
+    Progress,
+    Started,
+)
+from td3core.protocol.metrics import TRAINING_COLUMNS
+
+if TYPE_CHECKING:
+    from tensorboardX import SummaryWriter
+
+log = logging.getLogger(__name__)
+
+WINDOW = 100
+"""Episodes that stable-baselines3 averages."""
+
+
+class TensorBoardSink:
+    """A listener that writes scalars under the tags of stable-baselines3, and the settings.
+
+    Each run has a folder of its own. When a run is resumed, TensorBoard drops what was written
+    after the step that it goes on from.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Write into a folder for each run in ``folder``; nothing is made before it starts.
+
+        Raises:
+            RequestError: tensorboardX is not installed.
+        """
+        try:
+            # Imported here: it is an extra, and takes a moment.
+            import tensorboardX  # noqa: F401
+        except ImportError as problem:
+            raise RequestError(
+                "TensorBoard needs the package {package}: {command}.",
+                package=problem.name or "tensorboardX",
+                command='pip install "td3-studio[tensorboard]"',
+            ) from problem
+        # An environment may change the current folder.
+        self._folder = folder.absolute()
+        self._writer: SummaryWriter | None = None
+        self._recent: deque[tuple[int, float, float]] = deque(maxlen=WINDOW)
+
+    def report(self, event: Event) -> None:
+        """Write what an event says; a folder that cannot be written costs a warning, no run."""
+        try:
+            self._take(event)
+        except OSError as problem:
+            log.warning("TensorBoard is written no more: %s", problem.strerror or problem)
+            self._writer = None
+
+    def idle(self) -> None:
+        """Show what is written while the run is paused."""
+        if self._writer is not None:
+            self._writer.flush()
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = None
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case Started():
+                self._start(event)
+            case Progress():
+                self._add_episodes(event.ended)
+                self._add_training(event)
+            case Evaluated():
+                self._add(event.env_steps, "eval/mean_reward", event.mean)
+                if event.lengths:
+                    self._add(event.env_steps, "eval/mean_ep_length", float(np.mean(event.lengths)))
+            case Ended() | Failed() | Interrupted():
+                self.close()
+
+    def _start(self, event: Started) -> None:
+        from tensorboardX import SummaryWriter
+
+        self.close()
+        # What is on record after this step no longer holds.
+        self._recent = deque((row for row in self._recent if row[0] <= event.env_steps), WINDOW)
+        folder = self._folder / event.run.name
+        # Files are read in the order of their names, which have seconds only.
+        suffix = f".{time.time_ns()}"
+        self._writer = SummaryWriter(
+            str(folder), purge_step=event.env_steps + 1, filename_suffix=suffix
+        )
+        self._add_settings(event.config, event.tunables)
+
+    def _add_settings(self, config: RunConfig, tunables: Tunables) -> None:
+        from tensorboardX.summary import hparams
+
+        settings = to_dict(config) | to_dict(tunables)
+        plain = {name: _plain(value) for name, value in settings.items()}
+        assert self._writer is not None
+        for summary in hparams(plain, {"eval/mean_reward": 0.0})[:2]:
+            self._writer.file_writer.add_summary(summary)
+
+    def _add_episodes(self, ended: Episodes) -> None:
+        for step, total, length in ended.columns("env_steps", "episode_return", "length"):
+            self._recent.append((int(step), total, length))
+            _, returns, lengths = zip(*self._recent, strict=True)
+            self._add(int(step), "rollout/ep_rew_mean", float(np.mean(returns)))
+            self._add(int(step), "rollout/ep_len_mean", float(np.mean(lengths)))
+
+    def _add_training(self, event: Progress) -> None:
+        for row in event.training:
+            values = dict(zip(TRAINING_COLUMNS, row, strict=True))
+            step, losses = (
+                int(values["env_steps"]),
+                (values["critic1_loss"], values["critic2_loss"]),
+            )
+            if not np.isnan(losses).all():
+                # stable-baselines3 adds the losses of both critics.
+                self._add(step, "train/critic_loss", float(np.nansum(losses)))
+            for name in ("actor_loss", "q1", "q2", "target"):
+                self._add(step, f"train/{name}", float(values[name]))
+            self._add(step, "train/n_updates", float(values["updates"]))
+        if event.steps_per_s > 0:
+            self._add(event.env_steps, "time/fps", event.steps_per_s)
+
+    def _add(self, step: int, tag: str, value: float) -> None:
+        if self._writer is not None and not np.isnan(value):
+            self._writer.add_scalar(tag, value, step)
+
+
+def _plain(value: Any) -> bool | int | float | str:
+    return value if isinstance(value, bool | int | float | str) else str(value)
