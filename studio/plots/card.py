@@ -10,7 +10,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal, Slot
 from PySide6.QtGui import QEnterEvent, QFontInfo, QFontMetricsF
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QVBoxLayout, QWidget
 
 from studio.plots.axis import ShortAxis
 from studio.plots.canvas import PlotCanvas, PlotViewBox
@@ -19,8 +19,10 @@ from studio.plots.explanation import Explanation, ExplanationPopup
 from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
 from studio.plots.keys import PlotKeys
+from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Layer, LayerView
 from studio.plots.legend import Legend
+from studio.plots.quantities import fill_quantities
 from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
 from studio.plots.view_range import Range, heights_shown
@@ -244,7 +246,13 @@ class PlotCard(QWidget):
         """Draw what is in view of each layer; with ``follow``, fit the y axis to it."""
         low, high = map(self.step_map.step_at, self.plot.getViewBox().viewRange()[0])
         points = 2 * max(self.plot.width(), 200)
-        view = LayerView(low=low, high=high, points=points, along=self.step_map)
+        view = LayerView(
+            low=low,
+            high=high,
+            points=points,
+            along=self.step_map,
+            logarithmic=self._logarithmic,
+        )
         self._heights = [y for layer in self.layers for y in layer.draw(view) if len(y)]
         if follow:
             self._fit_heights()
@@ -320,6 +328,8 @@ class PlotCard(QWidget):
         self._logarithmic, self._fitted = on, None
         self.plot.set_logarithmic(on)
         self._fit_heights()
+        # What is not above 0 comes or goes.
+        self.view_changed.emit()
 
     def height_of(self, value: float) -> float:
         """Return where a value stands on the y axis."""
@@ -384,7 +394,26 @@ class PlotCard(QWidget):
 
     @Slot(QPoint)
     def _show_menu(self, at: QPoint) -> None:
-        self._header.export_menu.popup(self.plot.mapToGlobal(at))
+        """Offer other quantities, the scale, and what the export button offers."""
+        menu = QMenu(self)
+        menu.setObjectName(f"{self._name}_menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for layer in self.layers:
+            if isinstance(layer, CurveLayer):
+                quantities = menu.addMenu(tr("Also show"))
+                fill_quantities(quantities, layer, self._on_quantities)
+        scale = menu.addAction(tr("Logarithmic scale"))
+        scale.setCheckable(True)
+        scale.setChecked(self._logarithmic)
+        scale.setEnabled(self._logarithmic or any((y > 0).any() for y in self._heights))
+        scale.toggled.connect(self._header.set_logarithmic)
+        menu.addSeparator()
+        menu.addActions(self._header.export_menu.actions())
+        menu.popup(self.plot.mapToGlobal(at))
+
+    def _on_quantities(self) -> None:
+        self._fitted = None
+        self.view_changed.emit()
 
     @Slot(str)
     def _ask_export(self, kind: str) -> None:

@@ -1,13 +1,17 @@
 """A curve: where its values come from and how it looks."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from studio.session.curves import RunCurves
 from studio.session.series import Series
+from td3core.protocol.metrics import METRICS
+from td3core.protocol.rows import EVALUATION_METRICS
 from td3core.text import Text
 
+_ADDED_COLOURS = ("curve_eval", "warn", "curve_3", "curve_2", "curve_1")
 SMOOTHED = "smoothed"
 """The column with the running mean of the returns."""
 
@@ -46,3 +50,21 @@ class Curve:
         """
         series = self.source(curves)
         return series if self.column in series.columns else None
+
+
+def logged() -> Iterator[Curve]:
+    """Yield a curve for every quantity on record; they are called as their columns."""
+    for metric in METRICS:
+        yield Curve(metric.name, Text(metric.name), _ADDED_COLOURS[0])
+    yield Curve("return", Text("return"), _ADDED_COLOURS[0], episodes_of)
+    yield Curve("length", Text("length"), _ADDED_COLOURS[0], episodes_of)
+    for measured in EVALUATION_METRICS:
+        yield Curve(
+            measured.name, Text(measured.name), _ADDED_COLOURS[0], evaluations_of, "line+dots"
+        )
+
+
+def in_free_colour(curve: Curve, others: Iterable[Curve]) -> Curve:
+    """Return a curve in the colour that fewest of the others have."""
+    counts = Counter(each.colour for each in others)
+    return replace(curve, colour=min(_ADDED_COLOURS, key=lambda colour: counts[colour]))

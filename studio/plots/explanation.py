@@ -47,11 +47,16 @@ class ExplanationPopup(QFrame):
             layout.addWidget(heading)
             layout.addWidget(sentence)
         self.setAccessibleDescription("\n".join(map(str, parts)))
-        self.setFixedWidth(scaled(_WIDTH))
 
     def open_below(self, title: QWidget) -> None:
         """Show it below a title, as far as the screen has room there."""
-        self.adjustSize()
+        width, layout = scaled(_WIDTH), self.layout()
+        assert layout is not None
+        for label in self.findChildren(QLabel):
+            # Its font, on which the height depends, comes with the style.
+            label.ensurePolished()
+        layout.invalidate()
+        self.setFixedSize(width, layout.totalHeightForWidth(width))
         screen = title.screen().availableGeometry()
         at = title.mapToGlobal(QPoint(0, title.height() + 2))
         at.setX(max(screen.left(), min(at.x(), screen.right() - self.width())))

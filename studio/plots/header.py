@@ -69,8 +69,9 @@ class PlotHeader(QWidget):
         bar.setSpacing(_GAP)
         bar.addWidget(title)
         bar.addStretch(1)
+        self._log: QToolButton | None = None
         if plot.log_button:
-            log = self._button("math-log", Text("Logarithmic scale"))
+            self._log = log = self._button("math-log", Text("Logarithmic scale"))
             self._less_wanted.append(log)
             log.setCheckable(True)
             log.setChecked(True)
@@ -91,6 +92,13 @@ class PlotHeader(QWidget):
         self.title.hide()
         self._heading = control
         self._bar.insertWidget(0, control)
+
+    def set_logarithmic(self, on: bool) -> None:
+        """Do what the button for the scale does, also where there is none."""
+        if self._log is not None:
+            self._log.setChecked(on)
+        else:
+            self.log_toggled.emit(on)
 
     @property
     def stops(self) -> tuple[QWidget, ...]:

@@ -4,6 +4,7 @@
     .venv/bin/python tests/benchmarks/overestimation.py keep FOLDER    keep the evaluations so far
     .venv/bin/python tests/benchmarks/overestimation.py                print the table
     .venv/bin/python tests/benchmarks/overestimation.py draw FILE.png  draw the bias over steps
+    .venv/bin/python tests/benchmarks/overestimation.py cost           time runs with and without it
 
 Both sides have the same settings but for ``algorithm``; DDPG is TD3 without its three tricks.
 ``overestimation/ENV.csv`` keeps every evaluation as it was recorded, ``overestimation/ENV.json``
@@ -15,6 +16,7 @@ import csv
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,14 @@ HERE = Path(__file__).with_suffix("")
 ALGORITHMS = ("td3", "ddpg")
 SEEDS = range(3)
 COLOURS = {"td3": "#2563eb", "ddpg": "#d97706"}
+WIDE = 5.0
+"""A bias beyond this is drawn on a logarithmic axis, linear from −1 to 1."""
+PAIRS = 5
+COSTED = (
+    ("Pendulum-v1",),
+    ("Hopper-v5", "--steps", "12000", "--set", "learning_starts=1000"),
+)
+"""Runs that are timed, as words after ``train``."""
 COLUMNS = (
     *("env_steps", "mean", "returns", "q_expected", "q_obtained", "bias", "bias_low", "bias_high"),
     *("bias_std", "bias_q1", "bias_q2", "bias_target", "bias_open"),
@@ -199,24 +209,47 @@ def draw(file: Path) -> None:
                 axes.legend(fontsize=7, frameon=False)
             else:
                 axes.set_xlabel("environment steps (thousands)", fontsize=7)
-            # Of the first evaluations, before the critics have learnt, the rest would be flat.
-            axes.set_yscale("symlog", linthresh=1.0)
+                axes.set_ylim(bottom=0.0)
+            if max(map(abs, axes.get_ylim())) > WIDE:
+                axes.set_yscale("symlog", linthresh=1.0)
+                axes.yaxis.set_major_formatter("{x:g}")
             axes.set_ylabel(label, fontsize=7)
             axes.tick_params(labelsize=7)
             axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(file)
 
 
+def cost(_: object) -> None:
+    """Print how much longer a run takes with the measurement, in pairs that take turns."""
+    print("| run | pairs | longer with the measurement: median (each pair) |\n|---|---|---|")
+    for words in COSTED:
+        found = []
+        for pair in range(PAIRS):
+            taken = dict.fromkeys((0, 1) if pair % 2 else (1, 0), 0.0)
+            for interval in taken:
+                with tempfile.TemporaryDirectory() as runs:
+                    sets = ["--set", "threads=1", "--set", f"bias_interval={interval}"]
+                    command = [sys.executable, "-m", "td3core", "train", *words, *sets, "--json"]
+                    done = subprocess.run(
+                        [*command, "--runs-dir", runs], check=True, capture_output=True, text=True
+                    )
+                taken[interval] = json.loads(done.stdout.splitlines()[-1])["wall_s"]
+            found.append(taken[1] / taken[0] - 1.0)
+        each = ", ".join(f"{share:+.1%}" for share in found)
+        print(f"| {' '.join(words)} | {PAIRS} | {np.median(found):+.1%} ({each}) |", flush=True)
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("act", nargs="?", choices=("train", "keep", "draw"))
+    parser.add_argument("act", nargs="?", choices=("train", "keep", "draw", "cost"))
     parser.add_argument("place", type=Path, nargs="?")
     chosen = parser.parse_args()
     if chosen.act is None:
         print(tables())
     else:
-        {"train": train, "keep": keep, "draw": draw}[chosen.act](chosen.place)
+        acts = {"train": train, "keep": keep, "draw": draw, "cost": cost}
+        acts[chosen.act](chosen.place)
 
 
 if __name__ == "__main__":

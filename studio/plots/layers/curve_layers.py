@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
-from studio.plots.curve import SMOOTHED, Curve, training_of
+from studio.plots.curve import SMOOTHED, Curve, in_free_colour, training_of
 from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import curve_pen
 from studio.session.curves import SMOOTHED_EPISODES, RunCurves
@@ -30,6 +30,9 @@ class CurveLayer(Layer):
     def __init__(self, curves: Iterable[Curve], model: RunModel) -> None:
         self._model = model
         self._items = {curve: make_item(curve.column) for curve in curves}
+        self._added: dict[str, Curve] = {}
+        self._plot: PlotCanvas | None = None
+        self._theme: Theme | None = None
         self._drawn: list[Curve] = []
         self._hidden: set[Curve] = set()
         self.smoothing = 1
@@ -39,6 +42,7 @@ class CurveLayer(Layer):
 
     def attach(self, plot: PlotCanvas) -> None:
         """Add the curves to a plot."""
+        self._plot = plot
         for item in self._items.values():
             plot.addItem(item)
 
@@ -46,7 +50,7 @@ class CurveLayer(Layer):
         """Draw the part in view; a column that the run lacks draws nothing."""
         heights, self._drawn = [], []
         for depth, (curve, item) in enumerate(self._items.items()):
-            x, y = self._points(curve, view)
+            x, y = view.drawable(*self._points(curve, view))
             if len(x):
                 self._drawn.append(curve)
             if curve in self._hidden:
@@ -57,6 +61,34 @@ class CurveLayer(Layer):
             item.setData(view.along.places_of(x), y, connect=joined)
             heights.append(y)
         return heights
+
+    @property
+    def shown_columns(self) -> frozenset[str]:
+        """The columns that have a curve, hidden ones too."""
+        return frozenset(curve.column for curve in self._items)
+
+    @property
+    def added_columns(self) -> frozenset[str]:
+        """Those among them that the user has added."""
+        return frozenset(self._added)
+
+    def add(self, curve: Curve) -> None:
+        """Draw another quantity of the run, too, in a colour of its own."""
+        assert self._plot is not None
+        curve = in_free_colour(curve, self._items)
+        self._added[curve.column] = curve
+        self._items[curve] = item = make_item(curve.column)
+        self._plot.addItem(item)
+        if self._theme is not None:
+            self.set_theme(self._theme)
+
+    def remove(self, column: str) -> None:
+        """Draw a quantity that was added no longer."""
+        assert self._plot is not None
+        curve = self._added.pop(column)
+        self._plot.removeItem(self._items.pop(curve))
+        self._hidden.discard(curve)
+        self._drawn = [each for each in self._drawn if each != curve]
 
     def show_curve(self, name: str, shown: bool) -> None:
         """Show or hide a curve."""
@@ -98,6 +130,7 @@ class CurveLayer(Layer):
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
+        self._theme = theme
         for curve, item in self._items.items():
             style_item(item, curve.style, QColor(getattr(theme, curve.colour)))
 

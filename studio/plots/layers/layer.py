@@ -23,6 +23,12 @@ class LayerView:
     """About how many points of a curve the screen can show."""
     along: StepToX = BY_STEPS
     """Where steps stand on the x axis."""
+    logarithmic: bool = False
+    """True if the y axis counts in powers of ten."""
+
+    def drawable(self, x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+        """Return the points (n,) that have a place on the y axis."""
+        return (x[y > 0], y[y > 0]) if self.logarithmic else (x, y)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,7 @@ class ParentCurveLayer(Layer):
             self._make_items()
         heights = []
         for curve, item in self._items.items():
-            x, y = points_in_view(curve, self._model.record.parent_curves, view)
+            x, y = view.drawable(*points_in_view(curve, self._model.record.parent_curves, view))
             item.setData(view.along.places_of(x), y)
             heights.append(y)
         return heights

@@ -46,10 +46,11 @@ class ThresholdLayer(Layer):
 
         A threshold far above the returns would squeeze the curves to the bottom.
         """
-        del view
         threshold = self._model.record.reward_threshold
+        if view.logarithmic and threshold is not None and threshold <= 0:
+            threshold = None
         if threshold is not None:
-            self._line.setValue(threshold)
+            self._line.setValue(math.log10(threshold) if view.logarithmic else threshold)
             label = tr("solved at {threshold}", threshold=format_number(threshold))
             self._line.label.setFormat(label)
         self._line.setVisible(threshold is not None)

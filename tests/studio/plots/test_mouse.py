@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
 
 from studio.plots.catalogue import PLOTS
 from studio.plots.explanation import ExplanationPopup
@@ -15,6 +15,8 @@ from studio.plots.layers.curve_layers import CurveLayer
 from studio.session.curves import RunCurves
 from studio.session.record import RunRecord
 from td3core.config import make_settings
+from td3core.protocol.metrics import METRICS
+from td3core.protocol.rows import EVALUATION_METRICS
 from tests.studio.fake_runs import make_run, open_record
 
 
@@ -143,6 +145,54 @@ def test_a_click_on_a_title_makes_that_plot_large(qtbot, plots, find) -> None:
     )
     assert plots.card("plot_q").plot.getAxis("bottom").label.isVisible()
     assert not plots.card("plot_return").plot.getAxis("bottom").label.isVisible()
+
+
+def menu_of(plots, name: str) -> QMenu:
+    plots.card(name).plot.customContextMenuRequested.emit(QPoint(5, 5))
+    return plots.card(name).findChild(QMenu, f"{name}_menu")
+
+
+def also_show(plots, name: str, quantity: str) -> None:
+    menu = menu_of(plots, name)
+    entries = menu.findChild(QMenu).actions()
+    next(entry for entry in entries if entry.text() == quantity).trigger()
+    menu.close()
+    menu.deleteLater()
+
+
+def test_any_quantity_on_record_can_be_put_on_any_plot_and_taken_off(
+    qtbot, plots, tmp_path
+) -> None:
+    card = plots.card("plot_q")
+    menu = menu_of(plots, "plot_q")
+    offered = [entry.text() for entry in menu.findChild(QMenu).actions()]
+    menu.close()
+    own = {"q1", "q2", "target", "q_expected", "q_obtained"}
+    logged = {metric.name for metric in (*METRICS, *EVALUATION_METRICS)} | {"return", "length"}
+    assert set(offered) == logged - own
+    assert len(offered) == len(set(offered))
+    also_show(plots, "plot_q", "return")
+    layer = next(layer for layer in card.layers if isinstance(layer, CurveLayer))
+    qtbot.waitUntil(lambda: "return" in [entry.text for entry in layer.legend()])
+    added = next(points for points in layer.readable() if points.label == "return")
+    assert list(added.values) == [step / 10 for step in range(100, 1001, 100)]
+    card.export(tmp_path / "plot.csv")
+    assert "return" in (tmp_path / "plot.csv").read_text("utf-8")
+    also_show(plots, "plot_q", "return")
+    qtbot.waitUntil(lambda: "return" not in [entry.text for entry in layer.legend()])
+
+
+def test_every_plot_can_count_in_powers_of_ten(qtbot, plots) -> None:
+    card = plots.card("plot_return")
+    menu = menu_of(plots, "plot_return")
+    scale = next(each for each in menu.actions() if each.text() == "Logarithmic scale")
+    assert not scale.isChecked()
+    scale.trigger()
+    menu.close()
+    qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
+    low, high = ranges(card)[1]
+    assert low < 1.0 < 2.0 < high < 2.2, "returns of 10 to 100 as their logarithms"
+    assert card.height_of(100.0) == 2.0
 
 
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)

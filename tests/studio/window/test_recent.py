@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.app import build_window
@@ -67,11 +67,14 @@ def test_recent_runs_and_their_agents_are_called_by_their_given_names(
     )
 
 
-def test_the_menu_of_a_plot_is_that_of_its_export_button(window: MainWindow) -> None:
+def test_the_menu_of_a_plot_ends_with_that_of_its_export_button(window: MainWindow) -> None:
     card = window.plots.card("plot_return")
-    menu = window.findChild(QToolButton, "plot_return_export").menu()
     card.plot.customContextMenuRequested.emit(QPoint(50, 50))
+    menu = card.findChild(QMenu, "plot_return_menu")
     assert menu.isVisible()
     texts = [action.text() for action in menu.actions()]
-    assert texts == ["Export PNG…", "Export SVG…", "Export CSV…"]
+    assert texts == [
+        *("Also show", "Logarithmic scale", ""),
+        *("Export PNG…", "Export SVG…", "Export CSV…"),
+    ]
     menu.close()
