@@ -46,6 +46,7 @@ class GroupSession(QObject):
         self._process: GroupProcess | FollowedGroup | None = None
         self._records: dict[Path, GroupRecord] = {}
         self._current: GroupRecord | None = None
+        self._series = ""
         # From the thread that reads from the process.
         self._received.connect(self._on_message)
 
@@ -69,12 +70,12 @@ class GroupSession(QObject):
         """What describes the :attr:`current` group."""
         return self._current.group if self._current else None
 
-    def start(self, job: NewGroup | ResumedGroup) -> None:
-        """Train a group. Ignored while another one trains."""
+    def start(self, job: NewGroup | ResumedGroup, series: str = "") -> None:
+        """Train a group, perhaps as one of a ``series``. Ignored while another one trains."""
         if self._process is not None:
             return
         token = object()
-        self._token = token
+        self._token, self._series = token, series
         earlier, self._current = self._current, None
         try:
             self._process = GroupProcess(job, lambda message: self._received.emit(token, message))
@@ -95,6 +96,7 @@ class GroupSession(QObject):
         """Show and steer a group that another process trains. Ignored while one is shown."""
         if self._process is None:
             token = self._token = object()
+            self._series = ""
             self._process = FollowedGroup(
                 group, lambda found: self._received.emit(token, found), self.refused.emit, self
             )
@@ -122,7 +124,7 @@ class GroupSession(QObject):
             return
         match message:
             case GroupStarted():
-                self._begin(GroupRecord(message.group))
+                self._begin(GroupRecord(message.group, self._series))
                 self.group_started.emit(message)
                 name = message.group.name
                 text = Text("Group {group}: {reason}", group=name, reason=message.reason)

@@ -213,7 +213,8 @@ class ManyRuns(QObject):
                     seeds=run.seeds,
                     config=run.config,
                     tunables=run.tunables,
-                )
+                ),
+                run.series,
             )
         else:
             self._controller.start(run.config, run.tunables, self._runs_dir)

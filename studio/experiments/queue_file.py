@@ -46,6 +46,8 @@ class QueuedRun:
     """Tells it from equal ones in the queue."""
     problem: str = ""
     """Why it could not start; empty while it waits."""
+    series: str = ""
+    """Groups of one series are compared with each other; empty for one that stands alone."""
 
     @property
     def text(self) -> str:
@@ -79,6 +81,7 @@ def write_queue(runs_dir: Path, runs: Sequence[QueuedRun]) -> None:
             "checkpoint": str(run.checkpoint or ""),
             "id": run.id,
             "problem": run.problem,
+            "series": run.series,
         }
         for run in runs
     ]
@@ -119,6 +122,7 @@ def _read(found: Any, number: int) -> QueuedRun:
         checkpoint=Path(found["checkpoint"]) if found.get("checkpoint") else None,
         id=str(found.get("id") or own),
         problem=str(found.get("problem") or ""),
+        series=str(found.get("series") or ""),
     )
 
 

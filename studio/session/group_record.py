@@ -15,6 +15,8 @@ class GroupRecord:
     """One group that this window has started or followed."""
 
     group: Group
+    series: str = ""
+    """What it is compared with: groups of the same series."""
     statuses: dict[int, SeedStatus] = field(init=False)
     """By seed, in the order of the group."""
     stopping: bool = False

@@ -23,10 +23,10 @@ class GroupComparison(QObject):
 
     @Slot(object)
     def show(self, record: GroupRecord) -> None:
-        """Compare the runs of a group that have begun."""
-        paths = _begun(record)
+        """Compare the runs of a group, or of its whole series, that have begun."""
+        paths = self._begun(record)
         if paths:
-            self._comparing.compare(paths, record.group.name)
+            self._comparing.compare(paths, _name(record), series=bool(record.series))
 
     @Slot(object, str)
     def show_runs(self, paths: list[Path], group: str) -> None:
@@ -42,14 +42,23 @@ class GroupComparison(QObject):
         record = self._groups.current
         if status.run is None or record is None:
             return
-        if self._awaited:
-            self._awaited = False
+        first, self._awaited = self._awaited, False
+        if self._comparing.group == _name(record):
+            self._comparing.extend(self._begun(record))
+        elif first:
+            # Closed or replaced by the user, it stays so until the next group starts.
             self.show(record)
-        elif self._comparing.group == record.group.name:
-            # Closed or replaced by the user, it stays so.
-            self._comparing.extend(_begun(record))
+
+    def _begun(self, record: GroupRecord) -> list[Path]:
+        """Return the runs of a group and of its series that have begun, by group and seed."""
+        series = [each for each in self._groups.records if each.series == record.series]
+        statuses = (
+            status
+            for each in (series if record.series else [record])
+            for status in each.statuses.values()
+        )
+        return [status.run for status in statuses if status.run is not None]
 
 
-def _begun(record: GroupRecord) -> list[Path]:
-    """Return the runs of a group that have begun, by seed."""
-    return [status.run for status in record.statuses.values() if status.run is not None]
+def _name(record: GroupRecord) -> str:
+    return record.series or record.group.name

@@ -36,6 +36,7 @@ from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
 from studio.window.opener import install_opener
 from studio.window.opening.late_panels import connect_late_panels
+from studio.window.opening.lessons import show_lessons
 from studio.window.opening.recent import install_recent
 from studio.window.opening.start import connect_start_page
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
@@ -171,6 +172,7 @@ class MainWindow(QMainWindow):
             ("undo", self.live.undo),
             ("redo", self.live.redo),
             ("keys", self._show_keys),
+            ("lessons", partial(show_lessons, self)),
             ("next_panel", self.panel_keys.go_on),
             ("previous_panel", self.panel_keys.go_back),
             ("quit", self.close),

@@ -93,6 +93,7 @@ _WINDOW_ACTIONS = (
     _Entry("redo", Text("Redo the last live change"), "", "Ctrl+Shift+Z"),
     _Entry("settings", Text("Settings…"), "", "Ctrl+,"),
     _Entry("keys", Text("Keyboard shortcuts"), "", "Ctrl+/"),
+    _Entry("lessons", Text("Lessons…"), "", "Ctrl+L"),
     _Entry("next_panel", Text("Next panel"), "", "F6"),
     _Entry("previous_panel", Text("Previous panel"), "", "Shift+F6"),
     _Entry("quit", Text("Close the window"), "", "Ctrl+Q"),
@@ -146,7 +147,7 @@ class Toolbar(QToolBar):
         """Let the arrow of Help offer the list of keys besides the manual."""
         button = self._buttons["help"]
         menu = QMenu(button)
-        menu.addActions([self.action("help"), self.action("keys")])
+        menu.addActions([self.action(name) for name in ("help", "lessons", "keys")])
         button.setMenu(menu)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
 

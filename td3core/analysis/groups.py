@@ -107,8 +107,8 @@ def _require_one_env(name: str, group: Sequence[RunResults]) -> None:
     envs = sorted({run.config.env for run in group})
     if len(envs) > 1:
         raise RequestError(
-            "ComparedGroup {name} would pool runs of {first} and {second}, whose returns cannot be"
-            " averaged. ComparedGroup by env as well.",
+            "Group {name} would pool runs of {first} and {second}, whose returns cannot be"
+            " averaged. Group by env as well.",
             name=name,
             first=envs[0],
             second=envs[1],

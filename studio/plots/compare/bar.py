@@ -147,7 +147,10 @@ class CompareBar(QFrame):
         count = sum(len(each.group.runs) for each in groups)
         runs = Text.counted("{n} run", "{n} runs", n=count)
         if session.group:
-            parts = [Text("Group {group}", group=session.group), runs]
+            named: object = session.group
+            if not session.series:
+                named = Text("Group {group}", group=session.group)
+            parts: list[object] = [named, runs]
         elif shown.view.grouped:
             in_groups = Text.counted("{n} group", "{n} groups", n=len(groups))
             parts = [Text("Comparing {runs} in {groups}", runs=runs, groups=in_groups)]

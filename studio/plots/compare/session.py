@@ -51,7 +51,9 @@ class CompareSession(QObject):
         self.shown: Shown | None = None
         """None without a comparison."""
         self.group = ""
-        """The name of the group of seeds whose runs are compared, if they are one."""
+        """The name of the group of seeds whose runs are compared, if they are one, or of the series
+        of groups."""
+        self.series = False
         self._runs, self._paths = RunSet(), tuple[Path, ...]()
         self._task = BackgroundTask("compare-runs", self)
         self._task.reported.connect(self._take)
@@ -75,12 +77,14 @@ class CompareSession(QObject):
         return self._task.busy
 
     @Slot(object)
-    def compare(self, paths: Sequence[Path], group: str = "") -> None:
+    def compare(self, paths: Sequence[Path], group: str = "", *, series: bool = False) -> None:
         """Read runs and show them, in place of the current ones.
 
-        Those of a ``group`` are drawn one by one besides their mean, and more may be added.
+        Those of a ``group``, or of a ``series`` of groups, are drawn one by one besides their
+        mean, and more may be added.
         """
         self._paths, self.group = tuple(path.absolute() for path in paths), group
+        self.series = series
         single = frozenset(self._paths if group and len(paths) <= MOST_DRAWN else ())
         grouped = self.view.grouped or bool(group)
         self.view = replace(self.view, hidden=frozenset(), single=single, grouped=grouped)

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ TINY = {"learning_starts": 20, "buffer_size": 1000, "eval_interval": 100, "eval_
 class PlayedGroup:
     """Stands in for the process of a group."""
 
+    suffixes: Iterator[str] = repeat("")
+    """What follows the name of each group."""
+
     def __init__(self, job: NewGroup | ResumedGroup, report: Callable[[Any], None]) -> None:
         PlayedGroup.last = self
         self.job, self.report = job, report
@@ -44,7 +48,7 @@ class PlayedGroup:
         if isinstance(job, NewGroup):
             self.group = Group(
                 runs_dir=job.runs_dir,
-                name="group-" + "-".join(map(str, job.seeds)),
+                name="group-" + "-".join(map(str, job.seeds)) + next(self.suffixes),
                 seeds=job.seeds,
                 config=job.config,
                 tunables=job.tunables,

@@ -23,6 +23,7 @@ from studio.launch.dialogs import (
     RepeatDialog,
 )
 from studio.launch.verify_dialog import VerifyDialog
+from studio.lessons.dialog import LessonsDialog
 from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.compare.dialog import CompareDialog
 from studio.run_browser.dialogs import NoteDialog, SettingsDialog
@@ -41,6 +42,7 @@ from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
 from td3core.checkpoint import read_header
+from td3core.experiments.lessons import load_lessons
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.step import BEGINNING
 from td3core.runs.journal import Change
@@ -73,6 +75,7 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
         yield "Record…", AgentFilmDialog(agent, 0, 1.0, window)
         yield "Record…", GrowthFilmDialog(run.path, "my run", 0, window)
         yield "Record…", ComparisonFilmDialog(pair, 0, 1.0, (), 2, window)
+        yield "Train this lesson", LessonsDialog(load_lessons(), window)
         # To be read. The check goes on until it has an answer.
         yield "", VerifyDialog(window)
         yield "Close", EnvCheckDialog(window)

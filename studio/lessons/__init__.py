@@ -1,0 +1,1 @@
+"""Guided experiments, read and begun in a dialog."""

@@ -1,0 +1,101 @@
+"""Guided experiments: a question, and groups of seeds that answer it.
+
+A lesson is a TOML file in ``resources/lessons``; its arms differ from the environment's preset in a
+few settings, and each is trained over the same seeds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from td3core.config import RunConfig, Tunables
+from td3core.config.presets import compose
+from td3core.config.settings import check_together
+from td3core.errors import RequestError
+from td3core.experiments.groups.seeds import parse_seeds
+from td3core.system.regular_files import parse_toml
+from td3core.text import Text
+
+_TEXTS = ("title", "question", "text", "look", "seen", "environment")
+_KEYS = {*_TEXTS, "order", "steps", "seeds", "settings", "arms"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One way to train, whose outcome is compared with that of the others."""
+
+    name: str
+    config: RunConfig
+    tunables: Tunables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """One guided experiment. Its texts are Markdown."""
+
+    name: str
+    """That of its file, without the suffix."""
+    order: int
+    title: str
+    question: str
+    text: str
+    """What is tried, and why it should matter."""
+    look: str
+    """What to look at while the runs train."""
+    seen: str
+    """What came of it in runs of ours, with their number of seeds."""
+    seeds: tuple[int, ...]
+    arms: tuple[Arm, ...]
+
+    @property
+    def steps(self) -> int:
+        """All steps of all runs."""
+        return sum(arm.config.steps for arm in self.arms) * len(self.seeds)
+
+
+def load_lessons() -> tuple[Lesson, ...]:
+    """Return the bundled lessons in the order in which they are taught."""
+    folder = files("resources") / "lessons"
+    paths = (path for path in folder.iterdir() if path.name.endswith(".toml"))
+    found = [
+        parse_lesson(path.name.removesuffix(".toml"), path.read_text("utf-8")) for path in paths
+    ]
+    return tuple(sorted(found, key=lambda lesson: lesson.order))
+
+
+def parse_lesson(name: str, text: str) -> Lesson:
+    """Read a lesson from TOML text.
+
+    Raises:
+        RequestError: it is not TOML, a key is missing or unknown, or a setting is refused.
+    """
+    try:
+        found = parse_toml(text)
+        if unknown := sorted(found.keys() - _KEYS):
+            raise _refusal(name, Text("{key} is unknown", key=unknown[0]))
+        texts = {key: str(found[key]).strip() for key in _TEXTS}
+        environment, shared = texts.pop("environment"), dict(found.get("settings", {}))
+        shared["steps"] = found["steps"]
+        arms = tuple(_arm(environment, shared, arm) for arm in found["arms"])
+        seeds, order = parse_seeds(found["seeds"]), int(found.get("order", 0))
+    except RequestError:
+        raise
+    except KeyError as problem:
+        raise _refusal(name, Text("{key} is missing", key=problem.args[0])) from problem
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise _refusal(name, Text("{reason}", reason=str(problem))) from problem
+    if len(arms) < 2:
+        raise _refusal(name, Text("it has nothing to compare"))
+    return Lesson(name=name, order=order, seeds=seeds, arms=arms, **texts)
+
+
+def _arm(environment: str, shared: Mapping[str, Any], found: Mapping[str, Any]) -> Arm:
+    values = {**shared, **found.get("settings", {})}
+    config, tunables = compose(environment, (), values)
+    check_together(config, tunables)
+    return Arm(name=str(found["name"]), config=config, tunables=tunables)
+
+
+def _refusal(name: str, reason: Text) -> RequestError:
+    return RequestError("{name} is not a lesson: {reason}.", name=name, reason=reason)

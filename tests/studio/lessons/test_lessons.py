@@ -1,0 +1,142 @@
+"""A lesson is read in a dialog, trained as groups of seeds, and ends in their comparison."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QListWidget, QTextBrowser
+
+from studio.experiments.queue_file import read_queue
+from studio.lessons.dialog import LessonsDialog
+from studio.window.main_window import MainWindow
+from studio.window.opening.lessons import train_lesson
+from td3core.experiments.groups.seed_status import SeedState
+from td3core.experiments.lessons import Lesson, load_lessons
+from tests.studio.experiments.test_groups import PlayedGroup, played
+from tests.td3core.analysis.many_runs import write_run
+
+__all__ = ["played"]
+
+
+@pytest.fixture
+def lessons() -> tuple[Lesson, ...]:
+    return load_lessons()
+
+
+@pytest.fixture
+def dialog(qtbot, lessons: tuple[Lesson, ...]) -> LessonsDialog:
+    made = LessonsDialog(lessons)
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def short(lesson: Lesson, steps: int) -> Lesson:
+    """Return a lesson whose runs are over in a moment."""
+    arms = tuple(
+        replace(
+            arm,
+            config=replace(arm.config, steps=steps, learning_starts=200, eval_interval=steps // 2),
+        )
+        for arm in lesson.arms[:2]
+    )
+    return replace(lesson, arms=arms, seeds=(0, 1))
+
+
+def test_the_dialog_shows_question_arms_and_cost_of_the_current_lesson(
+    dialog: LessonsDialog, lessons: tuple[Lesson, ...]
+) -> None:
+    view: QTextBrowser = dialog.findChild(QTextBrowser, "lesson_view")
+    listed: QListWidget = dialog.findChild(QListWidget, "lesson_list")
+    assert listed.count() == len(lessons)
+    for row, lesson in enumerate(lessons):
+        listed.setCurrentRow(row)
+        text = view.toPlainText()
+        assert lesson.question in text
+        assert all(arm.name in text for arm in lesson.arms)
+        runs = len(lesson.arms) * len(lesson.seeds)
+        assert dialog.findChild(object, "lesson_cost").text().startswith(f"{runs} runs of")
+
+
+def test_enter_asks_for_the_current_lesson(
+    qtbot, dialog: LessonsDialog, lessons: tuple[Lesson, ...]
+) -> None:
+    asked: list[Lesson] = []
+    dialog.wanted.connect(asked.append)
+    dialog.list.setCurrentRow(2)
+    with qtbot.waitSignal(dialog.wanted):
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
+    assert asked == [lessons[2]]
+    assert not dialog.isVisible()
+
+
+def test_the_arms_of_a_lesson_train_one_after_the_other_into_one_comparison(
+    qtbot,
+    window: MainWindow,
+    find,
+    played: type[PlayedGroup],
+    lessons: tuple[Lesson, ...],
+    runs_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(played, "suffixes", iter(("_3seeds_a", "_3seeds_b")))
+    window.toolbar.action("lessons").trigger()
+    window.findChild(LessonsDialog).run.click()
+    lesson, comparing = lessons[0], window.comparison.session
+    first = played.last
+    assert first.group.tunables == lesson.arms[0].tunables
+    assert [run.tunables for run in window.many.queue.runs] == [
+        arm.tunables for arm in lesson.arms[1:]
+    ]
+    path = write_run(runs_dir, [3.0, 4.0], seed=0, group=first.group.name, tau=0.1)
+    first.show(0, SeedState.TRAINING, run=path)
+    qtbot.waitUntil(lambda: comparing.active and not comparing.busy)
+    assert find("compare_heading").text().startswith(lesson.title)
+    first.end()
+    qtbot.waitUntil(lambda: played.last is not first)
+    second = played.last
+    assert second.group.config.twin_critics is not first.group.config.twin_critics
+    path = write_run(runs_dir, [1.0, 2.0], seed=0, group=second.group.name, tau=0.2)
+    second.show(0, SeedState.TRAINING, run=path)
+    qtbot.waitUntil(lambda: len(comparing.shown.lines["return"]) >= 2)
+    assert {line.label.partition(" · ")[0] for line in comparing.shown.lines["return"]} == {
+        "TD3 tau 0.1",
+        "TD3 tau 0.2",
+    }
+
+
+def test_a_lesson_waits_in_the_queue_while_something_trains(
+    qtbot,
+    window: MainWindow,
+    find,
+    played: type[PlayedGroup],
+    lessons: tuple[Lesson, ...],
+    runs_dir: Path,
+) -> None:
+    train_lesson(window, lessons[0])
+    train_lesson(window, lessons[1])
+    waiting = len(lessons[0].arms) - 1 + len(lessons[1].arms)
+    assert len(window.many.queue.runs) == waiting
+    qtbot.waitUntil(lambda: len(read_queue(runs_dir)) == waiting)
+    # They belong together after a restart as well.
+    assert read_queue(runs_dir)[-1].series.startswith(lessons[1].title)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
+def test_a_lesson_runs_to_its_comparison(qtbot, window: MainWindow, lesson: Lesson) -> None:
+    train_lesson(window, short(lesson, 400))
+    comparing = window.comparison.session
+
+    def compared() -> bool:
+        return (
+            not window.many.busy
+            and not window.many.queue.runs
+            and not comparing.busy
+            and comparing.shown is not None
+            and len(comparing.shown.comparison.groups) == 2
+        )
+
+    qtbot.waitUntil(compared, timeout=120_000)
+    assert [len(each.group.runs) for each in comparing.shown.comparison.groups] == [2, 2]
