@@ -13,3 +13,4 @@ TARGET = _SLOTS["target"]
 CRITIC_LOSS = (_SLOTS["critic1_loss"], _SLOTS["critic2_loss"])
 """By critic."""
 ACTOR_LOSS = _SLOTS["actor_loss"]
+Q_GAP, TD_MAX = _SLOTS["q_gap"], _SLOTS["td_max"]

@@ -30,6 +30,10 @@ class TrainState:
             Parameters(group, vector) for vector in vectors[1:]
         )
         self.online.draw(source)
+        sizes = [part.numel() for part in self.online.tensors]
+        self._starts = np.cumsum([0, *sizes[:-1]])
+        """Of each weight and each bias in a vector; those of the networks take turns."""
+        self._views: tuple[Floats, ...] = ()
         self.target.flat.copy_(self.online.flat)
         self.lr = torch.zeros((), dtype=torch.float32, device=device)
         self._step = torch.zeros((), dtype=torch.float32, device=device)
@@ -59,6 +63,42 @@ class TrainState:
     def average_target(self, tau: Tensor) -> None:
         """Move the target: θ' ← τθ + (1 - τ)θ'."""
         self.target.flat.lerp_(self.online.flat, tau)
+
+    def norms(self, lr: float) -> dict[str, float]:
+        """Return by metric, for each network, how large gradient, weights and last step are.
+
+        A step is what Adam's moments make of ``lr``, the learning rate it was done with.
+        """
+        online, _, gradient, exp_avg, exp_avg_sq, steps = self._on_cpu()
+        t = float(steps[0])
+        size, root = lr / (1.0 - BETA1**t), (1.0 - BETA2**t) ** 0.5
+        step = np.float32(size) * exp_avg / (np.sqrt(exp_avg_sq) / np.float32(root) + EPSILON)
+        found = zip(*(self._lengths(each) for each in (gradient, online, step)), strict=True)
+        return {
+            f"{name}_{what}": value
+            for name, (slope, weight, change) in zip(self.group.names, found, strict=True)
+            for what, value in (
+                ("gradient", slope),
+                ("weight", weight),
+                ("update", change / weight if weight else 0.0),
+            )
+        }
+
+    def _on_cpu(self) -> tuple[Floats, ...]:
+        """Return what :meth:`arrays` does, or a copy of it if it is on a GPU."""
+        if self.lr.is_cuda:
+            return tuple(tensor.view(-1).numpy(force=True) for tensor in self.tensors())
+        # Made once: each call into torch gives the interpreter to another thread.
+        self._views = self._views or self.arrays()
+        return self._views
+
+    def _lengths(self, flat: Floats) -> list[float]:
+        """Return the Euclidean norm of each network's part of a vector."""
+        # float32 would overflow where a gradient does not.
+        squares = np.add.reduceat(np.square(flat, dtype=np.float64), self._starts)
+        return [
+            float(total) for total in np.sqrt(squares.reshape(-1, len(self.group.names)).sum(0))
+        ]
 
     def diverged(self) -> str | None:
         """Return the name of a network with a weight that is not finite, if there is one."""

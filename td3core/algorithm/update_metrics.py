@@ -1,6 +1,6 @@
 """Means of what is measured in the updates (see :mod:`td3core.protocol.metrics`)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,11 +8,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from td3core.algorithm.metric_slots import ACTOR_LOSS, CRITIC_LOSS, MEASURED, TARGET, Q
+from td3core.algorithm.metric_slots import (
+    ACTOR_LOSS,
+    CRITIC_LOSS,
+    MEASURED,
+    Q_GAP,
+    TARGET,
+    TD_MAX,
+    Q,
+)
 from td3core.arrays import Arrays
 
 _NAMES = tuple(metric.name for metric in MEASURED)
 _BY_ACTOR = {metric.name for metric in MEASURED if metric.network == "actor"}
+_LAST = {metric.name for metric in MEASURED if metric.last}
 
 
 class UpdateMetrics:
@@ -20,7 +29,8 @@ class UpdateMetrics:
 
     ``sums`` has one float64 number for each metric, at the places of
     :mod:`~td3core.algorithm.metric_slots`: over all updates for what the critics' step measures,
-    over the updates that moved the actor for what the actor's step measures.
+    over the updates that moved the actor for what the actor's step measures. Of what is measured
+    in the last update alone it is the value.
     """
 
     def __init__(self, networks: Collection[str], device: torch.device) -> None:
@@ -30,6 +40,7 @@ class UpdateMetrics:
         self._q = [by_slot[slot] for slot in Q]
         self._loss = [by_slot[slot] for slot in CRITIC_LOSS]
         self._target, self._actor_loss = by_slot[TARGET], by_slot[ACTOR_LOSS]
+        self._q_gap, self._td_max = by_slot[Q_GAP], by_slot[TD_MAX]
         self._absent = {metric.name for metric in MEASURED if metric.network not in networks}
         self._unknown = set[str]()
         """Names whose sum was not in the checkpoint: their next mean would be wrong."""
@@ -48,22 +59,41 @@ class UpdateMetrics:
         self._target += y.mean()
         for total, loss in zip(self._loss, losses, strict=False):
             total += loss
+        self._td_max += torch.stack([(each - y).abs().amax() for each in q]).amax()
+        if len(q) > 1:
+            self._q_gap += (q[0] - q[1]).abs().mean()
 
     @torch.no_grad()
     def add_actor(self, loss: Tensor) -> None:
         """Add the loss of the actor's step."""
         self._actor_loss += loss
 
-    def take(self) -> dict[str, float]:
+    def set_last(self, values: Mapping[str, float]) -> None:
+        """Take by name what was measured in the last update; what is no metric is left out."""
+        measured = _LAST & values.keys()
+        sums = zip(_NAMES, self.sums.tolist(), strict=True)
+        new = [values[name] if name in measured else total for name, total in sums]
+        self.sums.copy_(torch.tensor(new, dtype=torch.float64))
+        self._unknown -= measured
+
+    @property
+    def updates(self) -> int:
+        """Updates since the last call of :meth:`take`."""
+        return self._updates
+
+    def take(self, *, last: bool = True) -> dict[str, float]:
         """Return the means since the last call by name, and start anew.
+
+        Without ``last`` what was measured in the last update alone is left out.
 
         Absent are a critic that does not exist and, where no update moved it, the actor.
         """
         if not self._updates:
             return {}
         absent = self._absent | self._unknown | (set() if self._actor_updates else _BY_ACTOR)
+        absent |= set() if last else _LAST
         means = {
-            name: total / (self._actor_updates if name in _BY_ACTOR else self._updates)
+            name: total / self._count_of(name)
             for name, total in zip(_NAMES, self.sums.tolist(), strict=True)
             if name not in absent
         }
@@ -71,6 +101,11 @@ class UpdateMetrics:
         self._updates = self._actor_updates = 0
         self._unknown.clear()
         return means
+
+    def _count_of(self, name: str) -> int:
+        if name in _LAST:
+            return 1
+        return self._actor_updates if name in _BY_ACTOR else self._updates
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of the sums, a tensor of shape (1,) for each name, and of the counts."""

@@ -16,7 +16,7 @@ from td3core.arrays import Doubles
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One quantity, averaged over the updates of an interval."""
+    """One quantity of the updates of an interval: a mean, if not that of the last one."""
 
     name: str
     """Its column in tables and plots."""
@@ -24,6 +24,27 @@ class Metric:
     network: str = ""
     """The network whose step measures it, absent without such a step; empty if another source
     returns it."""
+    last: bool = False
+    """Whether it is that of the last such step instead of a mean over the steps."""
+
+
+def _norms(network: str) -> tuple[Metric, ...]:
+    """Return what is measured of each network.
+
+    Each takes a pass over all its parameters, and all about as long as two steps of Adam: they are
+    taken of the last update before a row, and not for every row.
+    """
+    absent = "; absent with one critic" if network == "critic2" else ""
+    return (
+        Metric(f"{network}_gradient", f"norm of the gradient of {network}{absent}", network, True),
+        Metric(f"{network}_weight", f"norm of the weights of {network}{absent}", network, True),
+        Metric(
+            f"{network}_update",
+            f"norm of the last step of {network}, by that of its weights{absent}",
+            network,
+            last=True,
+        ),
+    )
 
 
 METRICS = (
@@ -37,6 +58,11 @@ METRICS = (
     Metric(
         "actor_loss", "-mean Q1(s, pi(s)); absent where the delay left the actor alone", "actor"
     ),
+    Metric("q_gap", "mean of |Q1(s, a) - Q2(s, a)|; absent with one critic", "critic2"),
+    Metric("td_max", "largest |Q(s, a) - y| of the batch, of either critic", "critic1"),
+    *_norms("critic1"),
+    *_norms("critic2"),
+    *_norms("actor"),
 )
 
 TRAINING_COLUMNS = ("env_steps", "updates", *(metric.name for metric in METRICS))

@@ -19,7 +19,7 @@ from td3core.algorithm.fused.passes import (
     outputs,
     tanh,
 )
-from td3core.algorithm.metric_slots import ACTOR_LOSS, CRITIC_LOSS, TARGET, Q
+from td3core.algorithm.metric_slots import ACTOR_LOSS, CRITIC_LOSS, Q_GAP, TARGET, TD_MAX, Q
 from td3core.inference.normaliser import OBS_CLIP
 
 
@@ -43,7 +43,7 @@ class Work(NamedTuple):
     obs: Any  # (batch, obs): an actor's input
     reward: Any  # (batch,)
     continues: Any  # (batch,): 1 - terminated
-    q: Any  # (members, batch): Q'(s', ã)
+    q: Any  # (members, batch): first Q'(s', ã), then Q(s, a)
     y: Any  # (batch,)
     actor_h: Any
     actor_g: Any
@@ -133,11 +133,27 @@ def update_critic(critics, member, w, h, g, step, sums):
     for row in range(batch):
         error = q[row, 0] - w.y[row]
         slope[row, 0] = error * np.float32(2.0 / batch)
+        w.q[member, row] = q[row, 0]
         value += q[row, 0]
         square += error * error
     sums[Q[member]] += value / batch
     sums[CRITIC_LOSS[member]] += square / batch
     descend(critics, member, w.pair, h, g, step)
+
+
+@fast
+def _measure_errors(critics, w, sums):
+    """Add mean |Q1 - Q2|, and the largest |Q - y| of either critic, all before their step."""
+    batch, gap, largest = w.y.shape[0], 0.0, 0.0
+    for row in range(batch):
+        for member in range(critics.members):
+            error = abs(w.q[member, row] - w.y[row])
+            # A NaN is not larger than anything, and must not be lost.
+            if error > largest or error != error:
+                largest = error
+        gap += abs(w.q[0, row] - w.q[critics.members - 1, row])
+    sums[Q_GAP] += gap / batch
+    sums[TD_MAX] += largest
 
 
 @fast
@@ -234,6 +250,7 @@ def in_order(target_qs: Any, update_critics: Any) -> Any:
             # The actor's step does not ask the targets, so those of the critics may move before it.
             step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
             update_critics(critics, w, step, sums)
+            _measure_errors(critics, w, sums)
             if moves_actor:
                 update_actor(actor, critics, live, w, sums)
                 moved += 1

@@ -105,10 +105,15 @@ class ReferenceTD3:
         obs, action = np.float64(batch.obs), np.float64(batch.action)
         y = self.target(batch, noise)
         told = {"target": float(y.mean()), "actor_loss": np.nan}
+        before = []
         for i, name in enumerate(self.critics, 1):
             flow = self._descend_critic(name, np.concatenate([obs, action], axis=1), y)
             told[f"q{i}"] = float(flow[-1].mean())
             told[f"critic{i}_loss"] = float(((flow[-1] - y) ** 2).mean())
+            before.append(flow[-1])
+        told["td_max"] = float(np.abs(np.stack(before) - y).max())
+        if len(before) == 2:
+            told["q_gap"] = float(np.abs(before[0] - before[1]).mean())
         if self.count % self.settings.policy_delay == 0:
             told["actor_loss"] = self._climb_actor(obs)
             tau = self.settings.tau

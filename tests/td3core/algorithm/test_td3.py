@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.td3 import NORMS_EVERY, TD3
 from td3core.buffer.rows import Batch
 from td3core.config import Tunables
 from td3core.protocol.metrics import METRICS
@@ -19,6 +19,8 @@ from tests.td3core.helpers import (
     same,
 )
 
+LAST = {metric.name for metric in METRICS if metric.last}
+ONLINE = ("actor", "critic1", "critic2")
 ALL = {"actor", "critic1", "critic2", "actor_target", "critic1_target", "critic2_target"}
 
 
@@ -34,6 +36,21 @@ def first_action(agent: TD3, name: str) -> None:
     """Let a critic without hidden layers answer the first of two actions after three numbers."""
     constant(agent, name, 0.0)
     layers(agent, name)[0][0][0, 3] = 1.0
+
+
+def flat(parts: Any) -> Any:
+    """Return all weights and biases of a network in one vector of its own."""
+    return np.concatenate(
+        [each.numpy().astype(np.float64).ravel() for pair in parts for each in pair]
+    )
+
+
+def answer(parts: Any, x: Any) -> Any:
+    """Return what a network with relu makes of ``x`` (batch, in)."""
+    for weight, bias in parts[:-1]:
+        x = np.maximum(x @ weight.numpy().T + bias.numpy(), 0.0)
+    weight, bias = parts[-1]
+    return x @ weight.numpy().T + bias.numpy()
 
 
 def target(agent: TD3, data: Batch) -> Any:
@@ -209,6 +226,8 @@ def test_metrics_are_means_since_they_were_last_taken() -> None:
     found = agent.take_metrics()
     assert ["actor_loss" in row for row in each] == [False, True, False, True]
     for name, mean in found.items():
+        if name in LAST:
+            continue
         values = [row[name] for row in each if name in row]
         assert mean == pytest.approx(np.mean(values), rel=1e-6), name
     assert agent.take_metrics() == {}
@@ -218,7 +237,67 @@ def test_an_update_measures_what_the_schema_names_and_nothing_else() -> None:
     found = metrics(make_agent(policy_delay=1), batch())
     assert list(found) == [metric.name for metric in METRICS]
     alone = metrics(make_agent(policy_delay=1, twin_critics=False), batch())
-    assert set(found) - set(alone) == {"q2", "critic2_loss"}
+    second = {metric.name for metric in METRICS if metric.network == "critic2"}
+    assert set(found) - set(alone) == second
+    assert {"q2", "critic2_loss", "q_gap", "critic2_gradient"} < second
+
+
+@pytest.mark.parametrize("twin", [True, False])
+def test_gap_and_largest_error_are_those_of_the_critics_before_their_step(twin: bool) -> None:
+    agent, data = make_agent(twin_critics=twin, policy_noise=0.0), batch()
+    names = ["critic1", "critic2"][: 1 + twin]
+    pair, y = np.hstack((data.obs, data.action)), target(agent, data)
+    q = [answer(layers(agent, name), pair) for name in names]
+    found = metrics(agent, data)
+    assert found["td_max"] == pytest.approx(np.abs(np.stack(q) - y).max(), rel=1e-5)
+    assert found.get("q_gap") == (
+        pytest.approx(np.abs(q[0] - q[1]).mean(), rel=1e-5) if twin else None
+    )
+
+
+@pytest.mark.parametrize("updates", [1, 3])
+def test_the_norms_are_those_of_the_last_step_of_each_network(updates: int) -> None:
+    agent = make_agent(policy_delay=1, actor_lr=1e-3, critic_lr=2e-3)
+    agent.set_lr_share(0.5)
+    for i in range(updates):
+        before = {name: flat(layers(agent, name)) for name in ONLINE}
+        agent.update(batch(seed=i))
+    after = {name: flat(layers(agent, name)) for name in ONLINE}
+    found = agent.take_metrics()
+    for name in ONLINE:
+        state = agent.actor if name == "actor" else agent.critics
+        gradient = np.concatenate(
+            [
+                part.numpy().ravel()
+                for key, part in state.gradient.named()
+                if key.startswith(f"{name}.")
+            ]
+        )
+        change = np.linalg.norm(after[name] - before[name]) / np.linalg.norm(after[name])
+        assert found[f"{name}_gradient"] == pytest.approx(np.linalg.norm(gradient), rel=1e-5)
+        assert found[f"{name}_weight"] == pytest.approx(np.linalg.norm(after[name]), rel=1e-5)
+        assert found[f"{name}_update"] == pytest.approx(change, rel=1e-3)
+
+
+def test_the_norms_come_with_the_first_update_and_every_so_many_from_then_on() -> None:
+    agent, again = make_agent(policy_delay=2), make_agent(policy_delay=2)
+    rows = [metrics(agent, batch()) for _ in range(NORMS_EVERY + 2)]
+    assert [i for i, row in enumerate(rows) if "critic1_update" in row] == [0, NORMS_EVERY]
+    # An actor that the delay left alone has made no step.
+    assert not any("actor_update" in row for row in rows)
+    for _ in range(NORMS_EVERY + 2):
+        again.update(batch())
+    assert set(again.take_metrics()) > LAST
+
+
+def test_a_restored_agent_measures_the_last_step_that_was_done_before() -> None:
+    agent, other = make_agent(policy_delay=2), make_agent(policy_delay=2, seed=5)
+    for i in range(2):
+        agent.update(batch(seed=i))
+    other.load_state(agent.state(), agent.updates)
+    agent.set_lr_share(0.1)
+    other.set_lr_share(0.1)
+    assert other.take_metrics() == agent.take_metrics()
 
 
 def test_a_metric_that_a_checkpoint_does_not_know_is_absent_once() -> None:
