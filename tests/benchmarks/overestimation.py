@@ -36,6 +36,14 @@ COSTED = (
     ("Hopper-v5", "--steps", "12000", "--set", "learning_starts=1000"),
 )
 """Runs that are timed, as words after ``train``."""
+TIMED = """
+import resource, sys
+from td3core.cli.app import main
+main(sys.argv[1:])
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(*(each.ru_utime + each.ru_stime for each in used), file=sys.stderr)
+"""
+"""Runs a command, then says what processor time it and its processes took."""
 COLUMNS = (
     *("env_steps", "mean", "returns", "q_expected", "q_obtained", "bias", "bias_low", "bias_high"),
     *("bias_std", "bias_q1", "bias_q2", "bias_target", "bias_open"),
@@ -220,23 +228,31 @@ def draw(file: Path) -> None:
 
 
 def cost(_: object) -> None:
-    """Print how much longer a run takes with the measurement, in pairs that take turns."""
-    print("| run | pairs | longer with the measurement: median (each pair) |\n|---|---|---|")
+    """Print how much more a run computes with the measurement, in pairs that take turns.
+
+    Processor time, which other programs disturb less than wall time: of the process that trains,
+    which is what a second core leaves to wait for, and with that of its evaluations.
+    """
+    print("| run | pairs | training | with evaluations |\n|---|---|---|---|")
     for words in COSTED:
         found = []
         for pair in range(PAIRS):
-            taken = dict.fromkeys((0, 1) if pair % 2 else (1, 0), 0.0)
+            taken = dict.fromkeys((0, 1) if pair % 2 else (1, 0), np.zeros(2))
             for interval in taken:
                 with tempfile.TemporaryDirectory() as runs:
                     sets = ["--set", "threads=1", "--set", f"bias_interval={interval}"]
-                    command = [sys.executable, "-m", "td3core", "train", *words, *sets, "--json"]
+                    command = [sys.executable, "-c", TIMED, "train", *words, *sets]
                     done = subprocess.run(
                         [*command, "--runs-dir", runs], check=True, capture_output=True, text=True
                     )
-                taken[interval] = json.loads(done.stdout.splitlines()[-1])["wall_s"]
+                own, children = map(float, done.stderr.split()[-2:])
+                taken[interval] = np.array([own, own + children])
             found.append(taken[1] / taken[0] - 1.0)
-        each = ", ".join(f"{share:+.1%}" for share in found)
-        print(f"| {' '.join(words)} | {PAIRS} | {np.median(found):+.1%} ({each}) |", flush=True)
+        cells = [
+            f"{np.median(column):+.1%} ({', '.join(f'{share:+.1%}' for share in column)})"
+            for column in np.array(found).T
+        ]
+        print(f"| {' '.join(words)} | {PAIRS} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
