@@ -118,7 +118,7 @@ def described_by_core(window: MainWindow) -> set[str]:
         found += [preset.name, preset.about, preset.env]
     found += [path.name.partition(".")[0] for path in (files("resources") / "agents").iterdir()]
     for each in EXPORTERS:
-        found += [each.about, each.title, *each.suffixes]
+        found += [each.about, f"{each.title} ({', '.join(each.suffixes)})"]
     found += [wording.FINAL_ABOUT, wording.BEST_ABOUT, wording.INTERVAL_ABOUT]
     found += [wording.IMPROVEMENT_ABOUT, BAND_ABOUT, format_value(True), format_value(False)]
     for row in window.runs.model.rows.values():
