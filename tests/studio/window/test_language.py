@@ -117,7 +117,8 @@ def described_by_core(window: MainWindow) -> set[str]:
     for preset in load_presets().values():
         found += [preset.name, preset.about, preset.env]
     found += [path.name.partition(".")[0] for path in (files("resources") / "agents").iterdir()]
-    found += [part for each in EXPORTERS for part in (each.about, each.name.capitalize())]
+    for each in EXPORTERS:
+        found += [each.about, f"{each.title} ({', '.join(each.suffixes)})"]
     found += [wording.FINAL_ABOUT, wording.BEST_ABOUT, wording.INTERVAL_ABOUT]
     found.append(wording.DEVIATION_ABOUT)
     found += [wording.IMPROVEMENT_ABOUT, BAND_ABOUT, format_value(True), format_value(False)]
