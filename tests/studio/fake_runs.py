@@ -15,6 +15,7 @@ from studio.session.record import RunRecord
 from studio.session.series import Series
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import EPISODE_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
