@@ -92,7 +92,7 @@ class TrainState:
         self._views = self._views or self.arrays()
         return self._views
 
-    def _lengths(self, flat: Floats) -> list[float]:
+    def _lengths(self, flat: NDArray[Any]) -> list[float]:
         """Return the Euclidean norm of each network's part of a vector."""
         # float32 would overflow where a gradient does not.
         squares = np.add.reduceat(np.square(flat, dtype=np.float64), self._starts)

@@ -63,6 +63,21 @@ METRICS = (
     *_norms("critic1"),
     *_norms("critic2"),
     *_norms("actor"),
+    Metric("saturated", "share of |pi(s)| >= 0.99, over states of the buffer"),
+    Metric("saturated_most", "the same, of the dimension where it is largest"),
+    Metric("actor_dead", "share of the actor's hidden units that answer 0 to all these states"),
+    Metric("actor_dormant", "share of those with at most 0.025 of their layer's mean answer"),
+    Metric("critic_dead", "share of the critics' hidden units that are dead"),
+    Metric("critic_dormant", "share of those that are dormant"),
+    Metric("critic_rank", "rank of the last features of Q1 (99 % of singular values), by width"),
+    Metric("actor_lag", "distance of the actor's target, by the norm of its weights"),
+    Metric("critic1_lag", "distance of critic1's target, by the norm of its weights"),
+    Metric("critic2_lag", "distance of critic2's target; absent with one critic"),
+    Metric("q_to_bound", "largest |Q(s, pi(s))| by reward_most / (1 - gamma)"),
+    Metric("buffer_age", "mean age of the transitions to sample from, in steps"),
+    Metric("reward_mean", "mean reward in the buffer"),
+    Metric("reward_most", "largest |reward| in the buffer"),
+    Metric("replay_ratio", "how often a transition was drawn on average: updates x batch / steps"),
 )
 
 TRAINING_COLUMNS = ("env_steps", "updates", *(metric.name for metric in METRICS))

@@ -28,6 +28,7 @@ from td3core.training.collector import Collector
 from td3core.training.divergence import DivergedError, require_finite_metrics
 from td3core.training.evaluation_record import EvaluationRecord
 from td3core.training.evaluator import EvaluatedAgent, Evaluator
+from td3core.training.health import HEALTH_STEPS, measure
 from td3core.training.live_settings import LiveSettings, Schedule
 from td3core.training.recorder import Recorder
 from td3core.training.run_clock import RunClock
@@ -257,6 +258,8 @@ class Trainer:
         metrics: dict[str, float] = {}
         for source in self._metric_sources:
             metrics |= source.take_metrics()
+        if metrics and self._reached(HEALTH_STEPS):
+            metrics |= measure(self._agent, self.config, self._buffer, self._collector.normaliser)
         if metrics:
             require_finite_metrics(metrics, self.env_steps)
             self._recorder.add_training(

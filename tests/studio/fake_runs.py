@@ -5,15 +5,19 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tomli_w
+from numpy.typing import ArrayLike
 
 from studio.session.agents import SavedAgents
 from studio.session.history import RunHistory
 from studio.session.record import RunRecord
+from studio.session.series import Series
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import EPISODE_COLUMNS
-from td3core.runs.directory import RunDirectory, training_columns
+from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.text import Text
 from tests.support.tables import PLAIN_EVALUATION
@@ -65,8 +69,19 @@ def return_at(step: int) -> float:
     return -1500.0 + 1300.0 * (1 - math.exp(-step / 400)) + 60 * math.sin(step)
 
 
+PLAIN_TRAINING = (*TRAINING_COLUMNS[:8], "time_s")
+"""Columns of a run of before the health of networks was measured."""
+
+
+def add_training(series: Series, rows: ArrayLike) -> None:
+    """Add rows of training statistics that lack the last columns of a series."""
+    plain = np.atleast_2d(np.asarray(rows, np.float64))
+    lacking = np.full((len(plain), len(series.columns) - plain.shape[1]), np.nan)
+    series.append(np.hstack((plain, lacking)))
+
+
 def _write_tables(run: RunDirectory, first: int, last: int) -> None:
-    training = run.table("training", training_columns())
+    training = run.table("training", PLAIN_TRAINING)
     for step in range(first + 50, last + 1, 50):
         q = -100 + step / 20
         losses = (3.0 + math.sin(step), 2.5 + math.cos(step), -q)

@@ -20,7 +20,7 @@ from studio.session.markers import Marker
 from studio.session.model import RunModel
 from studio.session.series import Series
 from studio.theme.theme import load_theme
-from tests.studio.fake_runs import open_record
+from tests.studio.fake_runs import add_training, open_record
 from tests.studio.plots.layers import layer_of
 
 STEPS, VALUES = np.array([0.0, 500.0, 1000.0]), np.array([30.0, 50.0, 40.0])
@@ -141,8 +141,9 @@ def test_a_layer_named_for_one_plot_comes_between_its_curves_and_the_markers(qap
 
 def test_the_nearest_change_and_the_latest_notes_are_read_at_the_crosshair(qtbot, window) -> None:
     model, card = window.model, window.plots.card("plot_q")
-    model.record.curves.training.append(
-        [(float(step), step, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for step in (0, 900)]
+    add_training(
+        model.record.curves.training,
+        [(float(step), step, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for step in (0, 900)],
     )
     entries = (JournalEntry(500, f"event {number}", "now") for number in range(6))
     model.record.journal.entries.extend(entries)
@@ -168,13 +169,13 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
 ) -> None:
     model, plots = window.model, window.plots
     rows = [(float(step), step, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for step in range(50, 501, 50)]
-    model.record.curves.training.append(rows)
+    add_training(model.record.curves.training, rows)
     redraw(qtbot, window)
     items = {item.name(): item for item in plots.card("plot_q").plot.listDataItems()}
     assert drawn_points(items["q2"]) == 10
 
     curves = RunCurves(training=Series(("env_steps", "updates", "q1", "target")))
-    curves.training.append([(float(step), step, -5.0, -5.5) for step in range(50, 801, 50)])
+    add_training(curves.training, [(float(step), step, -5.0, -5.5) for step in range(50, 801, 50)])
     open_record(window, curves=curves)
     redraw(qtbot, window)
     card = plots.card("plot_q")
@@ -193,7 +194,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
 
 def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, window) -> None:
     past = RunCurves(training=Series(("env_steps", "updates", "q1")))
-    past.training.append([(float(step), step, -5.0) for step in range(50, 501, 50)])
+    add_training(past.training, [(float(step), step, -5.0) for step in range(50, 501, 50)])
     open_record(window, parent_curves=past)
     redraw(qtbot, window)
     dimmed = window.plots.card("plot_q").plot.listDataItems()[-5:]

@@ -11,7 +11,7 @@ from studio.plots.legend import Legend
 from studio.theme.theme import load_theme
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
-from tests.studio.fake_runs import make_run
+from tests.studio.fake_runs import add_training, make_run
 from tests.studio.window.test_details import open_run, plain_text
 
 RETURNS = ["episode", "mean of 20", "evaluation"]
@@ -85,8 +85,9 @@ def test_the_legends_of_one_critic_name_one(qtbot, window) -> None:
             reward_threshold=None,
         )
     )
-    window.model.record.curves.training.append(
-        [(float(s), s, -5.0, NAN, -5.5, 0.5, NAN, 5.0) for s in range(50, 501, 50)]
+    add_training(
+        window.model.record.curves.training,
+        [(float(s), s, -5.0, NAN, -5.5, 0.5, NAN, 5.0) for s in range(50, 501, 50)],
     )
     found = redrawn(qtbot, window)
     assert (found["plot_q"], found["plot_critic_loss"]) == (["Q₁", "target"], ["Q₁"])

@@ -17,7 +17,7 @@ from studio.session.record import RunRecord
 from td3core.config import make_settings
 from td3core.protocol.metrics import METRICS
 from td3core.protocol.rows import EVALUATION_METRICS
-from tests.studio.fake_runs import make_run, open_record
+from tests.studio.fake_runs import add_training, make_run, open_record
 
 
 @pytest.fixture
@@ -26,7 +26,9 @@ def curves() -> RunCurves:
     made = RunCurves()
     made.add_episodes([(step, step / 10, 100) for step in range(100, 1001, 100)])
     nothing = [math.nan] * 3
-    made.training.append([(step, step - 300, 1.0, 2.0, 3.0, *nothing) for step in (300, 600, 900)])
+    add_training(
+        made.training, [(step, step - 300, 1.0, 2.0, 3.0, *nothing) for step in (300, 600, 900)]
+    )
     made.clock.append([(step, step / 50) for step in range(100, 1001, 100)])
     return made
 

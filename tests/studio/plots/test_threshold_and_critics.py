@@ -9,6 +9,7 @@ from PySide6.QtGui import QTextDocumentFragment
 from studio.plots.layers.threshold import ThresholdLayer
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
+from tests.studio.fake_runs import add_training
 from tests.studio.plots.layers import layer_of
 
 NAN = float("nan")
@@ -109,7 +110,7 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
     qtbot, window, critics, q, loss
 ):
     start(window, None, twin_critics=critics == "two")
-    window.model.record.curves.training.append(ROWS[critics])
+    add_training(window.model.record.curves.training, ROWS[critics])
     redraw(qtbot, window)
     for _ in range(2):
         for name, expected in (("plot_q", q), ("plot_critic_loss", loss)):

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from studio.plots.axis import ShortAxis
 from studio.plots.view_range import heights_shown, steps_shown
 from studio.theme.theme import load_theme
-from tests.studio.fake_runs import make_run
+from tests.studio.fake_runs import add_training, make_run
 from tests.studio.run_browser.runs_list import action, choose, show_runs
 from tests.studio.window.test_manners import drawn, feed
 
@@ -60,7 +60,9 @@ def test_a_range_that_still_fits_is_kept_as_it_is():
 def test_the_axes_of_the_plots_stand_still_while_a_few_points_come_in(qtbot, window):
     feed(window, 1000)
     drawn(qtbot, window, 1000)
-    window.model.record.curves.training.append([(1050.0, 1050, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)])
+    add_training(
+        window.model.record.curves.training, [(1050.0, 1050, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)]
+    )
     window.model.curves_changed.emit()
     drawn(qtbot, window, 1050)
     box = window.plots.card("plot_q").plot.getViewBox()
@@ -68,8 +70,9 @@ def test_the_axes_of_the_plots_stand_still_while_a_few_points_come_in(qtbot, win
     assert before[0][1] >= 1050
     assert before[1][0] <= -7.0
     for step in range(1052, 1060):
-        window.model.record.curves.training.append(
-            [(float(step), step, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)]
+        add_training(
+            window.model.record.curves.training,
+            [(float(step), step, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)],
         )
     window.model.curves_changed.emit()
     drawn(qtbot, window, 1059)

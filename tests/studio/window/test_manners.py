@@ -13,6 +13,7 @@ from studio.theme.theme import load_theme
 from studio.widgets.figure_export import with_suffix
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
+from tests.studio.fake_runs import add_training
 from tests.studio.window.test_main_job import ASKED, Listener, click, start_pendulum
 
 pytestmark = pytest.mark.slow
@@ -125,7 +126,7 @@ def feed(window, steps: int) -> None:
         )
     )
     rows = [(float(s), s, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for s in range(50, steps + 1, 50)]
-    window.model.record.curves.training.append(rows)
+    add_training(window.model.record.curves.training, rows)
     window.model.record.curves.episodes.append(
         [(float(s), -900.0, -900.0, 200) for s in range(200, steps, 200)]
     )
@@ -144,7 +145,9 @@ def test_values_under_the_mouse_stay_readable_while_data_comes_in(qtbot, window)
     card = window.plots.card("plot_q")
     card.hovered.emit(QPointF(500.0, -5.0))
     assert all(word in card.readout for word in ("step 500", "Q₁ −5", "Q₂ −6", "target −5.5"))
-    window.model.record.curves.training.append([(1050.0, 1050, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)])
+    add_training(
+        window.model.record.curves.training, [(1050.0, 1050, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)]
+    )
     window.model.curves_changed.emit()
     drawn(qtbot, window, 1050)
     assert "Q₁ −5" in card.readout
@@ -167,7 +170,9 @@ def test_a_part_that_a_person_looks_at_stays_in_view(qtbot, window):
     box = window.plots.card("plot_q").plot.getViewBox()
     box.setXRange(200, 400, padding=0)
     box.sigRangeChangedManually.emit([True, True])
-    window.model.record.curves.training.append([(1050.0, 1050, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)])
+    add_training(
+        window.model.record.curves.training, [(1050.0, 1050, -7.0, -7.0, -7.0, 0.5, 0.4, 5.0)]
+    )
     window.model.curves_changed.emit()
     qtbot.waitUntil(lambda: not window.plots.redraw_pending)
     assert box.viewRange()[0] == pytest.approx([200, 400])
@@ -229,7 +234,9 @@ def test_both_critics_and_the_target_can_all_be_seen(qtbot, window, theme, apart
     before = np.where(np.arange(count) < 4, apart, 0.0)
     critics = (values, values - before, values + before)
     rest = np.tile((0.5, 0.4, 5.0), (count, 1))
-    window.model.record.curves.training.append(np.column_stack((steps, steps, *critics, rest)))
+    add_training(
+        window.model.record.curves.training, np.column_stack((steps, steps, *critics, rest))
+    )
     window.model.curves_changed.emit()
     drawn(qtbot, window, steps[-1])
     image = window.plots.card("plot_q").plot.grab().toImage()

@@ -18,6 +18,7 @@ from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config import RunConfig, Tunables, spec, specs
 from td3core.protocol.events import Failed, Preparing, Tuned
 from td3core.text import Text
+from tests.studio.fake_runs import add_training
 
 LIVE = [name for name, _ in specs(Tunables)]
 
@@ -147,8 +148,9 @@ def test_the_theme_switches_and_is_remembered(window, find, qtbot, tmp_path):
 
 def test_a_plot_exports_its_picture_and_all_of_its_numbers(window, tmp_path, qtbot):
     model = window.model
-    model.record.curves.training.append(
-        [(50 * i, i, 1.0, 2.0, 3.0, 0.5, 0.25, -1.0) for i in range(5000)]
+    add_training(
+        model.record.curves.training,
+        [(50 * i, i, 1.0, 2.0, 3.0, 0.5, 0.25, -1.0) for i in range(5000)],
     )
     model.curves_changed.emit()
     card = window.plots.card("plot_q")

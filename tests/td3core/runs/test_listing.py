@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from td3core.cli import app
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
-from td3core.runs.directory import RunDirectory, training_columns
+from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import summarise
 from td3core.runs.lock import RunLock
 from td3core.runs.metadata import (
@@ -176,7 +177,7 @@ def test_how_far_an_interrupted_run_came_is_read_from_the_ends_of_its_tables(
     runs_dir: Path,
 ) -> None:
     run = create(runs_dir, steps=500)
-    table = run.table("training", training_columns())
+    table = run.table("training", (*TRAINING_COLUMNS[:8], "time_s"))
     for step in (50, 100, 150):
         table.add((step, step, *[0.5] * 6, f"{step / 10:.3f}"))
     table.flush()

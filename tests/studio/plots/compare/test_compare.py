@@ -18,7 +18,8 @@ from studio.theme.theme import load_theme
 from td3core.analysis.comparison import compare, improvement
 from td3core.analysis.results import read_results
 from td3core.analysis.wording import estimate_text
-from td3core.runs.directory import RunDirectory, training_columns
+from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
 from tests.studio.disk_guard import DiskGuard
 from tests.studio.fake_runs import make_run
@@ -402,7 +403,7 @@ def test_the_files_are_not_read_again_more_often_than_once_a_second() -> None:
 
 def test_the_plots_of_the_critics_show_another_one_or_the_target(qtbot, alone, groups) -> None:
     for number, path in enumerate(groups):
-        table = RunDirectory.open(path).table("training", training_columns())
+        table = RunDirectory.open(path).table("training", (*TRAINING_COLUMNS[:8], "time_s"))
         for step in (500, 1000):
             table.add((step, step, *(100 * number + at for at in range(1, 7)), step / 10))
         table.flush()

@@ -1,0 +1,146 @@
+"""How healthy networks and replay buffer are: measured now and then, outside the update.
+
+All of it follows from the agent and its buffer as they are, so that a resumed run measures what it
+would have measured without the break. Formulas: dormant units as Sokar et al. (2023), with dead
+ones as those of score 0; the rank of features as Kumar et al. (2021), with δ = 0.01.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.algorithm.agent import Algorithm
+from td3core.arrays import Arrays, Floats
+from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.config import RunConfig
+from td3core.config.networks import TARGET
+from td3core.inference.normaliser import Normaliser
+
+HEALTH_STEPS = 1_000
+"""Environment steps between two measurements: the singular values alone take 10 ms at 256 wide."""
+_PROBE = 512
+"""States, evenly spaced over the buffer from its oldest to its newest; at least as many as a usual
+layer has units, which the rank needs."""
+_SATURATED = 0.99
+_DORMANT = 0.025
+_DELTA = 0.01
+
+Layers = Sequence[tuple[Floats, Floats]]
+
+
+class Outputs(NamedTuple):
+    """What a network computes of a batch."""
+
+    hidden: list[Floats]
+    """Of each hidden layer, after its activation, (batch, width)."""
+    out: Floats
+    """(batch, out)"""
+
+
+def measure(
+    agent: Algorithm, config: RunConfig, buffer: ReplayBuffer, normaliser: Normaliser | None
+) -> dict[str, float]:
+    """Return by name what an agent and its buffer, which is not empty, are like.
+
+    What the agent's networks have no answer to is absent.
+    """
+    found = _of_buffer(buffer)
+    found["replay_ratio"] = agent.updates * agent.tunables.batch_size / buffer.stored
+    tensors = agent.state()
+    nets = {name: layers_of(tensors, name) for name in ("actor", "critic1", "critic2")}
+    critics = [nets[name] for name in ("critic1", "critic2") if nets[name]]
+    if not nets["actor"] or not critics:
+        return found
+    numbers = np.linspace(buffer.stored - buffer.size, buffer.stored - 1, _PROBE)
+    obs = buffer.transitions(numbers.astype(np.int64)).obs
+    obs = obs if normaliser is None else normaliser(obs)
+    actor = run(nets["actor"], obs, config.actor_activation)
+    action = np.tanh(actor.out)
+    pair = np.concatenate((obs, action), axis=1)
+    values = [run(layers, pair, config.critic_activation) for layers in critics]
+    saturated = (np.abs(action) >= _SATURATED).mean(axis=0)
+    found |= {"saturated": float(saturated.mean()), "saturated_most": float(saturated.max())}
+    found |= _units("actor", actor.hidden)
+    found |= _units("critic", [hidden for each in values for hidden in each.hidden])
+    if values[0].hidden:
+        features = values[0].hidden[-1]
+        found["critic_rank"] = rank(features) / features.shape[1]
+    for name in ("actor", "critic1", "critic2"):
+        target = layers_of(tensors, f"{name}{TARGET}")
+        if nets[name] and target:
+            found[f"{name}_lag"] = _distance(target, nets[name])
+    bound = found["reward_most"] / max(1.0 - agent.tunables.gamma, 1e-9)
+    if bound > 0.0:
+        largest = max(float(np.abs(each.out).max()) for each in values)
+        found["q_to_bound"] = largest / bound
+    return found
+
+
+def _of_buffer(buffer: ReplayBuffer) -> dict[str, float]:
+    rewards = buffer.rows[: buffer.stored, buffer.layout.reward]
+    return {
+        "buffer_age": (buffer.size - 1) / 2,
+        "reward_mean": float(rewards.mean(dtype=np.float64)),
+        "reward_most": float(np.abs(rewards).max()),
+    }
+
+
+def layers_of(tensors: Arrays | Mapping[str, NDArray[Any]], name: str) -> Layers:
+    """Return weight (out, in) and bias (out,) of each layer of a network; none if it is missing."""
+    layers: list[tuple[Floats, Floats]] = []
+    for i in count():
+        if f"{name}.{i}.weight" not in tensors:
+            return layers
+        layers.append((tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"]))
+    raise AssertionError
+
+
+def run(layers: Layers, x: Floats, activation: str) -> Outputs:
+    """Run a network with ``relu`` or ``tanh`` on ``x`` (batch, in)."""
+    hidden = []
+    for weight, bias in layers[:-1]:
+        x = x @ weight.T + bias
+        x = np.maximum(x, np.float32(0.0)) if activation == "relu" else np.tanh(x)
+        hidden.append(x)
+    weight, bias = layers[-1]
+    return Outputs(hidden, x @ weight.T + bias)
+
+
+def _units(role: str, hidden: Sequence[Floats]) -> dict[str, float]:
+    """Return the shares of hidden units that are dead and dormant."""
+    if not hidden:
+        return {}
+    scores = []
+    for outputs in hidden:
+        size = np.abs(outputs).mean(axis=0, dtype=np.float64)
+        mean = size.mean()
+        scores.append(size / mean if mean else size)
+    every = np.concatenate(scores)
+    return {
+        f"{role}_dead": float((every == 0.0).mean()),
+        f"{role}_dormant": float((every <= _DORMANT).mean()),
+    }
+
+
+def rank(features: Floats) -> int:
+    """Return how many singular values of features (n, width) make up 99 % of their sum."""
+    gram = features.T.astype(np.float64) @ features.astype(np.float64)
+    # The largest first. Squared they lose half their digits, which are many enough for 1 %.
+    values = np.sqrt(np.linalg.eigvalsh(gram)[::-1].clip(0.0))
+    total = values.sum()
+    if not total:
+        return 0
+    return int(np.searchsorted(np.cumsum(values) / total, 1.0 - _DELTA)) + 1
+
+
+def _distance(target: Layers, online: Layers) -> float:
+    """Return ‖θ' - θ‖ / ‖θ‖."""
+    far = near = 0.0
+    for pair, there in zip(online, target, strict=True):
+        for here, other in zip(pair, there, strict=True):
+            far += float(np.square(other - here, dtype=np.float64).sum())
+            near += float(np.square(here, dtype=np.float64).sum())
+    return (far / near) ** 0.5 if near else 0.0

@@ -1,0 +1,114 @@
+"""What is measured of networks and buffer, against calculations that share no code with it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from td3core.algorithm.td3 import TD3
+from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.runs.tables import read_table
+from td3core.training.health import HEALTH_STEPS, measure, rank
+from tests.td3core.helpers import finish, layers, make_agent, tiny
+
+OBS, ACT = 3, 2
+
+
+def filled(count: int = 700, capacity: int = 1000) -> ReplayBuffer:
+    buffer, source = ReplayBuffer(capacity, OBS, ACT), np.random.default_rng(4)
+    for _ in range(count):
+        obs, after = source.normal(size=(2, OBS)).astype(np.float32)
+        action = source.uniform(-1, 1, ACT).astype(np.float32)
+        buffer.add(obs, action, float(source.normal(-1.0)), after, terminated=False)
+    return buffer
+
+
+def health(agent: TD3, buffer: ReplayBuffer, **values: Any) -> dict[str, float]:
+    config, _ = tiny(**values)
+    return measure(agent, config, buffer, None)
+
+
+def test_a_dead_and_a_dormant_unit_of_the_actor_are_counted() -> None:
+    agent, buffer = make_agent(), filled()
+    for _, bias in layers(agent, "actor")[:-1]:
+        bias.fill_(5.0)
+    before = health(agent, buffer)
+    weight, bias = layers(agent, "actor")[0]
+    weight[:2] = 0.0
+    bias[:2] = torch.tensor([-1.0, 1e-4])
+    found = health(agent, buffer)
+    assert found["actor_dead"] - before["actor_dead"] == pytest.approx(1 / 16)
+    assert found["actor_dormant"] - before["actor_dormant"] == pytest.approx(2 / 16)
+    assert found["critic_dead"] == before["critic_dead"]
+
+
+def test_the_saturated_dimension_is_told_from_the_mean() -> None:
+    agent, buffer = make_agent(), filled()
+    weight, bias = layers(agent, "actor")[-1]
+    weight.zero_()
+    bias.copy_(torch.tensor([0.0, 9.0]))
+    found = health(agent, buffer)
+    assert (found["saturated"], found["saturated_most"]) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("kept", [1, 5, 20])
+def test_the_rank_is_that_of_the_singular_values(kept: int) -> None:
+    source = np.random.default_rng(kept)
+    features = source.normal(size=(512, kept)) @ source.normal(size=(kept, 64))
+    features += 1e-3 * source.normal(size=features.shape)
+    values = np.linalg.svd(features.astype(np.float32), compute_uv=False)
+    shares = [values[:k].sum() / values.sum() for k in range(1, 65)]
+    expected = next(k for k, share in enumerate(shares, 1) if share >= 0.99)
+    assert rank(features.astype(np.float32)) == expected
+    assert rank(np.zeros((8, 4), np.float32)) == 0
+
+
+def test_the_lag_is_the_distance_of_the_target_from_its_network() -> None:
+    agent, buffer = make_agent(), filled()
+    assert health(agent, buffer)["critic1_lag"] == 0.0
+    for parts in layers(agent, "critic1_target"):
+        for part in parts:
+            part.mul_(1.25)
+    found = health(agent, buffer)
+    assert found["critic1_lag"] == pytest.approx(0.25, rel=1e-5)
+    assert found["critic2_lag"] == found["actor_lag"] == 0.0
+
+
+def test_q_is_measured_against_what_the_rewards_permit() -> None:
+    agent, buffer = make_agent(gamma=0.9), filled()
+    for name, value in (("critic1", -300.0), ("critic2", 10.0)):
+        weight, bias = layers(agent, name)[-1]
+        weight.zero_()
+        bias.fill_(value)
+    most = max(abs(float(row[buffer.layout.reward])) for row in buffer.rows[:700])
+    found = health(agent, buffer)
+    assert found["reward_most"] == pytest.approx(most)
+    assert found["q_to_bound"] == pytest.approx(300.0 / (10.0 * most), rel=1e-5)
+
+
+def test_age_and_rewards_are_those_of_a_full_buffer_too() -> None:
+    agent, buffer = make_agent(), filled(count=130, capacity=50)
+    agent.updates = 26
+    found = health(agent, buffer)
+    assert found["buffer_age"] == np.arange(50).mean()
+    rewards = buffer.layout.columns(buffer.rows).reward
+    assert found["reward_mean"] == pytest.approx(rewards.astype(float).mean())
+    assert found["replay_ratio"] == pytest.approx(26 * agent.tunables.batch_size / 130)
+
+
+def test_one_critic_has_no_second_lag() -> None:
+    found = health(make_agent(twin_critics=False), filled(), twin_critics=False)
+    assert "critic2_lag" not in found
+    assert {"critic1_lag", "critic_rank"} < found.keys()
+
+
+def test_a_run_has_its_health_on_record_every_so_many_steps(runs_dir: Path) -> None:
+    ended = finish(runs_dir, steps=2 * HEALTH_STEPS, learning_starts=100)
+    rows = read_table(ended.run / "training.csv")
+    measured = [
+        int(row["env_steps"]) for row in rows if np.isfinite(float(row["critic_rank"] or "nan"))
+    ]
+    assert measured == [HEALTH_STEPS, 2 * HEALTH_STEPS]
+    assert len(rows) == len({row["env_steps"] for row in rows})
