@@ -11,10 +11,11 @@ from PySide6.QtWidgets import (
 )
 
 from studio.experiments.group_model import PROGRESS, STATUS, GroupModel, SeedColumn
+from studio.theme.sizes import scaled
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.text import tr
 
-_WIDTHS = {
+_WIDTHS = {  # With the usual font.
     SeedColumn.SEED: 46,
     SeedColumn.STATE: 80,
     SeedColumn.PROGRESS: 52,
@@ -52,11 +53,11 @@ class GroupTable(QTreeView):
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setMinimumHeight(60)
+        self.setMinimumHeight(scaled(60))
         self.setItemDelegateForColumn(SeedColumn.PROGRESS, _Bar(self))
         header = self.header()
         header.setStretchLastSection(False)
-        header.setMinimumSectionSize(40)
+        header.setMinimumSectionSize(scaled(40))
         header.setSectionResizeMode(SeedColumn.PROGRESS, QHeaderView.ResizeMode.Stretch)
         self.activated.connect(self._on_activated)
         self.selectionModel().selectionChanged.connect(lambda *_: self.choice_changed.emit())
@@ -67,7 +68,7 @@ class GroupTable(QTreeView):
         room = self.viewport().width()
         for column in (*_FIRST, *(each for each in SeedColumn if each not in _FIRST)):
             # A heading may be longer than any number below it.
-            width = max(_WIDTHS[column], self.header().sectionSizeHint(column))
+            width = max(scaled(_WIDTHS[column]), self.header().sectionSizeHint(column))
             self.setColumnWidth(column, width)
             room -= width
             # The first one is always there: a table without columns has no rows.

@@ -3,6 +3,7 @@
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -21,9 +22,10 @@ from studio.experiments.group_session import GroupSession
 from studio.experiments.group_table import GroupTable
 from studio.experiments.run_queue import RunQueue
 from studio.session.group_record import GroupRecord
+from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_icon_button, make_label
-from studio.widgets.labels import plain_tip
+from studio.widgets.labels import ElidedLabel, plain_tip
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.steering import Verb
 from td3core.text import Text, tr
@@ -32,6 +34,11 @@ _NO_GROUP = Text("Enter several seeds in Setup, such as 5 or 0-4,7, and press Tr
 _NO_QUEUE = Text("“Train next” adds the run in Setup.")
 _QUEUE_STARTS = Text("The first starts when what trains has ended.")
 _QUEUE_WAITS = Text("Press ▶ to start the first.")
+
+_NARROW, _HIGH = 380, 320
+"""Below this width, and from this height on, the queue is below the group; with the usual font."""
+_SHARES = [450, 190]
+"""Of the group and of the queue."""
 
 
 class ManyRunsPanel(QWidget):
@@ -53,13 +60,13 @@ class ManyRunsPanel(QWidget):
         self.table = GroupTable(self.model)
         self._icons: list[tuple[QToolButton, str]] = []
         self._training = False
-        split = QSplitter(Qt.Orientation.Horizontal)
+        self._split = split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
         split.addWidget(self._make_group())
         split.addWidget(self._make_queue())
         split.setStretchFactor(0, 3)
         split.setStretchFactor(1, 1)
-        split.setSizes([450, 190])
+        split.setSizes(_SHARES)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(4)
@@ -71,18 +78,29 @@ class ManyRunsPanel(QWidget):
         self._show_queue()
         self._update()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Put the queue below the group where there is too little width for both."""
+        super().resizeEvent(event)
+        size = event.size()
+        below = size.width() < scaled(_NARROW) and size.height() >= scaled(_HIGH)
+        ways = Qt.Orientation
+        way = ways.Vertical if below else ways.Horizontal
+        if way != self._split.orientation():
+            self._split.setOrientation(way)
+            self._split.setSizes(_SHARES)
+
     # Building -----------------------------------------------------------------------------------
 
     def _make_group(self) -> QWidget:
         self._summary = make_label("group_summary", muted=True)
         self._summary.setWordWrap(True)
-        self._group_note = make_label("group_note", muted=True)
+        self._group_note = _make_note("group_note")
         self._groups = QComboBox()
         self._groups.setObjectName("group_combo")
         self._groups.setAccessibleName(tr("Group"))
         # The names are long, and both sections share a narrow dock.
         self._groups.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self._groups.setMinimumWidth(60)
+        self._groups.setMinimumWidth(scaled(60))
         self._pause = self._button("group_pause", "pause", tr("Pause these runs"))
         self._resume = self._button("group_resume", "play", tr("Continue these runs"))
         self._stop = self._button("group_stop", "stop", tr("Save these runs and end them"))
@@ -98,8 +116,8 @@ class ManyRunsPanel(QWidget):
         self.list.setAccessibleName(tr("Runs that wait"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.list.setMinimumWidth(110)
-        self._queue_note = make_label("queue_note", muted=True)
+        self.list.setMinimumWidth(scaled(110))
+        self._queue_note = _make_note("queue_note")
         self._next = self._button("queue_start", "play", tr("Start the next run now"))
         self._up = self._button("queue_up", "arrow-up", tr("Start this run earlier"))
         self._down = self._button("queue_down", "arrow-down", tr("Start this run later"))
@@ -284,6 +302,15 @@ class ManyRunsPanel(QWidget):
         if count and count == failed:
             hint = Text("Press ▶ to try again.")
         self._queue_hint.setText(str(hint))
+
+
+def _make_note(name: str) -> ElidedLabel:
+    """Return a label beside a heading; where it has no room it is left out."""
+    note = ElidedLabel()
+    note.setObjectName(name)
+    note.setProperty("role", "muted")
+    note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    return note
 
 
 def _section(

@@ -28,6 +28,7 @@ from studio.experiments.sweep_table import SORT, TrialTable, words_of
 from studio.session.history import read_history
 from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
+from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import (
     enable,
@@ -41,6 +42,8 @@ from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.text import Text, tr
 
 _LOOK_EVERY_MS = 1_000
+_COLUMN = 100
+"""Pixels of a column of trials, with the usual font."""
 _FILES = Text("Sweep files ({pattern})", pattern="*.toml")
 _NONE = Text("No sweep yet. Open a sweep file, or create one from the example.")
 
@@ -125,6 +128,7 @@ class SweepPanel(QWidget):
         self.view.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.view.verticalHeader().hide()
         self.view.setShowGrid(False)
+        self.view.horizontalHeader().setDefaultSectionSize(scaled(_COLUMN))
 
     def _lay_out(self) -> None:
         above, below = QHBoxLayout(), QHBoxLayout()

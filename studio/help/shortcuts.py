@@ -93,7 +93,9 @@ class ShortcutsDialog(QDialog):
             font.setBold(True)
             group.setFont(0, font)
             for row in rows:
-                QTreeWidgetItem(group, [str(part) for part in row])
+                texts = [str(part) for part in row]
+                # Cut off where the dialog is narrow.
+                QTreeWidgetItem(group, texts).setToolTip(1, texts[1])
         self.table.expandAll()
         self.table.resizeColumnToContents(0)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

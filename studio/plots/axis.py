@@ -78,6 +78,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
             font.setPointSizeF(float(size.removesuffix("pt")))
         metrics, mode = QFontMetricsF(font), Qt.TextElideMode.ElideRight
         shown = metrics.elidedText(self._full_name, mode, max(room - _BETWEEN_LABELS, 0))
+        self.setToolTip("" if shown == self._full_name else self._full_name)
         if shown != self.labelText:
             visible = self.label.isVisible()
             super().setLabel(shown, **self._name_style)

@@ -245,7 +245,7 @@ class PlotCard(QWidget):
         self._hint.setVisible(not shown)
         policy = Qt.FocusPolicy
         self.plot.setFocusPolicy(policy.StrongFocus if shown else policy.ClickFocus)
-        self.plot.setAccessibleDescription("" if shown else self._hint.label.text())
+        self.plot.setAccessibleDescription("" if shown else self._hint.text)
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setOpacity(1.0 if shown else 0.0)
         self.plot.show_grid(shown, _GRID)

@@ -16,6 +16,7 @@ from td3core.text import Text, tr
 
 _GAP = "\N{NO-BREAK SPACE} "
 _MORE = "…"
+_HIGHEST = "● Q₁"
 _SLACK = 4
 """Pixels."""
 _SWITCH = Text("Click a name to hide its curve or to show it again.")
@@ -86,8 +87,8 @@ class Legend(QLabel):
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Keep the height of a line, even without entries."""
-        around, metrics = self.contentsMargins(), self.fontMetrics()
-        height = metrics.height() + max(len(self._lines) - 1, 0) * metrics.lineSpacing()
+        around = self.contentsMargins()
+        height = _rich_height(self.font().key(), max(len(self._lines), 1))
         return QSize(0, height + around.top() + around.bottom())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
@@ -175,12 +176,22 @@ def _width(font: QFont, entries: Sequence[Entry], cut: bool) -> int:
 @lru_cache(maxsize=512)
 def _rich_width(font: str, text: str) -> int:
     """Return how wide rich text is laid out; the metrics of its font fall some pixels short."""
+    return math.ceil(_document(font, text).idealWidth())
+
+
+@lru_cache(maxsize=64)
+def _rich_height(font: str, lines: int) -> int:
+    """Return how high so many lines of entries are laid out: their marks may be in another font."""
+    return math.ceil(_document(font, "\n".join([_HIGHEST] * lines)).size().height())
+
+
+def _document(font: str, text: str) -> QTextDocument:
     described, document = QFont(), QTextDocument()
     described.fromString(font)
     document.setDefaultFont(described)
     document.setDocumentMargin(0)
     document.setPlainText(text)
-    return math.ceil(document.idealWidth())
+    return document
 
 
 def _cut(font: QFont, entry: Entry, room: int, more: bool) -> Entry:
@@ -188,7 +199,10 @@ def _cut(font: QFont, entry: Entry, room: int, more: bool) -> Entry:
     excess = _width(font, [entry], more) - room
     if excess <= 0 or room <= 0:
         return entry
+    least, mode = _rich_width(font.key(), entry.text) - excess, Qt.TextElideMode.ElideMiddle
+    shown = entry
     # Text that is cut has another width than its letters have alone.
-    least = _rich_width(font.key(), entry.text) - excess - _SLACK
-    shown = QFontMetrics(font).elidedText(entry.text, Qt.TextElideMode.ElideMiddle, max(least, 0))
-    return replace(entry, text=shown)
+    while least > 0 and _width(font, [shown], more) > room:
+        least -= _SLACK
+        shown = replace(entry, text=QFontMetrics(font).elidedText(entry.text, mode, max(least, 0)))
+    return shown

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import format_setting
 from studio.run_browser.rows import RunRow
+from studio.theme.sizes import scaled
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel, shortened
 from td3core.config import RunConfig, Tunables, default, specs
@@ -113,7 +114,7 @@ class SettingsDialog(QDialog):
         self.tree.setRootIsDecorated(False)
         self._fill(run)
         for column, width in enumerate((200, 120, 90)):
-            self.tree.setColumnWidth(column, width)
+            self.tree.setColumnWidth(column, scaled(width))
         note = QLabel(tr("In bold: different from the default."))
         note.setProperty("role", "muted")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

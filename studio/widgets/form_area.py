@@ -46,6 +46,10 @@ class FormArea(QScrollArea):
         if event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
             self._fit()
+        elif event.type() == QEvent.Type.Resize:
+            # It is this area that has resized the form. Qt would ask now what the form needs, which
+            # it does not know yet at its new width, and could resize it for ever.
+            return False
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802

@@ -2,10 +2,11 @@
 
 from functools import partial
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent, QScreen
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QWidget
 
+from studio.theme.sizes import scaled
 from studio.widgets.column_fit import ColumnFit
 from studio.widgets.form_area import FormArea
 from studio.window.docking.fold import Fold
@@ -58,6 +59,7 @@ class Docks(QObject):
         self.fold = Fold(window, _VERSION)
         for fit in self._fits:
             self.fold.changed.connect(fit.fit_soon)
+        self.fold.changed.connect(self._choose_places)
         window.installEventFilter(self)
 
     def _add(self, spec: PanelSpec) -> None:
@@ -189,8 +191,11 @@ class Docks(QObject):
         ]
         centre = window.centralWidget()
         taken = self._specs[name].size - max((each.height() for each in at_bottom), default=0)
-        short = centre is not None and centre.isVisible() and centre.height() - taken < _PLOTS
-        if short and replay.isVisible() and not replay.isFloating():
+        short = (
+            centre is not None and centre.isVisible() and centre.height() - taken < scaled(_PLOTS)
+        )
+        # It may be behind another tab.
+        if short and not replay.isHidden() and not replay.isFloating():
             window.tabifyDockWidget(replay, dock)
             self._aside.add(name)
         elif name in self._aside:
@@ -198,6 +203,13 @@ class Docks(QObject):
             window.addDockWidget(_AREAS["bottom"], dock)
             for other in at_bottom[:1]:
                 window.tabifyDockWidget(other, dock)
+
+    @Slot()
+    def _choose_places(self) -> None:
+        """Find a place again for panels that were put beside the plots: folding forgets it."""
+        for name in list(self._aside):
+            if not self._docks[name].isHidden() and not self._docks[name].isFloating():
+                self._choose_place(name)
 
     def close(self, name: str) -> None:
         """Hide a panel."""

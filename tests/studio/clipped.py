@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from PySide6.QtCore import QRect, QSize
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -36,7 +36,11 @@ def _shown(top: QWidget) -> list[QWidget]:
     return [
         part
         for part in top.findChildren(QWidget)
-        if part.isVisible() and part.width() > 1 and part.window() is top
+        if part.isVisible()
+        and part.window() is top
+        and not part.visibleRegion().isEmpty()
+        # Qt's own arrows.
+        and not isinstance(part.parentWidget(), QTabBar)
     ]
 
 
@@ -46,7 +50,7 @@ def _cuts(part: QWidget) -> Iterator[str]:  # noqa: C901  one case for each kind
         # Its tooltip has what does not fit.
         return
     if isinstance(part, QLabel) and part.text() and part.pixmap().isNull():
-        text, needed = part.text(), part.sizeHint()
+        text, needed = part.text(), _of_label(part)
         if part.wordWrap():
             needed = QSize(part.minimumSizeHint().width(), part.heightForWidth(part.width()))
     elif isinstance(part, QToolButton | QPushButton) and part.text():
@@ -72,6 +76,15 @@ def _cuts(part: QWidget) -> Iterator[str]:  # noqa: C901  one case for each kind
         room = part.parentWidget().rect()
         if not room.contains(part.geometry()):
             yield f"{_name(part)} “{_plain(text)}” at {part.geometry()} reaches beyond {room}"
+
+
+def _of_label(label: QLabel) -> QSize:
+    if label.textFormat() is not Qt.TextFormat.PlainText:
+        return label.sizeHint()
+    # The hint may be an earlier one.
+    margins, metrics = label.contentsMargins(), label.fontMetrics()
+    wide = margins.left() + margins.right() + metrics.horizontalAdvance(label.text())
+    return QSize(wide, margins.top() + margins.bottom() + metrics.height())
 
 
 def _of_combo(combo: QComboBox) -> QSize:
@@ -101,7 +114,7 @@ def _of_header(header: QHeaderView) -> Iterator[str]:
         if header.isSectionHidden(section):
             continue
         text = str(model.headerData(section, header.orientation()) or "")
-        needed = header.sectionSizeHint(section)
+        needed = header.fontMetrics().horizontalAdvance(text) + 12
         if text and needed > header.sectionSize(section):
             name, width = _name(header.parentWidget()), header.sectionSize(section)
             yield f"{name} heads a column of {width} with “{text}”, {needed}"

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from studio.plots.compare.run_set import RETURN
 from studio.plots.compare.session import CompareSession
 from studio.plots.view_controls import SmoothingSlider, make_axis_combo
+from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.figure_export import choose_file, fill_export_menu
@@ -25,7 +26,11 @@ from td3core.text import Text, tr
 KINDS = ("png", "svg", "pdf", "csv")
 _METRICS = ((Text("Evaluations"), "eval"), (Text("Episodes"), "return"))
 _NARROW, _TIGHT = 520, 560
-"""Below these widths, in pixels, the captions are left out, and the smoothing has its own line."""
+"""Below these widths the captions are left out, and the smoothing has its own line.
+
+In pixels, with the usual font.
+"""
+_GAP = 2
 _GROUPS = ((Text("Groups"), True), (Text("Single runs"), False))
 
 
@@ -79,25 +84,30 @@ class CompareBar(QFrame):
             button.setProperty("icon_px", 14)
 
     def _lay_out(self) -> None:
-        first, second = QHBoxLayout(), QHBoxLayout()
+        first, left, right = QHBoxLayout(), QHBoxLayout(), QHBoxLayout()
         first.addWidget(self._heading, 1)
         first.addWidget(self._export)
         first.addWidget(self._close)
-        second.setSpacing(2)
-        second.addWidget(self._grouped)
-        for text, control in (("x", self._axis), (tr("Return"), self._metric)):
+        left.addWidget(self._grouped)
+        for row, text, control in ((left, "x", self._axis), (right, tr("Return"), self._metric)):
             label = QLabel(text)
             label.setProperty("role", "muted")
             label.setBuddy(control)
             self._captions.append(label)
             label.setContentsMargins(6, 0, 0, 0)
-            second.addWidget(label)
-            second.addWidget(control)
-        second.addStretch(1)
+            row.addWidget(label)
+            row.addWidget(control)
+        right.addStretch(1)
+        # One below the other where they would be cut off.
+        self._choices = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        for part in (self._choices, left, right):
+            part.setSpacing(_GAP)
+        self._choices.addLayout(left)
+        self._choices.addLayout(right, 1)
         # Beside the others where there is room, else below them.
         self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._rows.setSpacing(6)
-        self._rows.addLayout(second)
+        self._rows.addLayout(self._choices)
         self._rows.addWidget(self._smoothing, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 4, 4, 6)
@@ -109,7 +119,8 @@ class CompareBar(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Leave the captions out where there is little room: what is chosen must be readable."""
         super().resizeEvent(event)
-        narrow = event.size().width() < _NARROW
+        width = event.size().width()
+        narrow = width < scaled(_NARROW)
         style = Qt.ToolButtonStyle
         shown = style.ToolButtonIconOnly if narrow else style.ToolButtonTextBesideIcon
         for button in (self._export, self._close):
@@ -117,8 +128,12 @@ class CompareBar(QFrame):
         for caption in self._captions:
             caption.setHidden(narrow)
         ways = QBoxLayout.Direction
-        tight = event.size().width() < _TIGHT
+        tight = width < scaled(_TIGHT)
         self._rows.setDirection(ways.TopToBottom if tight else ways.LeftToRight)
+        combos = (self._grouped, self._axis, self._metric)
+        needed = sum(each.minimumSizeHint().width() + _GAP for each in combos)
+        cut = narrow and needed > self._rows.geometry().width()
+        self._choices.setDirection(ways.TopToBottom if cut else ways.LeftToRight)
 
     def _connect(self) -> None:
         session = self._session

@@ -1,7 +1,7 @@
 """The numbers of a comparison, and which of its lines are drawn."""
 
 from PySide6.QtCore import QSignalBlocker, Qt, Slot
-from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -18,6 +18,7 @@ from studio.formatting import typographic
 from studio.plots.compare.layer import colour_of, style_of
 from studio.plots.compare.run_set import Shown
 from studio.plots.compare.session import CompareSession
+from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.labels import plain_tip
@@ -42,6 +43,7 @@ _FIGURES = {
 }
 _KEY = Qt.ItemDataRole.UserRole
 _SWATCH_PX, _LINE_PX = 10, 16
+"""With the usual font."""
 _ROWS = 4
 """That are seen at least."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -125,6 +127,14 @@ class CompareTable(QWidget):
         self._offer_groups([each.name for each in shown.comparison.groups])
         self._show_chance()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Keep room for all lines of the sentence below the rows."""
+        super().resizeEvent(event)
+        self._keep_lines()
+
+    def _keep_lines(self) -> None:
+        self._chance.setMinimumHeight(max(self._chance.heightForWidth(self.tree.width()), 0))
+
     def _fill(self, shown: Shown) -> None:
         unfolded = {item.data(0, _KEY) for item in self._items() if item.isExpanded()}
         scrolled = self.tree.verticalScrollBar().value()
@@ -171,15 +181,16 @@ class CompareTable(QWidget):
     def _swatch(self, place: int) -> QPixmap:
         """Return a square in the colour of a group, or a line in its style if it has one."""
         colour, style = QColor(colour_of(self._theme, place)), style_of(self._theme, place)
+        side = scaled(_SWATCH_PX)
         if style == Qt.PenStyle.SolidLine:
-            swatch = QPixmap(_SWATCH_PX, _SWATCH_PX)
+            swatch = QPixmap(side, side)
             swatch.fill(colour)
             return swatch
-        swatch = QPixmap(_LINE_PX, _SWATCH_PX)
+        swatch = QPixmap(scaled(_LINE_PX), side)
         swatch.fill(Qt.GlobalColor.transparent)
         painter = QPainter(swatch)
         painter.setPen(QPen(colour, 2, style, Qt.PenCapStyle.FlatCap))
-        painter.drawLine(0, _SWATCH_PX // 2, _LINE_PX, _SWATCH_PX // 2)
+        painter.drawLine(0, side // 2, scaled(_LINE_PX), side // 2)
         painter.end()
         return swatch
 
@@ -225,6 +236,13 @@ class CompareTable(QWidget):
         shown = self._session.shown
         if shown is None:
             return
+        for combo in (self._better, self._worse):
+            # A narrow one cuts its name off.
+            combo.setToolTip(plain_tip(f"{combo.currentText()}\n{IMPROVEMENT_ABOUT}"))
+        self._say_chance(shown)
+        self._keep_lines()
+
+    def _say_chance(self, shown: Shown) -> None:
         groups = shown.comparison.groups
         first, second = self._better.currentIndex(), self._worse.currentIndex()
         if first < 0 or second < 0:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from studio.theme.theme import Theme
@@ -21,6 +21,8 @@ class EmptyHint(QWidget):
         """Take ``example``, heights of a typical curve from 0 to 1."""
         super().__init__(parent)
         self._example, self._theme = tuple(example), theme
+        self.text = text
+        """The whole of what it says."""
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.label = QLabel(text)
         self.label.setProperty("role", "muted")
@@ -29,6 +31,14 @@ class EmptyHint(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
         layout.addWidget(self.label, 0, Qt.AlignmentFlag.AlignTop)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Say no more than there is room for: half a line is worse than none."""
+        super().resizeEvent(event)
+        room = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        self.label.setText(self.text)
+        if self.label.heightForWidth(room.width()) > room.height():
+            self.label.setText(self.text.partition(". ")[0])
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
