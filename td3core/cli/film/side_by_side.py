@@ -30,7 +30,9 @@ def film_side_by_side(
     from td3core.exporters.film.side_by_side import record_side_by_side
 
     first = load(compared[0].path)
-    obtain_consent(first.header.config.choice, given=trust_env)
+    paths = dict.fromkeys(each.path for each in compared[1:])
+    others = [load(path).header.config.choice for path in paths if path != compared[0].path]
+    obtain_consent(first.header.config.choice, *others, given=trust_env)
     reporter = FilmReporter(console, settings.episodes, first.header.env.max_episode_steps)
     with environment_of(first, compared[0].path, draws=True), reporter:
         film = record_side_by_side(compared, out, settings, reporter)

@@ -80,7 +80,7 @@ IN_PROCESSES = ("resume a group", "train a group", "sweep")
 def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stranger]:
     made = Stranger(tmp_path, monkeypatch)
     yield made
-    made.leave(NAME, "own_env")
+    made.leave(NAME, "own_env", "second_env")
     gym.registry.pop("StrangerSlide-v0", None)
 
 
@@ -179,6 +179,21 @@ def test_with_the_option_each_command_runs_it_and_remembers_nothing(
     assert app.main([*COMMANDS[name](run, tmp_path), "--trust-env"]) == 0
     assert NAME in stranger.imported
     assert NAME not in {module for module, _ in trust_store.remembered()}
+
+
+def test_a_film_side_by_side_asks_for_the_code_of_every_agent(
+    stranger: Stranger, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger.write("second_env")
+    second = finish(run.parent, "second_env:Slide", eval_interval=30).run
+    stranger.leave("second_env")
+    stranger.allow(NAME)
+    out = str(tmp_path / "both.mp4")
+    assert app.main(["film", str(run), str(second), "--side-by-side", "--out", out]) == 2
+    said = capsys.readouterr().err
+    assert "--trust-env" in said
+    assert str(stranger.folder / "second_env.py") in said
+    assert "second_env" not in stranger.imported
 
 
 def test_neither_an_environment_variable_nor_what_lies_in_a_run_can_allow_code(
