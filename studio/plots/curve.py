@@ -55,12 +55,12 @@ class Curve:
 def logged() -> Iterator[Curve]:
     """Yield a curve for every quantity on record; they are called as their columns."""
     for metric in METRICS:
-        yield Curve(metric.name, Text(metric.name), _ADDED_COLOURS[0])
+        yield Curve(metric.name, Text("{column}", column=metric.name), _ADDED_COLOURS[0])
     yield Curve("return", Text("return"), _ADDED_COLOURS[0], episodes_of)
     yield Curve("length", Text("length"), _ADDED_COLOURS[0], episodes_of)
     for measured in EVALUATION_METRICS:
         yield Curve(
-            measured.name, Text(measured.name), _ADDED_COLOURS[0], evaluations_of, "line+dots"
+            measured.name, Text("{column}", column=measured.name), _ADDED_COLOURS[0], evaluations_of, "line+dots"
         )
 
 
