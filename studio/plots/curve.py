@@ -60,7 +60,11 @@ def logged() -> Iterator[Curve]:
     yield Curve("length", Text("length"), _ADDED_COLOURS[0], episodes_of)
     for measured in EVALUATION_METRICS:
         yield Curve(
-            measured.name, Text("{column}", column=measured.name), _ADDED_COLOURS[0], evaluations_of, "line+dots"
+            measured.name,
+            Text("{column}", column=measured.name),
+            _ADDED_COLOURS[0],
+            evaluations_of,
+            "line+dots",
         )
 
 
