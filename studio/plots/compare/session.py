@@ -80,13 +80,13 @@ class CompareSession(QObject):
     def compare(self, paths: Sequence[Path], group: str = "", *, series: bool = False) -> None:
         """Read runs and show them, in place of the current ones.
 
-        Those of a ``group``, or of a ``series`` of groups, are drawn one by one besides their
-        mean, and more may be added.
+        Those of a ``group`` are drawn one by one besides their mean; those of a ``series`` of
+        groups are not. Of both, more may be added.
         """
         self._paths, self.group = tuple(path.absolute() for path in paths), group
         self.series = series
-        single = frozenset(self._paths if group and len(paths) <= MOST_DRAWN else ())
         grouped = self.view.grouped or bool(group)
+        single = self._drawn_alone(self._paths)
         self.view = replace(self.view, hidden=frozenset(), single=single, grouped=grouped)
         self._start()
 
@@ -94,12 +94,15 @@ class CompareSession(QObject):
         """Show these runs of the group: those shown, and others that have begun since."""
         paths = tuple(path.absolute() for path in paths)
         if paths != self._paths:
-            single = self.view.single | (set(paths) - set(self._paths))
+            added = self.view.single | (set(paths) - set(self._paths))
             self._paths = paths
-            self.view = replace(
-                self.view, single=single if len(paths) <= MOST_DRAWN else frozenset()
-            )
+            self.view = replace(self.view, single=added & self._drawn_alone(paths))
             self._start()
+
+    def _drawn_alone(self, paths: Sequence[Path]) -> frozenset[Path]:
+        """Return the runs that are drawn besides their groups unless the user decides."""
+        one = bool(self.group) and not self.series
+        return frozenset(paths if one and len(paths) <= MOST_DRAWN else ())
 
     @Slot()
     def close(self) -> None:
