@@ -218,7 +218,9 @@ def _mean_of_known(blocks: Doubles) -> Doubles:
     """Return the mean over the second axis of what is known, NaN where nothing is."""
     counts = np.isfinite(blocks).sum(axis=1)
     sums = np.nansum(blocks, axis=1)
-    return np.divide(sums, counts, out=np.full_like(sums, math.nan), where=counts > 0)
+    means: Doubles = np.full_like(sums, math.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means
 
 
 def _clock(times: Doubles) -> Doubles:

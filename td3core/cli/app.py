@@ -23,6 +23,7 @@ from td3core.cli.numerics import OtherProcessNeeded, run_again
 from td3core.cli.output import tolerant_output
 from td3core.cli.remote.follow import follow
 from td3core.cli.remote.steer import pause, save, stop, tune, unpause
+from td3core.cli.report.command import report_command
 from td3core.cli.terminal import (
     CommandResult,
     json_line,
@@ -51,6 +52,7 @@ app.command(name="replay")(replay_command)
 app.command(name="export", help=export_help())(export_command)
 app.command(name="list")(list_command)
 app.command(name="compare")(compare_command)
+app.command(name="report")(report_command)
 app.command(name="check")(check_command)
 for command_of_a_run in (follow, tune, pause, unpause, save, stop):
     app.command()(command_of_a_run)

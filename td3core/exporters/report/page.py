@@ -46,6 +46,8 @@ def export(document: Document, target: Path) -> None:
 
 def within_limit(document: Document) -> Document:
     """Return the report with the films that its page has room for; it says which it lacks."""
+    if not any(document.films()):
+        return document
     room = LIMIT - len(html_of(_without_films(document)).encode())
     sections = []
     for section in document.sections:

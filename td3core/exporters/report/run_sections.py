@@ -300,19 +300,13 @@ def _environment(runs: Sequence[RunFacts]) -> tuple[tuple[str, str], ...]:
     for run in runs:
         if run.header is not None:
             info = run.header.env
-            text = ", ".join(
-                map(
-                    str,
-                    (
-                        Text.counted("{n} observation", "{n} observations", n=info.obs_dim),
-                        Text.counted("{n} action", "{n} actions", n=info.act_dim),
-                    ),
-                )
-            )
+            parts = [
+                Text.counted("{n} observation", "{n} observations", n=info.obs_dim),
+                Text.counted("{n} action", "{n} actions", n=info.act_dim),
+            ]
             if info.max_episode_steps:
-                limit = tr("at most {steps:,} steps", steps=info.max_episode_steps)
-                text = f"{text}, {limit}"
-            found[brief(run.directory.config.env, _LONGEST_NAME)] = text
+                parts.append(Text("at most {steps:,} steps", steps=info.max_episode_steps))
+            found[brief(run.directory.config.env, _LONGEST_NAME)] = ", ".join(map(str, parts))
     return tuple(found.items())
 
 
