@@ -131,6 +131,11 @@ class MainWindow(QMainWindow):
         self.runs = self.panels.get(RunBrowser)
 
     @property
+    def runs_dir(self) -> Path:
+        """The folder of the runs."""
+        return self._runs_dir
+
+    @property
     def sweeps(self) -> "SweepPanel":
         """The panel of the sweeps; made now if nobody has opened it."""
         return cast("SweepPanel", self.panels.named("sweeps"))
@@ -256,6 +261,8 @@ class MainWindow(QMainWindow):
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
         actions.film_requested.connect(self.share.tasks.film_run)
+        for reported in (actions.report_requested, self.comparison.report_requested):
+            reported.connect(self.share.tasks.report_runs)
         self.launcher.verifying.connect(self.verify.check)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)

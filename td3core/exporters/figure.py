@@ -42,6 +42,7 @@ _MOST_IN_PLOT = 6
 """Legend entries that fit into the plot; more go to its right."""
 _DPI = 300
 _NARROW_IN = 4.5
+_STEPS = (1, 2, 2.5, 5, 10)
 
 
 def export(figure: FigureData, target: Path) -> None:
@@ -76,7 +77,9 @@ def draw(axes: "Axes", figure: FigureData) -> None:
     axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
     axes.margins(x=0.01)
     # Whole numbers of steps, and no more of them than there is room for.
-    axes.xaxis.set_major_locator(MaxNLocator(6 if figure.width_in > _NARROW_IN else 4))
+    axes.xaxis.set_major_locator(
+        MaxNLocator(6 if figure.width_in > _NARROW_IN else 4, steps=_STEPS)
+    )
     if figure.x_label in WHOLE_AXES:
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if figure.logarithmic:
@@ -98,7 +101,7 @@ def _draw(axes: "Axes", line: FigureLine) -> None:
     )
     if line.faint:
         # Behind the others, which are what it is about.
-        drawn.set(linewidth=0.6, alpha=0.4, zorder=1.5)
+        drawn.set(linewidth=0.7, alpha=0.5, zorder=1.5)
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
 

@@ -34,6 +34,9 @@ def connect_late_panels(
     def many(panel: "ManyRunsPanel") -> None:
         panel.run_wanted.connect(window.many.open_run)
         panel.compare_wanted.connect(window.group_comparison.show)
+        panel.report_wanted.connect(
+            lambda record: window.share.tasks.report_runs(window.group_comparison.runs_of(record))
+        )
 
     def sweeps(panel: "SweepPanel") -> None:
         for succeeded in (panel.exported, panel.started):
@@ -43,6 +46,9 @@ def connect_late_panels(
         panel.started.connect(partial(window.status.show_sweep, True))
         panel.ended.connect(partial(window.status.show_sweep, False))
         panel.opened.connect(open_run)
+        panel.report_wanted.connect(
+            lambda name: window.share.tasks.report_sweep(name, window.runs_dir)
+        )
 
     def instruments(panel: "InstrumentPanel") -> None:
         panel.use_player(window.replay.player)

@@ -19,6 +19,8 @@ _VARIABLES = {
 No colour of a line is that of the text or of the grid.
 """
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+_PLACES = re.compile(r'(?<= )(?:d|transform|x|y|width|height)="[^"]*"')
+"""Where things are, in attributes: not the numbers along the axes."""
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _ID = re.compile(r'(\bid="|xlink:href="#|url\(#)')
 _HEAD = re.compile(r"^.*?(?=<svg )", re.DOTALL)
@@ -54,12 +56,17 @@ def svg_of(figure: FigureData, number: int, label: str) -> str:
     found = _METADATA.sub("", _HEAD.sub("", out.getvalue()))
     found = _BACKGROUND.sub("", found)
     found = _COLOUR.sub(lambda match: _VARIABLES.get(match[0], match[0]), found)
-    found = _NUMBER.sub(lambda match: f"{float(match[0]):.2f}", found)
+    found = _PLACES.sub(_rounded, found)
     found = _ID.sub(rf"\1f{number}-", found)
     # The font of the page; its size stays.
     found = _FONT.sub(r"font-size: \1px", found)
     found = _SIZE.sub(rf'\1 role="img" aria-label="{label}"', found, count=1)
     return _SPACE.sub("><", found).strip()
+
+
+def _rounded(places: re.Match[str]) -> str:
+    """Return an attribute with hundredths of a point: half the page would be digits."""
+    return _NUMBER.sub(lambda match: f"{float(match[0]):.2f}", places[0])
 
 
 def _nameless(lines: Iterable[FigureLine]) -> Iterable[FigureLine]:
