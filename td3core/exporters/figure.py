@@ -84,6 +84,9 @@ def draw(axes: "Axes", figure: FigureData) -> None:
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if figure.logarithmic:
         axes.set_yscale("log", nonpositive="mask")
+    else:
+        # A tick says its own value, not the distance to a number in a corner.
+        axes.ticklabel_format(axis="y", useOffset=False)
 
 
 def look_of(place: int) -> tuple[str, str]:
