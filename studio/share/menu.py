@@ -120,6 +120,8 @@ class ShareTasks(QObject):
     """A task that may take long has begun; carries its name."""
     ended = Signal(str, object, str)
     """It has ended by itself; carries its name, a title (``Text``) and what the dialog shows."""
+    refused = Signal(object)
+    """Why no dialog was opened, a ``Text``."""
 
     def __init__(
         self, pane: ReplayPane, consent: CodeConsent, instruments: Instruments, widget: QWidget
@@ -128,6 +130,7 @@ class ShareTasks(QObject):
         self._pane, self._player = pane, pane.player
         self._consent, self._widget = consent, widget
         self._reader = BackgroundTask("read-environment", self)
+        self._reader.failed.connect(self.refused)
         self._dialogs: list[TaskDialog | PictureDialog] = []
         self._waits_for_picture = False
         self._instruments = instruments

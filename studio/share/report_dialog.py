@@ -73,7 +73,7 @@ class ReportDialog(TaskDialog):
         """
         about = tr("Writes {what} as one page to send or to print.", what=subject.name)
         super().__init__("report", tr("Report"), about, tr("Write…"), parent)
-        self._subject, self._allow, self._target = subject, allow, Path()
+        self.subject, self._allow, self._target = subject, allow, Path()
         tip = tr("Empty for one that says what is compared")
         self.title_edit = self._add_line("title", tr("Title"), tip)
         tip = tr("What the runs were to answer; may be empty")
@@ -120,9 +120,9 @@ class ReportDialog(TaskDialog):
             *(word for word in self._texts()),
             *(("--without", left_out) if left_out else ()),
             *(("--film",) if film else ()),
-            *self._subject.options,
+            *self.subject.options,
         ]
-        words = ["report", *options, "--force", "--json", "--", *self._subject.sources]
+        words = ["report", *options, "--force", "--json", "--", *self.subject.sources]
         return words, partial_path(target)
 
     def _texts(self) -> list[str]:
@@ -131,7 +131,7 @@ class ReportDialog(TaskDialog):
 
     def _ask_target(self) -> Path | None:
         kinds = {str(text): suffix for text, suffix in _FILTERS}
-        first = f"{self._subject.name}{_FILTERS[0][1]}".replace("/", "-")
+        first = f"{self.subject.name}{_FILTERS[0][1]}".replace("/", "-")
         title = tr("Write report")
         name, kind = QFileDialog.getSaveFileName(self, title, first, ";;".join(kinds))
         if not name:

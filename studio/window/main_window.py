@@ -227,6 +227,7 @@ class MainWindow(QMainWindow):
             announced.connect(self.start.dismiss)
         connect_start_page(self)
         self.launcher.refused.connect(show_error)
+        self.share.tasks.refused.connect(show_error)
         self.consent.refused.connect(show_error)
         self.controller.set_own_process(self.setup.own_process.isChecked())
         self.setup.own_process.toggled.connect(self.controller.set_own_process)

@@ -129,7 +129,8 @@ def _read(paths: Sequence[Path]) -> "tuple[list[RunFacts], list[str]]":
         except RequestError as problem:
             problems.append(message_of(problem))
     if problems and not found:
-        raise RequestError(problems[0])
+        first = problems[0]
+        raise RequestError(first)
     return found, [str(problem) for problem in problems]
 
 

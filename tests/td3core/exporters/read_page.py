@@ -35,23 +35,23 @@ class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.root = Element("root", {})
-        self._open = [self.root]
+        self.stack = [self.root]
 
     def handle_starttag(self, tag, attrs) -> None:
         element = Element(tag, {name: value or "" for name, value in attrs})
-        self._open[-1].children.append(element)
+        self.stack[-1].children.append(element)
         if tag not in VOID:
-            self._open.append(element)
+            self.stack.append(element)
 
     def handle_startendtag(self, tag, attrs) -> None:
         element = Element(tag, {name: value or "" for name, value in attrs})
-        self._open[-1].children.append(element)
+        self.stack[-1].children.append(element)
 
     def handle_endtag(self, tag) -> None:
-        assert self._open.pop().name == tag, f"</{tag}> closes something else"
+        assert self.stack.pop().name == tag, f"</{tag}> closes something else"
 
     def handle_data(self, data) -> None:
-        for element in self._open:
+        for element in self.stack:
             element.text += data
 
 
@@ -60,7 +60,7 @@ def read(page: str) -> Element:
     reader = _Reader()
     reader.feed(page)
     reader.close()
-    assert reader._open == [reader.root]
+    assert reader.stack == [reader.root]
     return reader.root
 
 

@@ -161,7 +161,7 @@ def test_a_run_shows_its_live_changes_bias_health_machine_and_command(trained_ru
 def test_parts_can_be_left_out(trained_run: Path) -> None:
     page = written(trained_run, without=frozenset(PARTS))
     assert sections(page) == ["results", "curves", "differ", "runs"]
-    with pytest.raises(RequestError, match="no part of a report called 'healt'.*health"):
+    with pytest.raises(RequestError, match=r"no part of a report called 'healt'.*health"):
         Request(without=frozenset(("healt",)))
 
 

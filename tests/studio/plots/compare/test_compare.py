@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWidget
 
 from studio.plots.compare import session as sessions
@@ -205,6 +206,18 @@ def test_the_x_axis_can_be_another(qtbot, alone, groups, axis, end, heading) -> 
     assert low < 0 < end <= high < 1.5 * end
     card.hovered.emit(QPointF(50.0, 0.0))
     assert card.readout.splitlines()[0] == heading
+
+
+def test_a_report_is_asked_for_as_the_runs_are_compared(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    pick(qtbot, alone, alone.find, "compare_x_combo", "Episodes")
+    pick(qtbot, alone, alone.find, "compare_group_combo", "Single runs")
+    report = alone.comparison.bar.findChild(QAction, "compare_report_action")
+    with qtbot.waitSignal(alone.comparison.report_requested) as asked:
+        report.trigger()
+    runs, options = asked.args
+    assert sorted(runs) == sorted(path.absolute() for path in groups)
+    assert options == ["--group-by", "run", "--x", "episodes", "--metric", "eval"]
 
 
 def test_smoothing_and_the_metric_change_what_is_drawn(qtbot, alone, groups) -> None:
