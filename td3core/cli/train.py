@@ -25,10 +25,10 @@ from td3core.cli.options import (
     assignments,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
-from td3core.cli.sinks import sinks
 from td3core.cli.terminal import CommandResult, console, log, log_error, print_result
 from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
+from td3core.exporters.live.tensorboard import writing_to
 from td3core.protocol.control import Control
 
 if TYPE_CHECKING:
@@ -88,26 +88,17 @@ def train(
     # A preset may come from anyone, and contain arguments that name code.
     obtain_consent(config.choice, given=trust_env)
     if several:
-        _require_single(tensorboard)
         from td3core.cli.experiments.groups import train_group
 
-        return train_group(folder, several, config, tunables, jobs, as_json=as_json)
+        with writing_to(tensorboard):
+            return train_group(folder, several, config, tunables, jobs, as_json=as_json)
     # It loads torch, which a group leaves to its processes.
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
-    more = sinks(tensorboard)
-    return _run(
-        lambda control, report: train_run(
-            config, tunables, control, report, folder, schedule, listeners=more
-        ),
-    )
-
-
-def _require_single(tensorboard: Path | None) -> None:
-    if tensorboard is not None:
-        raise RequestError(
-            "--tensorboard is for a single run; `td3-studio follow` writes that of each."
+    with writing_to(tensorboard):
+        return _run(
+            lambda control, report: train_run(config, tunables, control, report, folder, schedule)
         )
 
 
@@ -163,11 +154,11 @@ def resume(
     total = None if steps is None else int(parse_value("steps", steps))
     group = find_group(run, runs_folder(runs_dir))
     if group is not None:
-        _require_single(tensorboard)
         from td3core.cli.experiments.groups import resume_group
 
         obtain_consent(group.config.choice, given=trust_env)
-        return resume_group(group, total, jobs, as_json=as_json)
+        with writing_to(tensorboard):
+            return resume_group(group, total, jobs, as_json=as_json)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
     found = find_run(run, runs_dir)
@@ -184,12 +175,12 @@ def resume(
     from td3core.training.launch import resume as resume_run
 
     obtain_consent(found.config.choice, given=trust_env)
-    more = sinks(tensorboard)
-    return _run(
-        lambda control, report: resume_run(
-            found.path, control, report, steps=total, exact=exact, listeners=more
+    with writing_to(tensorboard):
+        return _run(
+            lambda control, report: resume_run(
+                found.path, control, report, steps=total, exact=exact
+            )
         )
-    )
 
 
 def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
@@ -218,6 +209,7 @@ def branch(
     settings: Settings = None,
     steps: Steps = None,
     runs_dir: RunsDir = None,
+    tensorboard: TensorBoard = None,
     trust_env: TrustEnv = False,
     _as_json: AsJson = False,
 ) -> CommandResult:
@@ -233,7 +225,8 @@ def branch(
     config = read_header(path).config
     require_class(str(values.get("numerics", config.numerics)))
     obtain_consent(config.choice, given=trust_env)
-    return _run(lambda control, report: branch_run(path, values, control, report, folder))
+    with writing_to(tensorboard):
+        return _run(lambda control, report: branch_run(path, values, control, report, folder))
 
 
 def verify(

@@ -37,6 +37,7 @@ from td3core.errors import (
     require_no_interrupt,
     traceback_of,
 )
+from td3core.exporters.live.tensorboard import wanted_sinks
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.protocol.listeners import Listener, Listeners
@@ -247,6 +248,11 @@ def _conduct(
     """Make a run of a plan, and see it through."""
     outcome: Ended | Failed
     trainer = None
+    sinks, unwritten = wanted_sinks()
+    for sink in sinks:
+        listeners.add(sink)
+    if unwritten is not None:
+        listeners.report(Warned(env_steps=0, message=unwritten))
     with ExitStack() as resources:
         try:
             trainer = _prepare(plan(resources), control, listeners, resources)

@@ -37,6 +37,8 @@ class Switch:
     tip: str
     read: Callable[[], bool]
     write: Callable[[bool], object]
+    fixed: str = ""
+    """Why it cannot be switched; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,9 @@ def _make_group(title: str, switches: list[Switch | Selection]) -> QVBoxLayout:
             layout.addLayout(_make_selection(switch))
             continue
         check = QCheckBox(switch.text)
-        describe(check, f"preferences_{switch.name}", switch.text, switch.tip)
+        tip = switch.fixed or switch.tip
+        describe(check, f"preferences_{switch.name}", switch.text, tip)
+        check.setEnabled(not switch.fixed)
         check.setChecked(switch.read())
         check.toggled.connect(switch.write)
         layout.addWidget(check)

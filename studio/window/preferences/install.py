@@ -10,6 +10,7 @@ from studio.formatting import format_return
 from studio.replay.replay_options import OPENGL_CHOICES
 from studio.session.controller import SessionState
 from studio.window.preferences.dialog import PreferencesDialog, Selection, Switch
+from studio.window.preferences.event_files import EventFiles
 from studio.window.preferences.notifier import Notifier
 from td3core.protocol.events import Ended, Failed, Interrupted
 from td3core.protocol.run_status import RunStatus
@@ -26,11 +27,12 @@ _RUN, _GROUP, _SWEEP = "run", "group", "sweep"
 
 def install_preferences(window: "MainWindow", settings: QSettings, runs_dir: Path) -> Notifier:
     """Let a window show its settings, and notify of the end of long work."""
+    event_files = EventFiles(settings, runs_dir)
     notifier = Notifier(window, lambda: bool(settings.value(_NOTIFY, True, bool)))
 
     def show() -> None:
         dialog = PreferencesDialog(
-            (*_switches(window, settings), _opengl(window)),
+            (*_switches(window, settings), _opengl(window), event_files.switch()),
             window.theme.name,
             partial(_choose_theme, window),
             runs_dir,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from td3core.analysis.comparison import compare
 from td3core.checkpoint import load
@@ -10,10 +11,12 @@ from td3core.cli.consent import obtain_consent
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.terminal import console
 from td3core.errors import MessageError
+from td3core.exporters.film.growth import scenes_of_run
 from td3core.exporters.report.contents import Request
 from td3core.exporters.report.document import Film
 from td3core.exporters.report.films import MOST_FILMS, Cast, casts_of, film_of
 from td3core.exporters.report.run_facts import RunFacts
+from td3core.runs.directory import RunDirectory
 from td3core.text import Text, tr
 
 
@@ -46,6 +49,18 @@ def with_films(request: Request, runs: Sequence[RunFacts], *, trust_env: bool) -
         left = len(comparison.groups) - MOST_FILMS
         missing.append(tr(template, left=left, most=MOST_FILMS))
     return replace(request, films=tuple(films), missing=(*request.missing, *missing))
+
+
+def film_run(run: Path) -> tuple[Film, int]:
+    """Film the best agent of a run; return the film and the agent's steps.
+
+    Raises:
+        RequestError: it has no agent, or its environment cannot be drawn.
+    """
+    directory = RunDirectory.open(run)
+    scenes = scenes_of_run(directory)
+    best = next((scene for scene in scenes if scene.best), scenes[-1])
+    return _filmed(Cast(name=run.name, scenes=(best,))), best.env_steps
 
 
 def _filmed(cast: Cast) -> Film:

@@ -1,8 +1,12 @@
 """Writes a run's curves as TensorBoard event files while it trains or is followed."""
 
 import logging
+import os
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +25,7 @@ from td3core.protocol.events import (
     Started,
 )
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from tensorboardX import SummaryWriter
@@ -29,6 +34,52 @@ log = logging.getLogger(__name__)
 
 WINDOW = 100
 """Episodes that stable-baselines3 averages."""
+VARIABLE = "TD3_STUDIO_TENSORBOARD"
+"""Of the environment: a folder that every run of this process, and of those it starts, writes to.
+
+A run of a group or of a sweep trains in a process of its own, which inherits it.
+"""
+
+
+def installed() -> bool:
+    """Return whether event files can be written."""
+    return find_spec("tensorboardX") is not None
+
+
+def wanted_sinks() -> "tuple[list[TensorBoardSink], Text | None]":
+    """Return what writes the event files of a run that starts in this process.
+
+    And why nothing does where the environment asks for it: that is no reason not to train.
+    """
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        return [], None
+    try:
+        return [TensorBoardSink(Path(folder))], None
+    except RequestError as problem:
+        return [], problem.message
+
+
+@contextmanager
+def writing_to(folder: Path | None) -> Iterator[None]:
+    """Let the runs that start meanwhile write event files, also in other processes.
+
+    Raises:
+        RequestError: tensorboardX is not installed.
+    """
+    if folder is None:
+        yield
+        return
+    TensorBoardSink(folder)
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(folder.absolute())
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
 
 
 class TensorBoardSink:
@@ -76,6 +127,26 @@ class TensorBoardSink:
         if self._writer is not None:
             self._writer.close()
         self._writer = None
+
+    def show_film(self, run: Path, gif: bytes, size: tuple[int, int], env_steps: int) -> None:
+        """Show an animated picture of this width and height among those of a run.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        from tensorboardX import SummaryWriter
+        from tensorboardX.proto.summary_pb2 import Summary
+
+        width, height = size
+        image = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=gif)
+        writer = SummaryWriter(
+            str(self._folder / run.name), filename_suffix=f".{time.time_ns()}.film"
+        )
+        try:
+            summary = Summary(value=[Summary.Value(tag="eval/film", image=image)])
+            writer.file_writer.add_summary(summary, env_steps)
+        finally:
+            writer.close()
 
     def _take(self, event: Event) -> None:
         match event:
