@@ -17,6 +17,7 @@ from td3core.cli.compare import compare_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
 from td3core.cli.film.command import film
+from td3core.cli.importing import import_command
 from td3core.cli.interrupts import INTERRUPTED, ending_what_hangs, last_words
 from td3core.cli.listing import list_command
 from td3core.cli.numerics import OtherProcessNeeded, run_again
@@ -49,6 +50,7 @@ for command in (train, resume, branch, verify, sweep, film):
 app.command(name="eval")(evaluate_command)
 app.command(name="replay")(replay_command)
 app.command(name="export", help=export_help())(export_command)
+app.command(name="import")(import_command)
 app.command(name="list")(list_command)
 app.command(name="compare")(compare_command)
 app.command(name="check")(check_command)

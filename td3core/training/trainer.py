@@ -49,6 +49,21 @@ UNMARKED = (
 )
 
 
+REFILLED = (
+    "The replay buffer could not be restored: {reason}. It is filled again until step {step},"
+    " without updates."
+)
+FILLED_BY_IMPORTED = (
+    "The replay buffer could not be restored: {reason}. Until step {step} the agent fills it with"
+    " its own noisy actions, without updates."
+)
+
+
+def _lacking(saved: Checkpoint) -> tuple[Text, ...]:
+    """Return what the file lacked that an agent was imported from, when it first goes on."""
+    return () if saved.header.origin is None else saved.header.origin.notes
+
+
 @contextmanager
 def _logged(what: str) -> Iterator[None]:
     """Log an error and go on: the run has failed already, and must report that first failure."""
@@ -127,16 +142,13 @@ class Trainer:
         # A branch has a clock of its own, as it has tables of its own.
         resumed = point.origin == "resume"
         before = max(saved.header.wall_s, self.directory.wall_s_on_record()) if resumed else 0.0
-        self._deviations.extend((*point.deviations, *deviations))
+        self._deviations.extend((*point.deviations, *deviations, *_lacking(saved)))
         self._state.restore(saved, wall_s=before)
         missing = self._checkpointer.load_buffer(saved)
         if missing:
             until = self.env_steps + min(config.learning_starts, config.buffer_size)
             self._state.no_updates_until = until
-            template = (
-                "The replay buffer could not be restored: {reason}. It is filled again until step"
-                " {step}, without updates."
-            )
+            template = REFILLED if saved.header.origin is None else FILLED_BY_IMPORTED
             self._deviations.append(Text(template, reason=missing, step=until))
         lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
         if lost and not missing:
@@ -197,7 +209,7 @@ class Trainer:
             while control.has_requests:
                 if self._handle_requests():
                     return True
-            exploring = state.env_steps >= config.learning_starts
+            exploring = state.exploring
             self._step(exploring)
             learning = exploring and state.env_steps > state.no_updates_until
             # Updates release the GIL while torch computes; bare steps do not.
