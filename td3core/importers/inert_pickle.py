@@ -17,7 +17,7 @@ from td3core.importers.damage import UnexpectedError
 
 MOST_BYTES = 4 * 2**20
 """Of a pickle: its tensors lie elsewhere."""
-_MOST_STEPS = 200_000
+_MOST_STEPS = 100_000
 _KEYS = (str, bytes, int, float, bool, type(None))
 _NUMBERS = re.compile(r"[fiub][1248]")
 _MOST_DIMENSIONS = 8
@@ -297,29 +297,23 @@ def array_of(value: Any) -> NDArray[Any]:
     """
     made = value if isinstance(value, Made) else Made(None, ())
     match made.what, made.args, made.state:
-        case Global(name="_reconstruct"), _, (
-            _,
-            tuple(shape),
-            kind,
-            fortran,
-            bytes() | str() as raw,
-        ):
+        case Global(name="_reconstruct"), _, (_, tuple(shape), kind, fortran, raw):
             return _array(_raw(raw), kind, shape, fortran=bool(fortran))
-        case Global(name="_frombuffer"), (
-            bytes() | bytearray() as raw,
-            kind,
-            tuple(shape),
-            order,
-        ), _:
-            return _array(bytes(raw), kind, shape, fortran=order == "F")
-        case Global(name="scalar"), (kind, bytes() | str() as raw), _:
+        case Global(name="_frombuffer"), (raw, kind, tuple(shape), order), _:
+            return _array(_raw(raw), kind, shape, fortran=order == "F")
+        case Global(name="scalar"), (kind, raw), _:
             return _array(_raw(raw), kind, (), fortran=False)
     raise UnexpectedError("{what} stands where numbers were expected", what=_brief(value))
 
 
-def _raw(raw: bytes | str) -> bytes:
-    # Protocol 2 has no bytes: text stands for them.
-    return raw.encode("latin-1") if isinstance(raw, str) else raw
+def _raw(raw: Any) -> bytes:
+    """Return bytes; protocol 2 has none, and spells them as text that is encoded."""
+    match raw:
+        case bytes() | bytearray():
+            return bytes(raw)
+        case Made(what=Global("_codecs", "encode"), args=(str(text), "latin1")):
+            return text.encode("latin-1")
+    raise UnexpectedError("an array is not of plain numbers")
 
 
 def _array(raw: bytes, kind: Any, shape: tuple[Any, ...], *, fortran: bool) -> NDArray[Any]:

@@ -55,7 +55,9 @@ class _Reader:
 
 
 def _ordered(values: list[Any]) -> Any:
-    pairs = values[0] if len(values) == 1 and isinstance(values[0], list) else []
+    pairs = values[0] if values else []
+    if len(values) > 1 or not isinstance(pairs, list):
+        raise UnexpectedError("a mapping is written in an unknown way")
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise UnexpectedError("a mapping is written in an unknown way")
     return {str(key): value for key, value in pairs}

@@ -84,9 +84,9 @@ def read(path: Path) -> ForeignAgent | CurveFile:
     Raises:
         RequestError: it is of no known kind, or cannot be read; with file, part and reason.
     """
-    if not exists(path):
-        raise RequestError("There is no {path}.", path=str(path))
     found = find_importer(path)
+    if found is None and not exists(path):
+        raise RequestError("There is no {path}.", path=str(path))
     if found is None:
         raise RequestError(
             "{path} cannot be imported; these can: {kinds}.",

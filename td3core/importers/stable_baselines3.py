@@ -113,14 +113,14 @@ class _Reader:
                 "env": self._own_env(),
                 "sources": (origin,),
             }
-            self._require_plain_observations()
+            inputs = self._observations()
             steps, updates, episodes = (self._whole(name) for name in _WHOLE)
             found |= {"env_steps": steps, "updates": updates, "episodes": episodes}
         with reading(self._file, _POLICY):
             if "actor.mu.0.weight" not in tensors and "actor.mu.weight" in tensors:
-                found |= self._mean_of_sac(tensors)
+                found |= self._mean_of_sac(tensors, inputs)
             else:
-                found |= self._networks(tensors)
+                found |= self._networks(tensors, inputs)
         if "critics" in found:
             found |= self._optimisers(found)
         with reading(self._file, _DATA):
@@ -129,11 +129,11 @@ class _Reader:
 
     # Networks ------------------------------------------------------------------------------------
 
-    def _networks(self, tensors: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    def _networks(self, tensors: dict[str, NDArray[Any]], obs_dim: int) -> dict[str, Any]:
         """Return actor, critics and targets of TD3 or DDPG."""
         names = numbered(tensors, "actor.mu.", begin=0, step=2)
-        actor = take_layers(tensors, names or ["actor.mu.0"])
-        inputs = actor[0][0].shape[1] + actor[-1][0].shape[0]
+        actor = take_layers(tensors, names or ["actor.mu.0"], inputs=obs_dim)
+        inputs = obs_dim + actor[-1][0].shape[0]
         count = 2 if "critic.qf1.0.weight" in tensors else 1
         critics, targets = list[Layers](), list[Layers]()
         for role, into in (("critic", critics), ("critic_target", targets)):
@@ -156,11 +156,11 @@ class _Reader:
             "target_critics": tuple(targets),
         }
 
-    def _mean_of_sac(self, tensors: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    def _mean_of_sac(self, tensors: dict[str, NDArray[Any]], obs_dim: int) -> dict[str, Any]:
         names = numbered(tensors, "actor.latent_pi.", begin=0, step=2)
         if "actor.log_std" in tensors:
             require_no_more(["actor.log_std"])
-        actor = take_layers(tensors, [*names, "actor.mu"])
+        actor = take_layers(tensors, [*names, "actor.mu"], inputs=obs_dim)
         take_layers(tensors, ["actor.log_std"])
         require_no_more(key for key in tensors if not key.startswith("critic"))
         self._notes.append(
@@ -239,11 +239,12 @@ class _Reader:
             raise UnexpectedError("action_space has infinite bounds")
         return low.ravel().astype(np.float32), high.ravel().astype(np.float32)
 
-    def _require_plain_observations(self) -> None:
-        """Refuse pictures, which are scaled before the networks see them."""
-        space = self._space("observation_space")
-        if array_of(space.get("low")).dtype.kind != "f":
+    def _observations(self) -> int:
+        """Return the size of an observation; pictures are scaled first, and refused."""
+        low = array_of(self._space("observation_space").get("low"))
+        if low.dtype.kind != "f":
             raise UnexpectedError("observation_space has whole numbers")
+        return low.size
 
     def _whole(self, name: str) -> int:
         value = self._data.get(name, 0)
