@@ -35,6 +35,7 @@ from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
 from studio.window.opener import install_opener
+from studio.window.opening.importing import install_import
 from studio.window.opening.late_panels import connect_late_panels
 from studio.window.opening.lessons import show_lessons
 from studio.window.opening.recent import install_recent
@@ -246,6 +247,7 @@ class MainWindow(QMainWindow):
         connect_late_panels(self, self._open, self._close_if_asked)
         self.opener = install_opener(self, self._open)
         install_preferences(self, self._settings, self._runs_dir)
+        self.importing = install_import(self, self._runs_dir)
         self.recent = install_recent(self, self._settings, self.toolbar.button("runs"))
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)

@@ -47,11 +47,17 @@ def reading(file: str, part: str) -> Iterator[None]:
             part=part,
             reason=problem.reason,
         ) from problem
+    except OSError as problem:
+        raise RequestError(
+            "{file} cannot be imported: {part} cannot be read ({reason}).",
+            file=file,
+            part=part,
+            reason=file_reason(problem),
+        ) from problem
     except DAMAGE as problem:
-        reason = file_reason(problem) if isinstance(problem, OSError) else brief(problem)
         raise RequestError(
             "{file} cannot be imported: {part} is damaged ({reason}).",
             file=file,
             part=part,
-            reason=reason.rstrip(".") or type(problem).__name__,
+            reason=brief(problem).rstrip(".") or type(problem).__name__,
         ) from problem

@@ -36,6 +36,8 @@ def is_readable(path: Path) -> bool:
 
 def _stem(path: Path) -> Path | None:
     name = path.name
+    if not name:
+        return None
     for end in _ENDS:
         if name.endswith(end) and len(name) > len(end):
             return path.with_name(name.removesuffix(end))

@@ -26,9 +26,11 @@ _KEPT = 8
 class RecentFiles(QObject):
     """Remembers paths in the user's settings; looks in the background which still exist."""
 
-    def __init__(self, settings: QSettings, opener: Opener, button: QToolButton) -> None:
+    def __init__(
+        self, settings: QSettings, opener: Opener, import_action: QAction, button: QToolButton
+    ) -> None:
         super().__init__(button)
-        self._settings, self._opener = settings, opener
+        self._settings, self._opener, self._import = settings, opener, import_action
         stored = settings.value(_KEY)
         # A list of one is stored as a string.
         names = stored if isinstance(stored, list) else [stored]
@@ -67,7 +69,7 @@ class RecentFiles(QObject):
 
     def _fill(self) -> None:
         self.menu.clear()
-        self.menu.addAction(self._opener.action)
+        self.menu.addActions([self._opener.action, self._import])
         self.menu.addSeparator()
         self._actions: dict[Path, QAction] = {}
         for path in self._paths:
@@ -110,7 +112,7 @@ def _look(paths: tuple[Path, ...], _: Stopped) -> dict[Path, str | None]:
 
 def install_recent(window: "MainWindow", settings: QSettings, button: QToolButton) -> RecentFiles:
     """Let a window remember what it opens and trains."""
-    recent = RecentFiles(settings, window.opener, button)
+    recent = RecentFiles(settings, window.opener, window.importing.action, button)
 
     def on_opened(history: RunHistory) -> None:
         recent.add(history.record.run)
