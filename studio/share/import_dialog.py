@@ -27,7 +27,8 @@ _FIELD_WIDTH = 300
 _STATED = Text("Named in the file.")
 _NAMED = Text("Not in the file; its name suggests it.")
 _SIZED = Text("Not in the file; the sizes fit.")
-_ONE_OF = Text("Not in the file; the sizes fit {names}.")
+_AGENT_DONE = Text("Imported. The agent is in the replay, and in the list of runs.")
+_CURVES_DONE = Text("Imported. Compare the curves with others in the list of runs.")
 _ASK = Text("Not in the file.")
 
 
@@ -137,12 +138,7 @@ class ImportDialog(TaskDialog):
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Say what it has become."""
-        template = (
-            "Imported. The agent is in the replay, and in the list of runs."
-            if found["checkpoint"]
-            else "Imported. Compare the curves with others in the list of runs."
-        )
-        self.job.show_status(Text(template))
+        self.job.show_status(_AGENT_DONE if found["checkpoint"] else _CURVES_DONE)
         self.start_button.setEnabled(False)
 
     @Slot(bool)
@@ -195,5 +191,5 @@ def _hint(found: Found, chosen: str) -> Text:
     if chosen and chosen == found.content.likely_env:
         return _NAMED
     if len(sized) > 1:
-        return Text(_ONE_OF.template, names=", ".join(sized))
+        return Text("Not in the file; the sizes fit {names}.", names=", ".join(sized))
     return _SIZED if sized == [chosen] else _ASK

@@ -3,13 +3,14 @@
 import csv
 import json
 import math
-from io import BytesIO, StringIO
+import re
+import struct
+from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from td3core.importers.archive import Archive, read_file
@@ -17,6 +18,11 @@ from td3core.importers.curves import CurveFile, EpisodePoint, EvaluationPoint
 from td3core.importers.damage import UnexpectedError, reading
 from td3core.importers.foreign import source
 
+_MAGIC = b"\x93NUMPY\x01\x00"
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|][fiu][1248])', 'fortran_order': (True|False),"
+    rb" 'shape': \(((?:\d{1,10},? ?){0,8})\), \} *\n"
+)
 _MOST_ROWS = 1_000_000
 _MOST_STEPS = 10**12
 
@@ -105,17 +111,19 @@ def _evaluations(file: str, data: bytes) -> CurveFile:
 def _array(archive: Archive, name: str) -> NDArray[Any]:
     """Return an array of numbers; what is declared larger than it is is refused."""
     data = archive.read(f"{name}.npy")
-    file = BytesIO(data)
-    version = npy.read_magic(file)
-    if version != (1, 0):
-        raise UnexpectedError("{name} is of another version of the format", name=name)
-    shape, fortran, dtype = npy.read_array_header_1_0(file)
-    if dtype.kind not in "fiu":
-        raise UnexpectedError("{name} does not hold numbers", name=name)
-    rest = data[file.tell() :]
+    # NumPy's own reader would parse the header as Python, and take sizes from it as they are.
+    (length,) = struct.unpack_from("<H", data, len(_MAGIC))
+    begin = len(_MAGIC) + 2
+    header = _HEADER.fullmatch(data[begin : begin + length])
+    if not data.startswith(_MAGIC) or header is None:
+        raise UnexpectedError("{name} does not hold plain numbers", name=name)
+    dtype = np.dtype(header[1].decode())
+    shape = tuple(int(size) for size in header[3].replace(b",", b" ").split())
+    rest = data[begin + length :]
     if math.prod(shape) * dtype.itemsize != len(rest) or math.prod(shape) > _MOST_ROWS:
         raise UnexpectedError("{name} is not as large as it says", name=name)
-    return np.frombuffer(rest, dtype).reshape(shape, order="F" if fortran else "C")
+    order: Literal["F", "C"] = "F" if header[2] == b"True" else "C"
+    return np.frombuffer(rest, dtype).reshape(shape, order=order)
 
 
 def _finite(value: float) -> float:

@@ -37,6 +37,7 @@ def status(dialog: ImportDialog) -> str:
     return dialog.job.status.text().replace("\u200b", "")
 
 
+@pytest.mark.slow
 def test_a_dropped_agent_is_asked_for_its_environment_and_plays(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, runs_dir: Path
 ) -> None:
@@ -98,5 +99,5 @@ def test_curves_name_their_environment(qtbot: QtBot, window: MainWindow, tmp_pat
     dialog.env_args.setText('{"g": 9.0}')
     words = dialog.words()
     assert words is not None
-    assert words[0][3:7] == ["--env", "Pendulum-v1", "--env-args", '{"g": 9.0}']
+    assert words[0][4:8] == ["--env", "Pendulum-v1", "--env-args", '{"g": 9.0}']
     dialog.close()

@@ -13,8 +13,8 @@ from td3core.config import EnvChoice
 from td3core.errors import RequestError
 from td3core.importers import importing, registry, tensorboard
 from td3core.importers.curves import CurveFile
-from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
+from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish
 from tests.td3core.importers import foreign_files as files
 
@@ -147,11 +147,11 @@ def test_evaluations_that_make_no_sense_are_refused(
 def test_imported_curves_are_compared_with_a_run_of_the_studio(
     tmp_path: Path, runs_dir: Path
 ) -> None:
-    own = finish(runs_dir, "Pendulum-v1", steps=60, eval_interval=30).run
+    own = finish(runs_dir, steps=60, eval_interval=30).run
     found = importing.examine(event_file(tmp_path / "TD3_1", *POINTS))
-    made = importing.import_to_run(found, EnvChoice("Pendulum-v1"), lambda _: None, runs_dir)  # type: ignore[arg-type, return-value]
+    made = importing.import_to_run(found, EnvChoice(STEPS), lambda _: None, runs_dir)  # type: ignore[arg-type, return-value]
     assert made.run is not None
-    results = [read_results(RunDirectory.open(path)) for path in (own, made.run)]
+    results = [read_results(path) for path in (own, made.run)]
     groups = compare(results, "eval", ["run"]).groups
     assert len(groups) == 2
     theirs = next(each for each in results if each.path == made.run)
