@@ -21,7 +21,7 @@ from td3core.importers.foreign import source
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
     rb"\{'descr': '([<>|][fiu][1248])', 'fortran_order': (True|False),"
-    rb" 'shape': \(((?:\d{1,10},? ?){0,8})\), \} *\n"
+    rb" 'shape': \(((?:\d{1,10}(?:, |,|(?=\)))){0,8})\), \} *\n"
 )
 _MOST_ROWS = 1_000_000
 _MOST_STEPS = 10**12
