@@ -1,7 +1,6 @@
 """Shows the progress of a run on a terminal: a bar, and lines for what should stay visible."""
 
 from datetime import timedelta
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -37,12 +36,7 @@ class BarReporter:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
 
