@@ -5,7 +5,7 @@ without importing torch.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from operator import attrgetter
@@ -170,19 +170,8 @@ class Evaluated:
     is_best: bool
     wall_s: float
     reward_threshold: float | None = None
-    q_expected: float | None = None
-    """Mean min(Q1, Q2) at the states of the episodes; None, as is all below, if not measured."""
-    q_obtained: float | None = None
-    """Mean discounted return from there on."""
-    bias: float | None = None
-    """See :class:`~td3core.evaluation.overestimation.Overestimation`, also for the rest."""
-    bias_low: float | None = None
-    bias_high: float | None = None
-    bias_std: float | None = None
-    bias_q1: float | None = None
-    bias_q2: float | None = None
-    bias_target: float | None = None
-    bias_open: float | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """What else was measured, by the names of :data:`~td3core.protocol.rows.EVALUATION_METRICS`."""
 
     @property
     def success(self) -> float | None:
