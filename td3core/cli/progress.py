@@ -69,8 +69,8 @@ class ProgressReporter(BarReporter):
                     self._print(f"resumed at step {event.env_steps:,}")
                 if event.repeated_steps:
                     self._print(wording.repeated_steps(event))
-                products = f", computed with {event.products}" if event.products else ""
-                self._print(f"{event.device} × {event.threads}{products}")
+                engine = f", computed with {event.engine}" if event.engine else ""
+                self._print(f"{event.device} × {event.threads}{engine}")
             case events.Progress():
                 self._bar.update(
                     self._task,

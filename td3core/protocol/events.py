@@ -18,7 +18,7 @@ from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables
 from td3core.evaluation.result import success_of
 from td3core.protocol.run_status import RunStatus
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -50,8 +50,8 @@ class Started:
     env_steps: int
     device: str
     threads: int
-    products: str
-    """What computes the updates (see :mod:`td3core.algorithm.engine`)."""
+    engine: Text = NO_TEXT
+    """What computes the updates, in words (see :mod:`td3core.algorithm.engine`)."""
     reward_threshold: float | None = None
     """The return at which the environment counts as solved, if it names one."""
     repeated_steps: int = 0

@@ -79,9 +79,9 @@ class Trainer:
         *,
         repeated_steps: int = 0,
         numerics: Mapping[str, str],
-        computed_with: str,
+        engine: Text,
     ) -> None:
-        """``numerics``: the record for checkpoints; ``computed_with``: the engine, in words."""
+        """``numerics``: the record for checkpoints; ``engine``: in words."""
         self.directory, self.config = directory, directory.config
         self._agent, self._control = agent, control
         self._listeners, report = listeners, listeners.report
@@ -98,7 +98,7 @@ class Trainer:
         self._evaluator = Evaluator(self.config, self._on_process_lost)
         parts = agent, self._collector, self._sampler, buffer
         self._state = RunState(self.config, info, *parts, self._live, self._clock, numerics)
-        self._computed_with = computed_with
+        self._engine = engine
         self._evaluations = EvaluationRecord(
             directory, self._recorder, self._checkpointer, lambda: self._state.wall_s
         )
@@ -364,7 +364,7 @@ class Trainer:
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=self._computed_with,
+                engine=self._engine,
                 name=name_of(self.directory),
             )
         )
