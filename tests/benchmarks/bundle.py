@@ -7,7 +7,8 @@
 
 Beside each agent lies a record (JSON): how it was trained, its curve, and the returns of the 100
 episodes. Their seed chose nothing: neither the run nor the choice of the checkpoint used it.
-``--repeat`` adds what the first of them come to in the numerics class of this process. The table of ``resources/agents/README.md`` is made from the records.
+``--repeat`` adds what the first of them come to in the numerics class of this process. The table of
+``resources/agents/README.md`` is made from the records.
 """
 
 import argparse
