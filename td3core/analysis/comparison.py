@@ -1,8 +1,9 @@
 """Compares groups of runs: curves with bands, final and best with intervals, who is better."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -75,7 +76,10 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[RunResults], metric: Metric = "eval", by: Sequence[str] = (BY_SETTINGS,)
+    runs: Sequence[RunResults],
+    metric: Metric = "eval",
+    by: Sequence[str] = (BY_SETTINGS,),
+    names: Mapping[Path, str] | None = None,
 ) -> Comparison:
     """Compare runs in groups.
 
@@ -87,6 +91,8 @@ def compare(
             ``bias``: how far the critics overestimate. Nothing takes the place of a bias that was
             not measured.
         by: what makes a group, see :func:`~td3core.analysis.groups.group_runs`.
+        names: what groups are called instead of the name they have by themselves, by the folder of
+            their first run. One that another group has is left out.
 
     Raises:
         RequestError: no run is given, or they cannot be grouped in this way.
@@ -94,7 +100,7 @@ def compare(
     if not runs:
         raise RequestError("No runs to compare.")
     used, notes = _measurable(runs, metric)
-    groups = tuple(_result(group, used) for group in group_runs(runs, by))
+    groups = tuple(_result(group, used) for group in _renamed(group_runs(runs, by), names or {}))
     if tuple(by) != (BY_RUN,):
         notes += _few(groups)
     return Comparison(
@@ -103,6 +109,17 @@ def compare(
         differing=differing(runs),
         notes=(*notes, *(note for each in groups for note in _notes(each, used))),
     )
+
+
+def _renamed(groups: Sequence[ComparedGroup], names: Mapping[Path, str]) -> Iterator[ComparedGroup]:
+    taken = {group.name for group in groups}
+    for group in groups:
+        name = names.get(group.runs[0].path, "")
+        if name and name not in taken:
+            taken.add(name)
+            yield replace(group, name=name)
+        else:
+            yield group
 
 
 def improvement(better: GroupResult, worse: GroupResult) -> Estimate:
