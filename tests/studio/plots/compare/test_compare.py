@@ -173,8 +173,9 @@ def type_name(qtbot, alone, at: int, name: str) -> None:
     field.clear()
     qtbot.keyClicks(field, name)
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    settle(qtbot, alone)
+    # Qt takes the name, and the field away, in the next round of events.
     qtbot.waitUntil(lambda: alone.comparison.findChild(QWidget, "group_name_edit") is None)
+    settle(qtbot, alone)
 
 
 def test_a_group_has_the_name_that_is_typed_in_table_legend_and_figure(
