@@ -350,8 +350,15 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
     except kernel_cache.KernelError as problem:
         if not plan.may_take_torch:
             raise
-        template = "{reason} Torch computes the updates of this run, which is slower."
-        report(Warned(env_steps=0, message=Text(template, reason=problem.message)))
+        report(
+            Warned(
+                env_steps=0,
+                message=Text(
+                    "{reason} Torch computes the updates of this run, which is slower.",
+                    reason=problem.message,
+                ),
+            )
+        )
         return replace(plan, config=replace(plan.config, engine=TORCH))
     return plan
 

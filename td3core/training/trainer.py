@@ -42,7 +42,7 @@ LOG_STEPS = 50
 REPORT_S = 0.1
 """Seconds between two Progress events."""
 
-UNMARKED = (
+UNMARKED = Text(
     "The replay buffer is of an earlier version, which did not store where episodes were truncated:"
     " until these transitions are overwritten, n-step returns run on into an episode that begins"
     " with the very observation with which the one before it was truncated."
@@ -133,18 +133,23 @@ class Trainer:
         if missing:
             until = self.env_steps + min(config.learning_starts, config.buffer_size)
             self._state.no_updates_until = until
-            template = (
-                "The replay buffer could not be restored: {reason}. It is filled again until step"
-                " {step}, without updates."
+            self._deviations.append(
+                Text(
+                    "The replay buffer could not be restored: {reason}. It is filled again until"
+                    " step {step}, without updates.",
+                    reason=missing,
+                    step=until,
+                )
             )
-            self._deviations.append(Text(template, reason=missing, step=until))
         lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
         if lost and not missing:
-            template = (
-                "The environment did not return to its state in episode {episode}; that episode"
-                " starts again. It may depend on more than its seed and the actions."
+            self._deviations.append(
+                Text(
+                    "The environment did not return to its state in episode {episode}; that episode"
+                    " starts again. It may depend on more than its seed and the actions.",
+                    episode=lost[0],
+                )
             )
-            self._deviations.append(Text(template, episode=lost[0]))
         if exact and self._deviations:
             reasons = Text.joined(self._deviations)
             raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
@@ -377,7 +382,7 @@ class Trainer:
         needed = self._agent.tunables.n_step > 1 and self._buffer.has_unmarked
         if needed and not self._warned_of_unmarked:
             self._warned_of_unmarked = True
-            self._report(Warned(env_steps=self.env_steps, message=Text(UNMARKED)))
+            self._report(Warned(env_steps=self.env_steps, message=UNMARKED))
 
     # The end ------------------------------------------------------------------------------------
 
