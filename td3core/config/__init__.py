@@ -15,6 +15,7 @@ from td3core.config.settings import (
     parse_value,
     spec,
     specs,
+    title_of,
     to_dict,
     type_words,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "parse_value",
     "spec",
     "specs",
+    "title_of",
     "to_dict",
     "type_words",
 ]

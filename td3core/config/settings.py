@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
-from td3core.config.algorithms import entry_of, fixed_by
+from td3core.config.algorithms import ALGORITHMS, entry_of, fixed_by
 from td3core.config.run_config import COMPILED, RunConfig
 from td3core.config.spec import Spec, parse_text, spec_of, type_words_of
 from td3core.config.tunables import Tunables
@@ -73,6 +73,16 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     return config, Tunables(**{k: v for k, v in values.items() if k in live})
 
 
+def title_of(config: RunConfig, tunables: Tunables) -> str:
+    """Return what to call the algorithm that settings amount to: TD3 without its tricks is DDPG."""
+    chosen = entry_of(config.algorithm)
+    for entry in ALGORITHMS.values():
+        same = entry.agent == chosen.agent
+        if same and entry.fixed and not entry.differing(config, tunables):
+            return entry.title
+    return chosen.title
+
+
 def check_together(config: RunConfig, tunables: Tunables) -> None:
     """Refuse settings that are each allowed but make no sense together.
 
@@ -88,7 +98,7 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
             batch_size=tunables.batch_size,
             buffer_size=config.buffer_size,
         )
-    for name, value in entry_of(config).differing(config, tunables):
+    for name, value in entry_of(config.algorithm).differing(config, tunables):
         raise RequestError(
             "{name} must be {value} with algorithm {algorithm}.",
             name=name,

@@ -1,24 +1,34 @@
-"""Lets a window import what other programs wrote: by a dialog, or dropped on it."""
+"""Imports what other programs wrote: chosen in a dialog, or dropped on the window."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QMainWindow
 
+from studio.consent.code_consent import CodeConsent
+from studio.share.task_dialog import TaskDialog
 from td3core.text import tr
-
-if TYPE_CHECKING:
-    from studio.window.main_window import MainWindow
 
 
 class ImportAction(QObject):
     """Asks for a file, and opens the dialog of an import."""
 
-    def __init__(self, window: "MainWindow", runs_dir: Path) -> None:
+    imported = Signal(object)
+    """Carries what ``td3-studio import`` printed."""
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        runs_dir: Path,
+        consent: CodeConsent,
+        open_dialog: Callable[[TaskDialog], None],
+    ) -> None:
+        """Make it; ``open_dialog`` shows a dialog and ends what it does with the window."""
         super().__init__(window)
-        self._main, self._runs_dir = window, runs_dir
+        self._window, self._runs_dir, self._consent = window, runs_dir, consent
+        self._open_dialog = open_dialog
         self.action = QAction(tr("Import from other programs…"), window)
         self.action.setObjectName("import_action")
         self.action.setShortcut("Ctrl+Shift+O")
@@ -36,30 +46,16 @@ class ImportAction(QObject):
         first = tr("All that can be imported ({patterns})", patterns=everything)
         each = [f"{about} ({patterns})" for about, patterns in kinds]
         name, _ = QFileDialog.getOpenFileName(
-            self._main, tr("Import from other programs"), "", ";;".join((first, *each))
+            self._window, tr("Import from other programs"), "", ";;".join((first, *each))
         )
         if name:
-            self.show(Path(name))
+            self.show_file(Path(name))
 
     @Slot(Path)
-    def show(self, path: Path) -> None:
+    def show_file(self, path: Path) -> None:
         """Open the dialog for a file or a folder."""
         from studio.share.import_dialog import ImportDialog
 
-        dialog = ImportDialog(path, self._runs_dir, self._main.consent, self._main)
-        dialog.imported.connect(self._on_imported)
-        self._main.share.tasks.open_dialog(dialog)
-
-    @Slot(object)
-    def _on_imported(self, found: dict[str, Any]) -> None:
-        self._main.runs.refresh_soon()
-        self._main.replay.checkpoints.refresh_runs()
-        if found["checkpoint"]:
-            self._main.replay.load(Path(found["checkpoint"]))
-
-
-def install_import(window: "MainWindow", runs_dir: Path) -> ImportAction:
-    """Let a window import files; those that are opened or dropped come here, too."""
-    action = ImportAction(window, runs_dir)
-    window.opener.import_wanted.connect(action.show)
-    return action
+        dialog = ImportDialog(path, self._runs_dir, self._consent, self._window)
+        dialog.imported.connect(self.imported)
+        self._open_dialog(dialog)
