@@ -242,6 +242,7 @@ class MainWindow(QMainWindow):
         )
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
+        self.setup.steps_changed.connect(self.live.set_steps)
         self.live.show_defaults(self.setup.chosen_tunables())
         connect_late_panels(self, self._open, self._close_if_asked)
         self.opener = install_opener(self, self._open)

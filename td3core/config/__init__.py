@@ -8,15 +8,21 @@ from td3core.config.env_choice import EnvChoice
 from td3core.config.run_config import RunConfig, default_threads
 from td3core.config.settings import (
     Settings,
+    at_step,
     changes,
     check_together,
     default,
+    given,
     make_settings,
+    merged,
     parse_value,
+    schedule_of,
     spec,
     specs,
     to_dict,
     type_words,
+    values_of,
+    with_values,
 )
 from td3core.config.spec import Spec
 from td3core.config.tunables import Tunables
@@ -27,14 +33,20 @@ __all__ = [
     "Settings",
     "Spec",
     "Tunables",
+    "at_step",
     "changes",
     "check_together",
     "default",
     "default_threads",
+    "given",
     "make_settings",
+    "merged",
     "parse_value",
+    "schedule_of",
     "spec",
     "specs",
     "to_dict",
     "type_words",
+    "values_of",
+    "with_values",
 ]

@@ -22,6 +22,7 @@ from td3core.config import (
     Tunables,
     default,
     make_settings,
+    merged,
     specs,
     to_dict,
 )
@@ -209,7 +210,7 @@ def compose(
         chosen.insert(0, own)
     base: dict[str, Any] = {"preset": PLUS.join(preset.name for preset in chosen)}
     for preset in chosen:
-        base |= preset.values
+        base = merged(base, preset.values)
     # A preset need not know that an algorithm leaves it no choice.
     base |= fixed_by({**base, **values})
-    return make_settings({**base, **values, "env": env_id})
+    return make_settings({**merged(base, values), "env": env_id})
