@@ -67,7 +67,8 @@ class PresetChoice(QObject):
     @property
     def environments(self) -> list[str]:
         """The environments that there are presets for."""
-        return [preset.env for preset in self._presets.values() if preset.env]
+        found = (preset.env for preset in self._presets.values() if preset.env)
+        return list(dict.fromkeys(found))
 
     def environment_of(self, name: str) -> str:
         """Return the environment that a preset is for."""

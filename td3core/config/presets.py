@@ -186,8 +186,8 @@ def _refusal(reason: Text) -> RequestError:
 
 
 def preset_for(env_id: str) -> Preset | None:
-    """Return the bundled preset made for an environment, if there is one."""
-    return next((preset for preset in _bundled() if preset.env == env_id), None)
+    """Return the bundled preset made for an environment, if there is one: that of its name."""
+    return next((p for p in _bundled() if env_id and env_id == p.env == p.name), None)
 
 
 def compose(

@@ -106,4 +106,5 @@ def test_both_learning_rates_fall_to_their_final_share_with_the_digits_of_earlie
     learning = [min(step, 100) / 100 for step in steps if step - num_envs >= 50]
     # The very expression that they were computed with.
     shares = [1.0 + (0.1 - 1.0) * done for done in learning]
-    assert rates == [(share * 1e-3, share * 7e-4) for share in shares]
+    # Loading the compiled update does an update of its own.
+    assert rates[-len(shares) :] == [(share * 1e-3, share * 7e-4) for share in shares]
