@@ -8,7 +8,7 @@ import tomli_w
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from td3core.config import RunConfig, Tunables, make_settings, specs
+from td3core.config import RunConfig, Tunables, make_settings, specs, to_dict
 from td3core.config.presets import Preset, compose, load_presets, parse_preset, preset_for
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.errors import RequestError
