@@ -315,10 +315,13 @@ class LivePanel(QWidget):
                 tr("Changes take effect at once") if self._busy else tr("Values for the next run")
             )
             self._last_change.setText(hint)
+            self._last_change.setToolTip("")
             self._undo.setToolTip(tr("No change to undo"))
         else:
             change = self._in_words(last)
             self._last_change.setText(tr("Last change: {change}", change=change))
+            # The label may be too narrow for it.
+            self._last_change.setToolTip(change)
             self._undo.setToolTip(tr("Undo {change} ({keys})", change=change, keys="Ctrl+Z"))
         self._undo.setEnabled(last is not None)
         again = self._history.next
