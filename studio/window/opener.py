@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Signal, Slot
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QKeySequence
@@ -15,9 +14,6 @@ from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
 from td3core.text import Text, tr
-
-if TYPE_CHECKING:
-    from studio.window.main_window import MainWindow
 
 _FILTER = Text("Agents and runs ({pattern})", pattern=f"*{SUFFIX} run.toml")
 _BUSY = Text("A run is training: stop it before opening another one.")
@@ -98,17 +94,6 @@ class Opener(QObject):
                 self.open(paths)
                 return True
         return super().eventFilter(watched, event)
-
-
-def install_opener(window: "MainWindow", open_run: Callable[[RunHistory], None]) -> Opener:
-    """Let a window open agents and runs; ``open_run`` shows a run that was read."""
-    opener = Opener(window, lambda: window.controller.busy)
-    opener.run_opened.connect(open_run)
-    opener.runs_opened.connect(window.comparison.session.compare)
-    opener.agent_opened.connect(window.replay.load)
-    opener.refused.connect(partial(window.banner.show_message, "error"))
-    window.closed.connect(opener.stop)
-    return opener
 
 
 def _examine(paths: tuple[Path, ...], stopped: Stopped) -> _Found:

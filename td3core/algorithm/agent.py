@@ -60,5 +60,5 @@ class Algorithm(Protocol):
 
 def make_agent(config: RunConfig, tunables: Tunables, sizes: Sizes) -> Algorithm:
     """Return a new agent of the algorithm that the settings name."""
-    agent: Algorithm = resolve_name(entry_of(config).agent)(config, tunables, *sizes)
+    agent: Algorithm = resolve_name(entry_of(config.algorithm).agent)(config, tunables, *sizes)
     return agent

@@ -21,8 +21,7 @@ from td3core.arrays import Arrays, Floats
 from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
-from td3core.config.algorithms import networks
-from td3core.config.networks import ACTOR, CRITIC, Sizes
+from td3core.config.networks import ACTOR, CRITIC, Sizes, networks
 from td3core.config.run_config import COMPILED
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy

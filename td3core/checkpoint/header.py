@@ -6,8 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from td3core.config import RunConfig, Tunables
-from td3core.config.algorithms import networks
-from td3core.config.networks import ACTOR, CRITIC, NetworkGroup
+from td3core.config.networks import ACTOR, CRITIC, NetworkGroup, networks
 from td3core.envs.info import EnvInfo
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.critic import Critic

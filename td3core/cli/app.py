@@ -24,6 +24,7 @@ from td3core.cli.output import tolerant_output
 from td3core.cli.remote.follow import follow
 from td3core.cli.remote.steer import pause, save, stop, tune, unpause
 from td3core.cli.terminal import (
+    FAILED,
     CommandResult,
     json_line,
     log,
@@ -31,7 +32,7 @@ from td3core.cli.terminal import (
     print_result,
     printable,
 )
-from td3core.cli.train import FAILED, branch, resume, train, verify
+from td3core.cli.train import branch, resume, train, verify
 from td3core.errors import RequestError, RunError, brief, reason_of
 from td3core.system.openmp import shorten_waits
 

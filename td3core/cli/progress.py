@@ -1,7 +1,6 @@
 """Shows the progress of a run on a terminal: a bar, and lines for what should stay visible."""
 
 from datetime import timedelta
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -37,12 +36,7 @@ class BarReporter:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
 
@@ -103,8 +97,8 @@ class ProgressReporter(BarReporter):
             self._print(f"resumed at step {event.env_steps:,}")
         if event.repeated_steps:
             self._print(wording.repeated_steps(event))
-        products = f", computed with {event.products}" if event.products else ""
-        self._print(f"{event.device} × {event.threads}{products}")
+        engine = f", computed with {event.engine}" if event.engine else ""
+        self._print(f"{event.device} × {event.threads}{engine}")
         for name, schedule in event.tunables.schedules:
             self._print(f"{name} follows {schedule}")
 

@@ -1,7 +1,6 @@
 """How much memory the networks of some settings take."""
 
-from td3core.config.algorithms import networks
-from td3core.config.networks import Sizes
+from td3core.config.networks import Sizes, networks
 from td3core.config.run_config import RunConfig
 from td3core.config.settings import values_of
 from td3core.config.tunables import Tunables

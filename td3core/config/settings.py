@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from td3core.config import piecewise
-from td3core.config.algorithms import entry_of, fixed_by
+from td3core.config.algorithms import ALGORITHMS, entry_of, fixed_by
 from td3core.config.piecewise import PiecewiseSchedule
 from td3core.config.run_config import COMPILED, RunConfig
 from td3core.config.spec import (
@@ -177,6 +177,16 @@ def _falling(values: Mapping[str, Any], share: float) -> dict[str, str]:
     }
 
 
+def title_of(config: RunConfig, tunables: Tunables) -> str:
+    """Return what to call the algorithm that settings amount to: TD3 without its tricks is DDPG."""
+    chosen = entry_of(config.algorithm)
+    for entry in ALGORITHMS.values():
+        same = entry.agent == chosen.agent
+        if same and entry.fixed and not entry.differing(config, tunables):
+            return entry.title
+    return chosen.title
+
+
 def check_together(config: RunConfig, tunables: Tunables) -> None:
     """Refuse settings that are each allowed but make no sense together.
 
@@ -193,10 +203,10 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
             batch_size=batch_size,
             buffer_size=config.buffer_size,
         )
-    differing = entry_of(config).differing(config, tunables)
+    differing = entry_of(config.algorithm).differing(config, tunables)
     followed = [
         (name, value)
-        for name, value in entry_of(config).fixed
+        for name, value in entry_of(config.algorithm).fixed
         if name in dict(tunables.schedules) and set(values_of(tunables, name)) != {value}
     ]
     for name, value in differing + followed:

@@ -111,12 +111,12 @@ def type_words_of(item: Field[Any]) -> Text:
         return Text("text")
     if known.lowest:
         return Text("{lowest} or a number up to {high:g}", lowest=known.lowest, high=known.high)
-    template = {
-        int: "a whole number from {low:g} to {high:g}",
-        float: "a number from {low:g} to {high:g}",
-        tuple[int, ...]: "whole numbers separated by commas, each from {low:g} to {high:g}",
-    }[item.type]  # type: ignore[index]
-    return Text(template, low=known.low, high=known.high)
+    limits = {"low": known.low, "high": known.high}
+    if item.type is int:
+        return Text("a whole number from {low:g} to {high:g}", **limits)
+    if item.type is float:
+        return Text("a number from {low:g} to {high:g}", **limits)
+    return Text("whole numbers separated by commas, each from {low:g} to {high:g}", **limits)
 
 
 def _one_of(choices: tuple[str, ...]) -> Text:

@@ -174,10 +174,14 @@ class RemoteControl(Requesting):
         taken = not self._withdraw(name)
         if not alive:
             raise self._not_running()
-        template = "{run} did not take the request within {seconds:g} s, so it was withdrawn."
+        values = {"run": self.run.name, "seconds": timeout_s}
         if taken:
-            template = "{run} took the request, but has not answered within {seconds:g} s."
-        raise RequestError(template, run=self.run.name, seconds=timeout_s)
+            raise RequestError(
+                "{run} took the request, but has not answered within {seconds:g} s.", **values
+            )
+        raise RequestError(
+            "{run} did not take the request within {seconds:g} s, so it was withdrawn.", **values
+        )
 
     def _withdraw(self, name: str) -> bool:
         """Delete a request; return False if it is gone."""

@@ -175,7 +175,7 @@ class RunReader:
             env_steps=env_steps,
             device=status.device if status else config.device,
             threads=status.threads if status else config.torch_threads,
-            products=status.products if status else "",
+            engine=Text(status.engine if status else ""),
             reward_threshold=status.reward_threshold if status else None,
             repeated_steps=repeated,
             name=name_of(self.directory),

@@ -297,7 +297,7 @@ def _prepare(
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))
     agent = make_agent(config, plan.tunables, info.sizes)
-    record, computed_with, deviations = _numerics(plan, info)
+    record, words, deviations = _numerics(plan, info)
     for message in plan.notices:
         report(Warned(env_steps=plan.point.env_steps if plan.point else 0, message=message))
     directory = plan.directory(config)
@@ -317,7 +317,7 @@ def _prepare(
         plan.schedule,
         repeated_steps=plan.repeated_steps,
         numerics=record,
-        computed_with=computed_with,
+        engine=words,
     )
     resources.callback(trainer.close)
     if plan.point is not None:
@@ -351,13 +351,20 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
     except kernel_cache.KernelError as problem:
         if not plan.may_take_torch:
             raise
-        template = "{reason} Torch computes the updates of this run, which is slower."
-        report(Warned(env_steps=0, message=Text(template, reason=problem.message)))
+        report(
+            Warned(
+                env_steps=0,
+                message=Text(
+                    "{reason} Torch computes the updates of this run, which is slower.",
+                    reason=problem.message,
+                ),
+            )
+        )
         return replace(plan, config=replace(plan.config, engine=TORCH))
     return plan
 
 
-def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], str, list[Text]]:
+def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], Text, list[Text]]:
     """Make the engine ready; return the record, the engine's name and what will differ.
 
     Raises:

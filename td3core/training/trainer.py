@@ -42,7 +42,7 @@ LOG_STEPS = 50
 REPORT_S = 0.1
 """Seconds between two Progress events."""
 
-UNMARKED = (
+UNMARKED = Text(
     "The replay buffer is of an earlier version, which did not store where episodes were truncated:"
     " until these transitions are overwritten, n-step returns run on into an episode that begins"
     " with the very observation with which the one before it was truncated."
@@ -79,9 +79,9 @@ class Trainer:
         *,
         repeated_steps: int = 0,
         numerics: Mapping[str, str],
-        computed_with: str,
+        engine: Text,
     ) -> None:
-        """``numerics``: the record for checkpoints; ``computed_with``: the engine, in words."""
+        """``numerics``: the record for checkpoints; ``engine``: in words."""
         self.directory, self.config = directory, directory.config
         self._agent, self._control = agent, control
         self._listeners, report = listeners, listeners.report
@@ -98,7 +98,7 @@ class Trainer:
         self._evaluator = Evaluator(self.config, self._on_process_lost)
         parts = agent, self._collector, self._sampler, buffer
         self._state = RunState(self.config, info, *parts, self._live, self._clock, numerics)
-        self._computed_with = computed_with
+        self._engine = engine
         self._evaluations = EvaluationRecord(
             directory, self._recorder, self._checkpointer, lambda: self._state.wall_s
         )
@@ -133,18 +133,23 @@ class Trainer:
         if missing:
             until = self.env_steps + min(config.learning_starts, config.buffer_size)
             self._state.no_updates_until = until
-            template = (
-                "The replay buffer could not be restored: {reason}. It is filled again until step"
-                " {step}, without updates."
+            self._deviations.append(
+                Text(
+                    "The replay buffer could not be restored: {reason}. It is filled again until"
+                    " step {step}, without updates.",
+                    reason=missing,
+                    step=until,
+                )
             )
-            self._deviations.append(Text(template, reason=missing, step=until))
         lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
         if lost and not missing:
-            template = (
-                "The environment did not return to its state in episode {episode}; that episode"
-                " starts again. It may depend on more than its seed and the actions."
+            self._deviations.append(
+                Text(
+                    "The environment did not return to its state in episode {episode}; that episode"
+                    " starts again. It may depend on more than its seed and the actions.",
+                    episode=lost[0],
+                )
             )
-            self._deviations.append(Text(template, episode=lost[0]))
         if exact and self._deviations:
             reasons = Text.joined(self._deviations)
             raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
@@ -362,7 +367,7 @@ class Trainer:
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=self._computed_with,
+                engine=self._engine,
                 name=name_of(self.directory),
             )
         )
@@ -375,7 +380,7 @@ class Trainer:
         needed = self._agent.tunables.n_step > 1 and self._buffer.has_unmarked
         if needed and not self._warned_of_unmarked:
             self._warned_of_unmarked = True
-            self._report(Warned(env_steps=self.env_steps, message=Text(UNMARKED)))
+            self._report(Warned(env_steps=self.env_steps, message=UNMARKED))
 
     # The end ------------------------------------------------------------------------------------
 
