@@ -217,6 +217,7 @@ class Trainer:
             while control.has_requests:
                 if self._handle_requests():
                     return True
+            self._live.advance(state.env_steps + self._num_envs)
             exploring = state.exploring
             self._step(exploring)
             learning = exploring and state.env_steps > state.no_updates_until
@@ -240,9 +241,6 @@ class Trainer:
     def _learn(self) -> bool:
         """Do the updates of this turn; return whether there were any."""
         self._clock.mark_learning(self.env_steps - self._num_envs)
-        if self.config.lr_final < 1.0:
-            done = min(self.env_steps / self.config.steps, 1.0)
-            self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
         tunables, now = self._agent.tunables, self.env_steps
         every = tunables.update_interval
         turns = now // every - (now - self._num_envs) // every
