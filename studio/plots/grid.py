@@ -163,10 +163,8 @@ class CurveGrid(QWidget):
         self._look = look
         for card in self._cards.values():
             card.set_theme(theme)
-        self._sight = Sight(self)
-        # Draws the data that came while the plots were hidden.
-        self._sight.changed.connect(self.redraw_later)
-        self.redraw_later()
+        # Curves in the colours of before can hardly be seen.
+        self._redraw_soon()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
         """Hide the crosshair: the mouse cannot leave a plot that is gone."""
