@@ -4,7 +4,7 @@ import json
 import math
 import types
 import typing
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from numpy.typing import NDArray
 
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.experiments.groups import messages
@@ -22,6 +23,12 @@ from td3core.protocol.codec import KINDS, RUN
 from td3core.protocol.events import EpisodeEnded, Episodes, Event, Phase, Progress, Saved
 from td3core.system.json_lines import FORMAT, Codec, LineBuffer, LineError, Unknown
 from td3core.text import Text
+
+
+@dataclass(frozen=True)
+class _Rows:
+    rows: NDArray[Any]
+
 
 CONFIG, TUNABLES = make_settings({"env": "Pendulum-v1", "actor_hidden": (7, 9)})
 text = st.text(max_size=8)
@@ -154,6 +161,14 @@ def test_an_array_arrives_read_only() -> None:
         training=rows,
     )
     assert not RUN.decode(RUN.encode(event)).training.flags.writeable
+
+
+def test_an_array_of_the_other_byte_order_arrives_with_its_numbers() -> None:
+    codec = Codec(_Rows)
+    rows = np.array([1.5, -2.0], ">f4")
+    found = codec.decode(codec.encode(_Rows(rows))).rows
+    assert found.dtype == np.dtype("<f4")
+    assert found.tolist() == rows.tolist()
 
 
 def line_of(**changed: Any) -> bytes:
