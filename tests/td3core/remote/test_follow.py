@@ -31,6 +31,7 @@ from td3core.protocol.events import (
 from td3core.protocol.run_status import RunStatus
 from td3core.remote.steer import RemoteControl
 from td3core.runs.liveness import PATIENCE_S, Liveness
+from td3core.runs.lock import RunLock
 from td3core.runs.reader import RunReader
 from td3core.runs.status import Status
 from td3core.runs.tail import Tail
@@ -297,3 +298,21 @@ def test_a_run_without_a_process_is_reported_as_interrupted_and_as_started_when_
     again = list(follower.poll())
     assert of(Started, again)[-1].env_steps == 40
     assert isinstance(again[-1], Ended)
+
+
+def test_a_run_that_has_just_begun_is_reported_once_its_status_is_there(runs_dir: Path) -> None:
+    path, now = finish(runs_dir).run, [0.0]
+    status = Status.read(path)
+    assert status is not None
+    (path / "status.json").unlink()
+    with RunLock(path):
+        first, second = (RunReader(path, lambda: now[0]) for _ in range(2))
+        assert first.poll() == second.poll() == ()
+        status.write(path)
+        started = first.poll()[0]
+        assert isinstance(started, Started)
+        assert started.threads == status.threads
+        (path / "status.json").unlink()
+        # One of an earlier version never has a status.
+        now[0] = 6.0
+        assert isinstance(second.poll()[0], Started)
