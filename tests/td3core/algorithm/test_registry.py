@@ -107,6 +107,17 @@ def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
     assert critic.count == 3
 
 
+def test_another_algorithm_is_not_called_ddpg_for_having_its_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entry = replace(ALGORITHMS[TD3], title="Other", agent="elsewhere:Agent")
+    monkeypatch.setattr(algorithms, "ALGORITHMS", {**ALGORITHMS, "other": entry})
+    config, tunables = tiny(twin_critics=False, policy_delay=1, policy_noise=0.0)
+    assert title_of(config, tunables) == "DDPG"
+    object.__setattr__(config, "algorithm", "other")
+    assert title_of(config, tunables) == "Other"
+
+
 def test_an_engine_is_taken_for_the_algorithms_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "COMPILED_ALGORITHMS", (TD3,))
     assert engine.resolve(tiny()[0]).engine == "compiled"

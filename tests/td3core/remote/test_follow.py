@@ -286,6 +286,26 @@ def test_a_drive_that_shows_changes_late_is_mistaken_once_only(runs_dir: Path) -
     assert not watch.after(40.0)
 
 
+def test_a_run_that_was_mistaken_for_dead_is_gone_on_with(runs_dir: Path) -> None:
+    outcome, _ = run(runs_dir, control=Control.stopping_at(40), **SETTINGS)
+    assert isinstance(outcome, Ended)
+    (outcome.run / "ending.json").unlink()
+    watch = Watch(outcome.run)
+    reader = RunReader(outcome.run, lambda: watch.now)
+    watch.after(0.0, beats=1)
+    assert reader.poll()
+    assert reader.state is RunStatus.RUNNING
+    watch.after(PATIENCE_S + 1.0)
+    assert isinstance(reader.poll()[-1], Interrupted)
+    watch.after(1.0, beats=1)
+    started, *rest = reader.poll()
+    # Nothing that was reported is reported again.
+    assert isinstance(started, Started)
+    assert (started.env_steps, started.repeated_steps) == (40, 0)
+    assert not of(Evaluated, rest)
+    assert reader.state is RunStatus.RUNNING
+
+
 def test_a_run_without_a_process_is_reported_as_interrupted_and_as_started_when_resumed(
     runs_dir: Path,
 ) -> None:

@@ -20,7 +20,7 @@ from td3core.config import RunConfig, Tunables, make_settings
 from td3core.experiments.groups import messages
 from td3core.experiments.jobs import CODEC, Job
 from td3core.protocol.codec import KINDS, RUN
-from td3core.protocol.events import EpisodeEnded, Episodes, Event, Phase, Progress, Saved
+from td3core.protocol.events import EpisodeEnded, Episodes, Event, Phase, Progress, Saved, Warned
 from td3core.system.json_lines import FORMAT, Codec, LineBuffer, LineError, Unknown
 from td3core.text import Text
 
@@ -169,6 +169,28 @@ def test_an_array_of_the_other_byte_order_arrives_with_its_numbers() -> None:
     found = codec.decode(codec.encode(_Rows(rows))).rows
     assert found.dtype == np.dtype("<f4")
     assert found.tolist() == rows.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["<M8[s]", "|S4", "|V4", "O", "i4,i4"])
+def test_an_array_of_anything_but_numbers_is_refused(dtype: str) -> None:
+    codec = Codec(_Rows)
+    line = json.loads(codec.encode(_Rows(np.zeros(2, np.float64))))
+    line["data"]["rows"] |= {"dtype": dtype, "shape": [-1]}
+    with pytest.raises(LineError):
+        codec.decode(json.dumps(line).encode())
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Text.counted("{n} run of {group}", "{n} runs of {group}", n=2, group="a"),
+        Text("layers {widths}", widths=(64, (1, 2.5))),
+    ],
+    ids=str,
+)
+def test_a_text_keeps_its_plural_and_its_tuples(message: Text) -> None:
+    event = Warned(env_steps=1, message=message)
+    assert RUN.decode(RUN.encode(event)) == event
 
 
 def line_of(**changed: Any) -> bytes:
