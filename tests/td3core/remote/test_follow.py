@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from td3core.checkpoint import load, save
 from td3core.config import Tunables
 from td3core.protocol.control import Control
 from td3core.protocol.events import (
@@ -30,10 +31,11 @@ from td3core.protocol.events import (
 )
 from td3core.protocol.run_status import RunStatus
 from td3core.remote.steer import RemoteControl
+from td3core.runs.directory import RunDirectory
 from td3core.runs.liveness import PATIENCE_S, Liveness
 from td3core.runs.lock import RunLock
 from td3core.runs.reader import RunReader
-from td3core.runs.status import Status
+from td3core.runs.status import Notice, Status
 from td3core.runs.tail import Tail
 from td3core.text import NO_TEXT
 from td3core.training.launch import resume
@@ -240,6 +242,53 @@ def test_warnings_of_the_run_reach_the_follower_once(runs_dir: Path, scripted: A
         str(each.message) for each in told.all(Warned)
     ]
     assert len(told.all(Warned)) == 1
+
+
+def test_warnings_of_a_resumed_run_count_from_one_and_are_reported(runs_dir: Path) -> None:
+    path = finish(runs_dir).run
+    status, notice = Status.read(path), Notice(number=1, env_steps=1, message="first")
+    assert status is not None
+    replace(status, warnings=(notice,)).write(path)
+    reader = RunReader(path)
+    assert [str(each.message) for each in of(Warned, list(reader.poll()))] == ["first"]
+    assert of(Warned, list(reader.poll())) == []
+    again = (replace(notice, message="second"),)
+    replace(status, session="another", warnings=again).write(path)
+    assert [str(each.message) for each in of(Warned, list(reader.poll()))] == ["second"]
+
+
+def test_one_who_begins_to_follow_a_run_that_was_read_is_told_where_it_stands(
+    runs_dir: Path,
+) -> None:
+    reader = RunReader(finish(runs_dir).run)
+    (reached,) = {each.env_steps for each in of(Progress, list(reader.drain()))}
+    assert of(Progress, list(reader.poll())) == []
+    started = reader.again()
+    (now,) = of(Progress, list(reader.poll()))
+    assert started.env_steps == now.env_steps == reached
+
+
+def test_a_beat_without_new_rows_tells_where_the_run_stands(runs_dir: Path) -> None:
+    reader = RunReader(finish(runs_dir).run)
+    list(reader.drain())
+    status = Status.read(reader.run)
+    assert status is not None
+    replace(status, beat=status.beat + 1, steps_per_s=123.0).write(reader.run)
+    (now,) = of(Progress, list(reader.poll()))
+    assert now.steps_per_s == 123.0
+
+
+def test_the_threshold_of_a_run_without_status_is_that_of_its_last_agent(runs_dir: Path) -> None:
+    path = finish(runs_dir, **SETTINGS).run
+    run = RunDirectory.open(path)
+    saved = load(run.last)
+    env = replace(saved.header.env, reward_threshold=5.0)
+    run.last.unlink()
+    save(run.last, replace(saved.header, env=env), saved.tensors)
+    run.best.unlink()
+    (path / "status.json").unlink()
+    found = of(Evaluated, list(RunReader(path).drain()))
+    assert {each.reward_threshold for each in found} == {5.0}
 
 
 # Alive or not ------------------------------------------------------------------------------------
