@@ -278,6 +278,18 @@ def test_a_beat_without_new_rows_tells_where_the_run_stands(runs_dir: Path) -> N
     assert now.steps_per_s == 123.0
 
 
+def test_the_checkpoints_are_listed_once_a_second(runs_dir: Path) -> None:
+    path, now = finish(runs_dir).run, [0.0]
+    reader = RunReader(path, lambda: now[0])
+    list(reader.drain())
+    last = RunDirectory.open(path).last
+    new = last.with_name("step_000000001.safetensors")
+    new.write_bytes(last.read_bytes())
+    assert of(Saved, list(reader.poll())) == []
+    now[0] = 1.0
+    assert [each.path for each in of(Saved, list(reader.poll()))] == [new]
+
+
 def test_the_threshold_of_a_run_without_status_is_that_of_its_last_agent(runs_dir: Path) -> None:
     path = finish(runs_dir, **SETTINGS).run
     run = RunDirectory.open(path)
