@@ -290,6 +290,22 @@ def test_the_checkpoints_are_listed_once_a_second(runs_dir: Path) -> None:
     assert [each.path for each in of(Saved, list(reader.poll()))] == [new]
 
 
+def test_a_table_too_long_to_be_read_at_once_is_read_before_the_end_is_reported(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, tables = finish(runs_dir).run, ("episodes",)
+    whole = list(RunReader(path, tables=tables).drain())
+    monkeypatch.setattr("td3core.runs.tail._MOST_BYTES", 200)
+    reader = RunReader(path, tables=tables)
+    first = list(reader.poll())
+    assert reader.behind
+    assert of(Ended, first) == []
+    rest = list(reader.drain())
+    assert episodes([*first, *rest]) == episodes(whole)
+    assert len(of(Progress, [*first, *rest])) > 2
+    assert isinstance(rest[-1], Ended)
+
+
 def test_the_threshold_of_a_run_without_status_is_that_of_its_last_agent(runs_dir: Path) -> None:
     path = finish(runs_dir, **SETTINGS).run
     run = RunDirectory.open(path)
