@@ -29,10 +29,6 @@ class Algorithm(Protocol):
         """Use these live settings from the next update on."""
         ...
 
-    def set_lr_share(self, share: float) -> None:
-        """Scale all learning rates by ``share``, for a schedule that lowers them."""
-        ...
-
     def update_from(self, draws: Draws) -> None:
         """Do the updates of ``draws``."""
         ...

@@ -22,7 +22,7 @@ from td3core.algorithm.agent import make_agent
 from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
 from td3core.buffer.replay_buffer import SLACK, make_buffer
-from td3core.config import EnvChoice, RunConfig, Tunables, check_together
+from td3core.config import EnvChoice, RunConfig, Tunables, at_step, check_together
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.check.rehearsal import rehearse
@@ -110,6 +110,7 @@ def train(
     """
     # An environment may change the current folder.
     runs_dir = runs_dir.absolute()
+    tunables = at_step(tunables, 0, config.steps)
 
     def plan(resources: ExitStack) -> RunPlan:
         resolved = engine.resolve(config)
@@ -350,8 +351,15 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
     except kernel_cache.KernelError as problem:
         if not plan.may_take_torch:
             raise
-        template = "{reason} Torch computes the updates of this run, which is slower."
-        report(Warned(env_steps=0, message=Text(template, reason=problem.message)))
+        report(
+            Warned(
+                env_steps=0,
+                message=Text(
+                    "{reason} Torch computes the updates of this run, which is slower.",
+                    reason=problem.message,
+                ),
+            )
+        )
         return replace(plan, config=replace(plan.config, engine=TORCH))
     return plan
 
