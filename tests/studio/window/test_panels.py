@@ -89,6 +89,7 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         "Setup",
         "Live settings",
         "Replay",
+        "Algorithm",
         "Log",
         "Runs",
         "Group and queue",
