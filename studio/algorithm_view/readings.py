@@ -51,7 +51,7 @@ def readings(seen: Traced, exploration_noise: float) -> dict[str, Reading]:
             tr("Q1′ in {share}", share=format_share(seen.first_smaller)),
         ),
         "y": Reading(format_number(seen.y), f"r {format_tick(seen.reward)}, γ {live.gamma:g}"),
-        "critic_step": Reading(tr("rate {rate}", rate=format_tick(seen.lr_share * live.critic_lr))),
+        "critic_step": Reading(tr("rate {rate}", rate=format_tick(live.critic_lr))),
         "actor": Reading(vector(seen.policy) if len(seen.policy) else ""),
         **_of_critics(seen),
         **_of_delay(seen),

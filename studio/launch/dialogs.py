@@ -1,7 +1,6 @@
 """Questions before a run is resumed, or its live changes are repeated."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -16,7 +15,7 @@ from studio.formatting import format_count, format_value
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.setting_fields import make_field
-from td3core.config import RunConfig, Tunables, changes, spec
+from td3core.config import RunConfig, Tunables, changes, spec, with_values
 from td3core.protocol.events import Progress
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
@@ -143,7 +142,7 @@ def with_visible_changes(last: Tunables, shown: Tunables) -> Tunables | None:
         for name, old, new in changes(last, shown)
         if format_value(old) != format_value(new)
     }
-    return replace(last, **seen) if seen else None
+    return with_values(last, seen) if seen else None
 
 
 def _enumerated(names: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ from studio.session.history import RunHistory, read_history, read_parent_curves
 from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import Header, read_header
-from td3core.config import RunConfig, Tunables, to_dict
+from td3core.config import RunConfig, Tunables, schedule_of, to_dict
 from td3core.experiments.jobs import Branch
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings
@@ -226,7 +226,7 @@ class RunLauncher(QObject):
         """Start a branch from an agent with half its learning rates."""
 
         def start(header: Header) -> None:
-            halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
+            halves = {name: _half(header.tunables, name) for name in _RATES}
             name = header.config.numerics
             self._obtain(header.config, partial(self._branch, checkpoint, halves, name))
 
@@ -311,3 +311,10 @@ class RunLauncher(QObject):
 def _header_of(checkpoint: Path) -> Header:
     note_module_folder(checkpoint)
     return read_header(checkpoint)
+
+
+def _half(tunables: Tunables, name: str) -> float | str:
+    """Return half of a setting, or the schedule with half of all its values."""
+    schedule = schedule_of(tunables, name)
+    value: float = getattr(tunables, name)
+    return value / 2 if schedule is None else schedule.scaled(0.5)

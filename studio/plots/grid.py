@@ -159,7 +159,8 @@ class CurveGrid(QWidget):
         self._look = look
         for card in self._cards.values():
             card.set_theme(theme)
-        self.redraw_later()
+        # Curves in the colours of before can hardly be seen.
+        self._redraw_soon()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Draw the data that came while the plots were hidden."""

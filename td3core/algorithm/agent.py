@@ -30,10 +30,6 @@ class Algorithm(Protocol):
         """Use these live settings from the next update on."""
         ...
 
-    def set_lr_share(self, share: float) -> None:
-        """Scale all learning rates by ``share``, for a schedule that lowers them."""
-        ...
-
     def update_from(self, draws: Draws) -> None:
         """Do the updates of ``draws``."""
         ...
@@ -76,7 +72,7 @@ class UpdateTracer(Protocol):
 
 def make_tracer(agent: Algorithm, config: RunConfig, sizes: Sizes) -> UpdateTracer | None:
     """Return what shows single updates of an agent; None if nothing does for its algorithm."""
-    name = entry_of(config).tracer
+    name = entry_of(config.algorithm).tracer
     if not name:
         return None
     tracer: UpdateTracer = resolve_name(name)(agent, config, sizes)
@@ -85,5 +81,5 @@ def make_tracer(agent: Algorithm, config: RunConfig, sizes: Sizes) -> UpdateTrac
 
 def make_agent(config: RunConfig, tunables: Tunables, sizes: Sizes) -> Algorithm:
     """Return a new agent of the algorithm that the settings name."""
-    agent: Algorithm = resolve_name(entry_of(config).agent)(config, tunables, *sizes)
+    agent: Algorithm = resolve_name(entry_of(config.algorithm).agent)(config, tunables, *sizes)
     return agent

@@ -113,7 +113,6 @@ class TD3Tracer:
             env_steps=env_steps,
             updates=agent.updates,
             tunables=tunables,
-            lr_share=agent.lr_share,
             moved_actor=agent.updates % tunables.policy_delay == 0,
             single=single,
             changes=tuple(_change(name, before, after) for name in self._networks),
@@ -124,7 +123,6 @@ class TD3Tracer:
         """Let the reference do the coming update; return what it computed."""
         reference, agent = self._reference, self._agent
         reference.apply(agent.tunables)
-        reference.set_lr_share(agent.lr_share)
         reference.load_learned(learned, agent.updates)
         reference.seen = {"policy": np.zeros(0)}
         metrics = reference.metrics

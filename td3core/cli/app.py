@@ -17,6 +17,7 @@ from td3core.cli.compare import compare_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
 from td3core.cli.film.command import film
+from td3core.cli.importing import import_command
 from td3core.cli.interrupts import INTERRUPTED, ending_what_hangs, last_words
 from td3core.cli.listing import list_command
 from td3core.cli.numerics import OtherProcessNeeded, run_again
@@ -24,6 +25,7 @@ from td3core.cli.output import tolerant_output
 from td3core.cli.remote.follow import follow
 from td3core.cli.remote.steer import pause, save, stop, tune, unpause
 from td3core.cli.terminal import (
+    FAILED,
     CommandResult,
     json_line,
     log,
@@ -31,7 +33,7 @@ from td3core.cli.terminal import (
     print_result,
     printable,
 )
-from td3core.cli.train import FAILED, branch, resume, train, verify
+from td3core.cli.train import branch, resume, train, verify
 from td3core.errors import RequestError, RunError, brief, reason_of
 from td3core.system.openmp import shorten_waits
 
@@ -49,6 +51,7 @@ for command in (train, resume, branch, verify, sweep, film):
 app.command(name="eval")(evaluate_command)
 app.command(name="replay")(replay_command)
 app.command(name="export", help=export_help())(export_command)
+app.command(name="import")(import_command)
 app.command(name="list")(list_command)
 app.command(name="compare")(compare_command)
 app.command(name="check")(check_command)

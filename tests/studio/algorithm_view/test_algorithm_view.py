@@ -92,7 +92,6 @@ def update(tunables: Tunables, *, twin: bool = True, moved: bool = True, **value
     numbers: dict[str, Any] = {
         "env_steps": 2_001,
         "updates": 1_002 if moved else 1_001,
-        "lr_share": 0.5,
         "single": False,
         "obs": np.array([0.1, 0.2, 0.3]),
         "action": np.array([0.4]),
@@ -133,7 +132,7 @@ def test_boxes_and_arrows_show_the_numbers_of_the_update(
     assert shown(panel, "y") == ("−11.9", f"r −6.25, γ {tunables.gamma:g}")
     assert shown(panel, "losses") == ("L1 0.176", "L2 0.113")
     assert shown(panel, "actor_step") == ("L 11.84", "every 2 updates")
-    assert shown(panel, "critic_step")[0] == f"rate {format_tick(tunables.critic_lr / 2)}"
+    assert shown(panel, "critic_step")[0] == f"rate {format_tick(tunables.critic_lr)}"
     labels = panel.diagram.labels
     assert labels["next_obs"] == "s′ −0.33  0.5 …"
     assert labels["next_action"] == "ã 0.15"

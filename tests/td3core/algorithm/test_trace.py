@@ -110,10 +110,8 @@ def test_what_the_settings_are_now_holds_for_the_reference_too() -> None:
     tracer = tracer_of(agent)
     first = tracer.update(draws_of(agent), env_steps=1, single=False)
     agent.apply(tiny(gamma=0.5, policy_noise=0.0)[1])
-    agent.set_lr_share(0.25)
     second = tracer.update(draws_of(agent), env_steps=2, single=False)
     assert (first.tunables.gamma, second.tunables.gamma) == (0.99, 0.5)
-    assert (first.lr_share, second.lr_share) == (1.0, 0.25)
     assert first.noise > 0.0
     assert second.noise == 0.0
     np.testing.assert_array_equal(second.next_action, second.target_policy)
