@@ -70,7 +70,7 @@ def panel(qtbot: Any, model: RunModel, run: Asked) -> AlgorithmPanel:
 def begin(model: RunModel, **values: Any) -> tuple[RunConfig, Tunables]:
     config, tunables = make_settings({"env": "Pendulum-v1", **values})
     about: dict[str, Any] = {"run": Path("run"), "env_steps": 0, "device": "cpu", "threads": 1}
-    model.handle(Started(config=config, tunables=tunables, products="", **about))
+    model.handle(Started(config=config, tunables=tunables, **about))
     progress: dict[str, Any] = {"episodes": 0, "steps_per_s": 1.0, "wall_s": 1.0, "revision": 0}
     model.handle(
         Progress(
