@@ -159,9 +159,9 @@ class ShareTasks(QObject):
         speed = player.speed if isfinite(player.speed) else 1.0
         if player.compared:
             made = player.compared, player.seed, speed, player.pushes, self._pane.columns
-            self._open(ComparisonFilmDialog(*made, window))
+            self.open_dialog(ComparisonFilmDialog(*made, window))
         else:
-            self._open(AgentFilmDialog(agent, player.seed, speed, window))
+            self.open_dialog(AgentFilmDialog(agent, player.seed, speed, window))
 
     @Slot()
     def growth(self) -> None:
@@ -172,7 +172,7 @@ class ShareTasks(QObject):
         run = run_of(agent) if agent is not None else None
         if run is not None:
             name = self._name_of_run()
-            self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
+            self.open_dialog(GrowthFilmDialog(run, name, self._player.seed, self._window()))
 
     @Slot(Path)
     def film_run(self, run: Path) -> None:
@@ -180,7 +180,7 @@ class ShareTasks(QObject):
         from studio.share.film_dialogs import GrowthFilmDialog
 
         def open_dialog(name: str) -> None:
-            self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
+            self.open_dialog(GrowthFilmDialog(run, name, self._player.seed, self._window()))
 
         def obtain(found: tuple[EnvChoice, str]) -> None:
             choice, name = found
@@ -216,7 +216,7 @@ class ShareTasks(QObject):
 
         subject = ReportSubject(name=found.name, sources=found.sources, options=found.options)
         allow = partial(self._consent.obtain_all, found.choices)
-        self._open(ReportDialog(subject, allow, self._window()))
+        self.open_dialog(ReportDialog(subject, allow, self._window()))
 
     @Slot()
     def evaluate(self) -> None:
@@ -226,7 +226,7 @@ class ShareTasks(QObject):
         agent = self.agent()
         if agent is not None:
             name = self._name_of_run()
-            self._open(EvaluateDialog(agent, name, self._player.seed, self._window()))
+            self.open_dialog(EvaluateDialog(agent, name, self._player.seed, self._window()))
 
     @Slot()
     def export(self) -> None:
@@ -235,7 +235,7 @@ class ShareTasks(QObject):
 
         agent = self.agent()
         if agent is not None:
-            self._open(ExportDialog(agent, self._window()))
+            self.open_dialog(ExportDialog(agent, self._window()))
 
     @Slot()
     def picture(self) -> None:
@@ -269,9 +269,10 @@ class ShareTasks(QObject):
             instruments=panel.grab().toImage() if panel and panel.isVisible() else None,
         )
         name = f"{agent.stem if agent else 'picture'}.png"
-        self._open(PictureDialog(screenshot, name, self._window()))
+        self.open_dialog(PictureDialog(screenshot, name, self._window()))
 
-    def _open(self, dialog: "TaskDialog | PictureDialog") -> None:
+    def open_dialog(self, dialog: "TaskDialog | PictureDialog") -> None:
+        """Show a dialog, and end what it does with the window."""
         if isinstance(dialog, TaskDialog):
             dialog.job.variables = self._player.variables
             dialog.job.busy_changed.connect(partial(self._on_busy, dialog))

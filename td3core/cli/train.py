@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,15 +20,24 @@ from td3core.cli.options import (
     RunsDir,
     Settings,
     Steps,
-    TensorBoard,
     TrustEnv,
     assignments,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
-from td3core.cli.terminal import CommandResult, console, log, log_error, print_result
+from td3core.cli.sinks import NO_SINKS, Sinks, with_sinks
+from td3core.cli.terminal import (
+    FAILED,
+    CommandResult,
+    console,
+    ending_as_dict,
+    log,
+    log_error,
+    print_result,
+    run_failed,
+)
 from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
-from td3core.exporters.live.tensorboard import writing_to
+from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
 
 if TYPE_CHECKING:
@@ -37,9 +46,8 @@ if TYPE_CHECKING:
     from td3core.runs.directory import RunDirectory
     from td3core.training.verify_resume import ResumeCheck
 
-FAILED = 1
 
-
+@with_sinks
 def train(
     env: EnvName,
     env_module: EnvModule = None,
@@ -64,7 +72,7 @@ def train(
         Path | None,
         typer.Option(metavar="RUN", help="Repeat the live changes of this run at the same steps."),
     ] = None,
-    tensorboard: TensorBoard = None,
+    sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -90,13 +98,13 @@ def train(
     if several:
         from td3core.cli.experiments.groups import train_group
 
-        with writing_to(tensorboard):
+        with told_of_all_runs(sinks):
             return train_group(folder, several, config, tunables, jobs, as_json=as_json)
     # It loads torch, which a group leaves to its processes.
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
-    with writing_to(tensorboard):
+    with told_of_all_runs(sinks):
         return _run(
             lambda control, report: train_run(config, tunables, control, report, folder, schedule)
         )
@@ -136,6 +144,7 @@ def _settings(
     return compose(env_id, presets or [], values)
 
 
+@with_sinks
 def resume(
     run: Run,
     steps: Steps = None,
@@ -144,7 +153,7 @@ def resume(
     exact: Annotated[
         bool, typer.Option("--exact", help="Refuse a run that would not continue bit for bit.")
     ] = False,
-    tensorboard: TensorBoard = None,
+    sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -157,7 +166,7 @@ def resume(
         from td3core.cli.experiments.groups import resume_group
 
         obtain_consent(group.config.choice, given=trust_env)
-        with writing_to(tensorboard):
+        with told_of_all_runs(sinks):
             return resume_group(group, total, jobs, as_json=as_json)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
@@ -175,7 +184,7 @@ def resume(
     from td3core.training.launch import resume as resume_run
 
     obtain_consent(found.config.choice, given=trust_env)
-    with writing_to(tensorboard):
+    with told_of_all_runs(sinks):
         return _run(
             lambda control, report: resume_run(
                 found.path, control, report, steps=total, exact=exact
@@ -202,6 +211,7 @@ def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
     return ending_of(run.path)
 
 
+@with_sinks
 def branch(
     checkpoint: Annotated[
         Path, typer.Argument(help="A checkpoint, or a run (its last checkpoint is used).")
@@ -209,7 +219,7 @@ def branch(
     settings: Settings = None,
     steps: Steps = None,
     runs_dir: RunsDir = None,
-    tensorboard: TensorBoard = None,
+    sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     _as_json: AsJson = False,
 ) -> CommandResult:
@@ -225,7 +235,7 @@ def branch(
     config = read_header(path).config
     require_class(str(values.get("numerics", config.numerics)))
     obtain_consent(config.choice, given=trust_env)
-    with writing_to(tensorboard):
+    with told_of_all_runs(sinks):
         return _run(lambda control, report: branch_run(path, values, control, report, folder))
 
 
@@ -283,19 +293,8 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
         if outcome.cancelled:
             log(outcome.message)
             return CommandResult(result=ending_as_dict(None) | {"stopped": "user"})
-        log_error("The run failed:", outcome.message)
+        answer = run_failed(outcome)
         if outcome.details:
             log(outcome.details, style="dim")
-        result = ending_as_dict(outcome.ending) | {"message": outcome.message}
-        return CommandResult(status=FAILED, result=result, error=outcome.message)
+        return answer
     return CommandResult(result=ending_as_dict(outcome))
-
-
-def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:
-    """Return the keys of ``--json``; all null for a run that has no ending."""
-    from td3core.protocol.events import Ended
-
-    if ending is None:
-        return {item.name: None for item in fields(Ended)} | {"stopped": "failed"}
-    values = asdict(ending)
-    return {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}

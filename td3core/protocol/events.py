@@ -5,7 +5,7 @@ without importing torch.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from operator import attrgetter
@@ -18,7 +18,7 @@ from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables
 from td3core.evaluation.result import success_of
 from td3core.protocol.run_status import RunStatus
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -50,8 +50,8 @@ class Started:
     env_steps: int
     device: str
     threads: int
-    products: str
-    """What computes the updates (see :mod:`td3core.algorithm.engine`)."""
+    engine: Text = NO_TEXT
+    """What computes the updates, in words (see :mod:`td3core.algorithm.engine`)."""
     reward_threshold: float | None = None
     """The return at which the environment counts as solved, if it names one."""
     repeated_steps: int = 0
@@ -170,19 +170,8 @@ class Evaluated:
     is_best: bool
     wall_s: float
     reward_threshold: float | None = None
-    q_expected: float | None = None
-    """Mean min(Q1, Q2) at the states of the episodes; None, as is all below, if not measured."""
-    q_obtained: float | None = None
-    """Mean discounted return from there on."""
-    bias: float | None = None
-    """See :class:`~td3core.evaluation.overestimation.Overestimation`, also for the rest."""
-    bias_low: float | None = None
-    bias_high: float | None = None
-    bias_std: float | None = None
-    bias_q1: float | None = None
-    bias_q2: float | None = None
-    bias_target: float | None = None
-    bias_open: float | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """What else was measured, by the names of :data:`~td3core.protocol.rows.EVALUATION_METRICS`."""
 
     @property
     def success(self) -> float | None:
@@ -240,6 +229,66 @@ class Noted:
     """``pause``, ``save``, ``stop``, ``resume`` or ``branch``."""
     time: str
     """UTC, ISO 8601."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one update changed of a network."""
+
+    network: str
+    """``actor``, ``critic1``, ``critic2``, or its target, as ``actor_target``."""
+    step: float
+    """Norm of the change of its weights and biases; 0 if the update left it alone."""
+    weight: float
+    """Norm of its weights and biases before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traced:
+    """One update, with what it computed; reported only while asked for.
+
+    States and actions are means over the batch for each dimension, observations as the networks
+    see them. Numbers by critic have one entry where there is one critic.
+    """
+
+    env_steps: int
+    updates: int
+    """Done so far, this one included."""
+    tunables: Tunables
+    """The live settings it was done with."""
+    moved_actor: bool
+    """Whether it was one of those that move the actor and all targets."""
+    single: bool
+    """Whether the run is paused after it."""
+    obs: Doubles
+    action: Doubles
+    reward: float
+    terminated: float
+    """Share of the transitions, or of their discount where returns are n steps long."""
+    next_obs: Doubles
+    target_policy: Doubles
+    """π'(s')"""
+    next_action: Doubles
+    """ã, that is with noise."""
+    noise: float
+    """Mean |noise|, after its clip."""
+    noise_clipped: float
+    """Share of the noise that the clip has cut."""
+    target_q: tuple[float, ...]
+    """Q'(s', ã) by critic."""
+    target_min: float
+    """Mean of the smaller one of each transition."""
+    first_smaller: float
+    """Share of the transitions where it is Q1'; 1 with one critic."""
+    y: float
+    q: tuple[float, ...]
+    """Q(s, a) by critic, before the step."""
+    critic_loss: tuple[float, ...]
+    policy: Doubles
+    """π(s); empty where the actor was left alone, whose loss is None then."""
+    actor_loss: float | None
+    changes: tuple[Change, ...]
+    """Of all networks, measured from before to after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,6 +375,7 @@ Event = (
     | Saved
     | Tuned
     | Noted
+    | Traced
     | Warned
     | Ended
     | Failed

@@ -10,8 +10,7 @@ from typing import Any
 import platformdirs
 
 from td3core.checkpoint.format import SCHEMA
-from td3core.config import RunConfig, Tunables, to_dict
-from td3core.config.algorithms import title_of
+from td3core.config import RunConfig, Tunables, title_of, to_dict
 from td3core.system import processor
 from td3core.system.capacity import usable_cores
 from td3core.system.files import make_folder, sync_folder
@@ -71,8 +70,10 @@ def new_folder(runs_dir: Path, config: RunConfig, tunables: Tunables) -> Path:
     Raises:
         OSError: it cannot be made.
     """
-    env = re.sub(r"[^A-Za-z0-9._-]+", "-", config.env).strip("-.")
-    algorithm = title_of(config, tunables).lower()
+    env, algorithm = (
+        re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")
+        for text in (config.env, title_of(config, tunables).lower())
+    )
     stem = f"{env}_{algorithm}_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
     make_folder(runs_dir)
     for suffix in ("", *(f"-{n}" for n in range(2, 1000))):

@@ -6,9 +6,11 @@ from pathlib import Path
 from PySide6.QtCore import QSettings
 
 from studio.window.preferences.dialog import Switch
-from td3core.exporters.live.tensorboard import VARIABLE, installed
+from td3core.exporters.live.registry import TENSORBOARD
+from td3core.exporters.live.tensorboard import installed
 from td3core.text import tr
 
+_VARIABLE = TENSORBOARD.variable
 _KEY, _FOLDER = "tensorboard", "tensorboard"
 
 
@@ -21,7 +23,7 @@ class EventFiles:
     def __init__(self, settings: QSettings, runs_dir: Path) -> None:
         """Restore what was chosen, unless the user has set the variable."""
         self._settings, self._folder = settings, (runs_dir / _FOLDER).absolute()
-        self._elsewhere = os.environ.get(VARIABLE, "")
+        self._elsewhere = os.environ.get(_VARIABLE, "")
         if self._elsewhere == str(self._folder):
             self._elsewhere = ""
         self._apply()
@@ -30,7 +32,7 @@ class EventFiles:
         """Return the setting for the dialog."""
         fixed = ""
         if self._elsewhere:
-            fixed = tr("{variable} is set: into {path}", variable=VARIABLE, path=self._elsewhere)
+            fixed = tr("{variable} is set: into {path}", variable=_VARIABLE, path=self._elsewhere)
         elif not installed():
             command = 'pip install "td3-studio[tensorboard]"'
             fixed = tr("It needs a package: {command}", command=command)
@@ -56,6 +58,6 @@ class EventFiles:
         if self._elsewhere:
             return
         if self._chosen:
-            os.environ[VARIABLE] = str(self._folder)
+            os.environ[_VARIABLE] = str(self._folder)
         else:
-            os.environ.pop(VARIABLE, None)
+            os.environ.pop(_VARIABLE, None)

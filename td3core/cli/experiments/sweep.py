@@ -7,13 +7,13 @@ import typer
 
 from td3core.cli.consent import allow_typed, obtain_consent
 from td3core.cli.interrupts import interrupts_stop
-from td3core.cli.options import AsJson, EnvModule, RunsDir, TensorBoard, TrustEnv
+from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
 from td3core.cli.paths import runs_folder
-from td3core.cli.terminal import CommandResult, console, log, log_error, print_result
-from td3core.cli.train import FAILED
+from td3core.cli.sinks import NO_SINKS, Sinks, with_sinks
+from td3core.cli.terminal import FAILED, CommandResult, console, log, log_error, print_result
 from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
-from td3core.exporters.live.tensorboard import writing_to
+from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _ACTIONS = ("resume", "show", "stop")
 
 
+@with_sinks
 def sweep(
     target: Annotated[
         str,
@@ -48,7 +49,7 @@ def sweep(
             help="Train on a Ray cluster: auto, ray://HOST:PORT, or local for this machine.",
         ),
     ] = None,
-    tensorboard: TensorBoard = None,
+    sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -74,7 +75,7 @@ def sweep(
     allow_typed(EnvChoice(spec.environment))
     obtain_consent(*spec.env_choices(), given=trust_env)
     request = SweepRequest(text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray)
-    with writing_to(tensorboard):
+    with told_of_all_runs(sinks):
         return _conduct(request, as_json=as_json)
 
 

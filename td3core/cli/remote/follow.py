@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from td3core.cli.consent import obtain_consent
-from td3core.cli.options import AsJson, Run, RunsDir, TensorBoard, TrustEnv
+from td3core.cli.options import AsJson, Run, RunsDir, TrustEnv
 from td3core.cli.paths import find_run
-from td3core.cli.terminal import CommandResult, console, log, log_error
-from td3core.cli.train import FAILED, ending_as_dict
+from td3core.cli.sinks import NO_SINKS, Sinks, opened, with_sinks
+from td3core.cli.terminal import (
+    FAILED,
+    CommandResult,
+    console,
+    ending_as_dict,
+    log,
+    log_error,
+    run_failed,
+)
 from td3core.errors import MessageError, RequestError
-from td3core.exporters.live.tensorboard import TensorBoardSink
+from td3core.exporters.live.registry import TENSORBOARD
 from td3core.text import Text
 
 if TYPE_CHECKING:
@@ -23,9 +31,10 @@ if TYPE_CHECKING:
 _POLL_S = 0.25
 
 
+@with_sinks
 def follow(
     run: Run,
-    tensorboard: TensorBoard = None,
+    sinks: Sinks = NO_SINKS,
     film: Annotated[
         bool, typer.Option("--film", help="Show the best agent in TensorBoard at the end.")
     ] = False,
@@ -41,26 +50,24 @@ def follow(
     found = find_run(run, runs_dir)
     path = found.path
     if film:
-        if tensorboard is None:
+        if TENSORBOARD not in sinks:
             raise RequestError("--film needs --tensorboard: it is shown there.")
         # Before the run has ended, and nobody is there to answer.
         obtain_consent(found.config.choice, given=trust_env)
     follower = RunReader(path)
-    sinks = [] if tensorboard is None else [TensorBoardSink(tensorboard)]
+    listeners = opened(sinks)
     try:
         with ProgressReporter(console) as report:
-            ending = _until_the_end(follower, Listeners(report, sinks))
+            ending = _until_the_end(follower, Listeners(report, listeners))
     except KeyboardInterrupt:
         log("Stopped following; the run continues.")
         return CommandResult(result={"run": str(path), "state": str(follower.state or "running")})
     if film:
-        _show_film(sinks[0], path)
+        _show_film(path, sinks[TENSORBOARD])
     return _answer(ending)
 
 
-def _until_the_end(
-    follower: "RunReader", listeners: "Listeners"
-) -> "Ended | Failed | Interrupted":
+def _until_the_end(follower: "RunReader", listeners: "Listeners") -> "Ended | Failed | Interrupted":
     """Pass on what happens to a run, and return how it ended."""
     from td3core.protocol.events import Ended, Failed, Interrupted
 
@@ -74,16 +81,17 @@ def _until_the_end(
             time.sleep(_POLL_S)
 
 
-def _show_film(sink: TensorBoardSink, run: Path) -> None:
-    """Film the best agent of a run; what cannot be filmed is said."""
+def _show_film(run: Path, folder: Path) -> None:
+    """Film the best agent of a run for TensorBoard; what cannot be filmed is said."""
     from td3core.cli.report.films import film_run
+    from td3core.exporters.live.tensorboard import TensorBoardSink
 
     try:
         film, env_steps = film_run(run)
     except MessageError as problem:
         log(Text("There is no film: {reason}", reason=problem.message))
         return
-    sink.show_film(run, film.gif, (film.width, film.height), env_steps)
+    TensorBoardSink(folder).show_film(run, film.gif, (film.width, film.height), env_steps)
 
 
 def _answer(event: "Ended | Failed | Interrupted") -> CommandResult:
@@ -95,7 +103,5 @@ def _answer(event: "Ended | Failed | Interrupted") -> CommandResult:
         result = {"run": str(event.run), "env_steps": event.env_steps, "state": "interrupted"}
         return CommandResult(status=FAILED, result=result, error=error)
     if isinstance(event, Failed):
-        log_error("The run failed:", event.message)
-        result = ending_as_dict(event.ending) | {"message": event.message, "state": "failed"}
-        return CommandResult(status=FAILED, result=result, error=event.message)
+        return run_failed(event, state="failed")
     return CommandResult(result=ending_as_dict(event) | {"state": str(event.state)})

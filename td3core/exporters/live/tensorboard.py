@@ -1,11 +1,8 @@
 """Writes a run's curves as TensorBoard event files while it trains or is followed."""
 
 import logging
-import os
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +22,6 @@ from td3core.protocol.events import (
     Started,
 )
 from td3core.protocol.metrics import TRAINING_COLUMNS
-from td3core.text import Text
 
 if TYPE_CHECKING:
     from tensorboardX import SummaryWriter
@@ -34,52 +30,11 @@ log = logging.getLogger(__name__)
 
 WINDOW = 100
 """Episodes that stable-baselines3 averages."""
-VARIABLE = "TD3_STUDIO_TENSORBOARD"
-"""Of the environment: a folder that every run of this process, and of those it starts, writes to.
-
-A run of a group or of a sweep trains in a process of its own, which inherits it.
-"""
 
 
 def installed() -> bool:
     """Return whether event files can be written."""
     return find_spec("tensorboardX") is not None
-
-
-def wanted_sinks() -> "tuple[list[TensorBoardSink], Text | None]":
-    """Return what writes the event files of a run that starts in this process.
-
-    And why nothing does where the environment asks for it: that is no reason not to train.
-    """
-    folder = os.environ.get(VARIABLE)
-    if not folder:
-        return [], None
-    try:
-        return [TensorBoardSink(Path(folder))], None
-    except RequestError as problem:
-        return [], problem.message
-
-
-@contextmanager
-def writing_to(folder: Path | None) -> Iterator[None]:
-    """Let the runs that start meanwhile write event files, also in other processes.
-
-    Raises:
-        RequestError: tensorboardX is not installed.
-    """
-    if folder is None:
-        yield
-        return
-    TensorBoardSink(folder)
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = str(folder.absolute())
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[VARIABLE]
-        else:
-            os.environ[VARIABLE] = before
 
 
 class TensorBoardSink:

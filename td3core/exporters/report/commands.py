@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.checkpoint import read_header
-from td3core.config import RunConfig, Tunables, specs
+from td3core.config import RunConfig, Tunables, given, specs
 from td3core.config.presets import PLUS, compose
 from td3core.errors import RequestError
 from td3core.exporters.report.run_facts import RunFacts
@@ -28,11 +28,11 @@ def words_of_settings(config: RunConfig, tunables: Tunables) -> list[str]:
     """Return the options of ``train`` that give these settings, the seed excepted."""
     names = [name for name in config.preset.split(PLUS) if name]
     try:
-        base = _values(*compose(config.env, names, {}))
+        base = values_as_given(*compose(config.env, names, {}))
     except RequestError:
         # A preset of one's own that is not here: all of its values are said.
         names, base = [], {}
-    now = _values(config, tunables)
+    now = values_as_given(config, tunables)
     changed = [
         name
         for name in now
@@ -54,9 +54,10 @@ def typed(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _values(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
+def values_as_given(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
+    """Return every setting by name; one that follows a schedule as the text of that."""
     return {
-        name: getattr(settings, name)
+        name: given(settings, name)
         for settings in (config, tunables)
         for name, _ in specs(settings)
     }
@@ -98,10 +99,10 @@ def _words_of_branch(run: RunFacts) -> list[str]:
     before: dict[str, Any] = {}
     try:
         header = read_header(directory.path.parent / checkpoint)
-        before = _values(header.config, header.tunables)
+        before = values_as_given(header.config, header.tunables)
     except RequestError:
         pass
-    now = _values(directory.config, directory.first_tunables)
+    now = values_as_given(directory.config, directory.first_tunables)
     fixed = {"preset", "steps", *FIXED_BY_CHECKPOINT}
     settings = [
         word

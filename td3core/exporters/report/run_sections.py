@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from td3core.analysis.results import settings_of
-from td3core.config import RunConfig, Tunables, specs
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import format_count, format_value, typographic
 from td3core.errors import RequestError, brief
-from td3core.exporters.report.commands import commands_of
+from td3core.exporters.report.commands import commands_of, values_as_given
 from td3core.exporters.report.document import (
     Block,
     Cell,
@@ -88,13 +87,13 @@ def _from_preset(found: Material) -> Section | None:
     run = next(iter(found.runs.values())).directory
     names = [name for name in run.config.preset.split(PLUS) if name]
     try:
-        usual = _values(*compose(run.config.env, names, {}))
+        usual = values_as_given(*compose(run.config.env, names, {}))
     except RequestError:
         found.missing.append(
             tr("How the settings differ from the preset: it is not installed here.")
         )
         return None
-    now, called = _values(run.config, run.first_tunables), labels()
+    now, called = values_as_given(run.config, run.first_tunables), labels()
     left_out = ("env", "seed", *_NOT_A_SETTING)
     changed = [n for n in now if n not in left_out and now[n] != usual.get(n)]
     preset = run.config.preset or tr("the defaults")
@@ -135,14 +134,6 @@ def all_settings(found: Material) -> Section:
         )
     folded = Folded(title=tr("Show all {count} settings", count=len(names)), blocks=blocks)
     return Section(name="settings", title=tr("All settings"), blocks=(folded,))
-
-
-def _values(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
-    return {
-        name: getattr(settings, name)
-        for settings in (config, tunables)
-        for name, _ in specs(settings)
-    }
 
 
 def _shown(value: Any) -> str:

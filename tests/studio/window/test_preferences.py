@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QSyste
 from studio.session.controller import SessionState
 from studio.window.preferences.event_files import EventFiles
 from studio.window.preferences.notifier import LONG_S, Notifier
-from td3core.exporters.live.tensorboard import VARIABLE
+from td3core.exporters.live.registry import TENSORBOARD
 from td3core.protocol import events
 from td3core.text import Text
 
@@ -58,22 +58,22 @@ def test_event_files_of_every_run_are_switched_for_this_process_and_remembered(
 ) -> None:
     pytest.importorskip("tensorboardX")
     # Restored at the end, whatever the window does to it.
-    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setenv(TENSORBOARD.variable, "")
     window.toolbar.action("settings").trigger()
     box = find("preferences_dialog").findChild(QCheckBox, "preferences_tensorboard")
     assert not box.isChecked()
     box.click()
     folder = str(tmp_path / "runs" / "tensorboard")
-    assert os.environ[VARIABLE] == folder
+    assert os.environ[TENSORBOARD.variable] == folder
     assert stored().value("tensorboard", False, bool)
     again = EventFiles(stored(), tmp_path / "runs").switch()
     assert (again.read(), again.fixed) == (True, "")
     box.click()
-    assert VARIABLE not in os.environ
-    monkeypatch.setenv(VARIABLE, "/mine")
+    assert TENSORBOARD.variable not in os.environ
+    monkeypatch.setenv(TENSORBOARD.variable, "/mine")
     elsewhere = EventFiles(stored(), tmp_path / "runs").switch()
     assert (elsewhere.read(), "/mine" in elsewhere.fixed) == (True, True)
-    assert os.environ[VARIABLE] == "/mine"
+    assert os.environ[TENSORBOARD.variable] == "/mine"
 
 
 def test_a_run_too_short_to_learn_starts_at_once_where_nobody_wants_to_be_asked(

@@ -12,13 +12,14 @@ from td3core.algorithm import engine
 from td3core.algorithm.agent import make_agent
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint.shapes import network_shapes
-from td3core.config import algorithms, check_together, make_settings
-from td3core.config.algorithms import ALGORITHMS, DDPG, TD3, networks, title_of
+from td3core.config import algorithms, check_together, make_settings, title_of
+from td3core.config.algorithms import ALGORITHMS, DDPG, TD3
 from td3core.config.network_size import network_bytes
-from td3core.config.networks import CRITIC, NetworkGroup, Sizes, actor_and_critics
+from td3core.config.networks import CRITIC, NetworkGroup, Sizes, actor_and_critics, networks
 from td3core.config.presets import compose
 from td3core.config.run_config import RunConfig
 from td3core.errors import RequestError
+from td3core.runs.new_run import new_folder
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish, learn, make_header, same, tensors, tiny
 
@@ -81,9 +82,9 @@ def test_settings_written_before_there_was_a_choice_are_td3() -> None:
 
 
 def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    entry = replace(ALGORITHMS[TD3], title="TD3 of three", networks=three_critics)
+    entry = replace(ALGORITHMS[TD3], title="TD3 of three", networks=f"{__name__}:three_critics")
     monkeypatch.setattr(algorithms, "ALGORITHMS", {**ALGORITHMS, "three": entry})
     header = make_header(Path())
     usual = network_bytes(header.config, header.tunables, SIZES)
@@ -91,6 +92,7 @@ def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
     # The form and the files offer what was there when the settings were declared.
     object.__setattr__(header.config, "algorithm", "three")
     assert title_of(header.config, header.tunables) == "TD3 of three"
+    assert "_td3-of-three_s" in new_folder(tmp_path, header.config, header.tunables).name
     agent = make_agent(header.config, header.tunables, SIZES)
     before = agent.state()
     learn(agent, filled(), np.zeros((2, 8), np.int64))
@@ -103,6 +105,17 @@ def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
     critic = checkpoint.Checkpoint(header=header, tensors=state).critic()
     assert critic is not None
     assert critic.count == 3
+
+
+def test_another_algorithm_is_not_called_ddpg_for_having_its_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entry = replace(ALGORITHMS[TD3], title="Other", agent="elsewhere:Agent")
+    monkeypatch.setattr(algorithms, "ALGORITHMS", {**ALGORITHMS, "other": entry})
+    config, tunables = tiny(twin_critics=False, policy_delay=1, policy_noise=0.0)
+    assert title_of(config, tunables) == "DDPG"
+    object.__setattr__(config, "algorithm", "other")
+    assert title_of(config, tunables) == "Other"
 
 
 def test_an_engine_is_taken_for_the_algorithms_it_has(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,6 +116,18 @@ def test_a_return_stops_where_an_episode_is_truncated_and_the_next_begins_the_sa
     assert rows.terminated.tolist() == [[0.0]] * 3
 
 
+def test_a_return_stops_where_an_episode_was_given_up_or_its_end_is_not_marked() -> None:
+    made = Episodes([[(3, False), (4, True)]])
+    rows, at = made.buffer.rows, made.buffer.layout
+    # As a version before stored a time limit.
+    rows[:, at.terminated] = np.abs(rows[:, at.terminated])
+    found = at.columns(made.rows(np.arange(7), 3))
+    for number in range(7):
+        reward, after, _ = made.expected(number, 3)
+        assert found.reward[number, 0] == pytest.approx(reward, abs=1e-5)
+        assert np.array_equal(found.next_obs[number], after)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_one_step_learns_the_same_bits_with_and_without_the_ends(compiled: bool) -> None:
     states = []
@@ -225,7 +237,7 @@ def test_a_buffer_without_ends_is_read_by_the_old_rule_and_the_run_says_so(
     path = old_run(n_step=3, buffer_size=30)
     assert verify(path, steps=4).exact
     _, told = go_on(path, control=Control.stopping_at(75))
-    assert [str(event.message) for event in told.all(Warned)] == [UNMARKED]
+    assert [event.message for event in told.all(Warned)] == [UNMARKED]
     assert read_header(RunDirectory.open(path).last).counters.unmarked == 40
     # Until they are overwritten.
     _, told = go_on(path)
@@ -238,4 +250,4 @@ def test_a_longer_return_set_while_an_old_run_trains_says_so_once(
     control = Control()
     control.tune(make_settings({"env": STEPS, "n_step": 2, "batch_size": 8})[1])
     _, told = go_on(old_run(), control=control)
-    assert [str(event.message) for event in told.all(Warned)] == [UNMARKED]
+    assert [event.message for event in told.all(Warned)] == [UNMARKED]

@@ -351,6 +351,7 @@ def settings_of(command: str) -> dict[str, object]:
         {"preset": "deleted"},
         {"preset": ""},
         {"actor_hidden": (32, 16), "tau": 0.1, "twin_critics": False, "reward_floor": -12.5},
+        {"tau": "0.02@200, 0.005@400"},
         {"env_args": '{"g": 9.0}', "critic_lr": 1e-5, "numerics": "avx2", "seed": 12},
     ],
 )

@@ -12,7 +12,8 @@ import pytest
 from td3core import checkpoint
 from td3core.cli import app
 from td3core.errors import RequestError
-from td3core.exporters.live.tensorboard import VARIABLE, TensorBoardSink, writing_to
+from td3core.exporters.live.registry import TENSORBOARD, told_of_all_runs
+from td3core.exporters.live.tensorboard import TensorBoardSink
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Evaluated, Started, Warned
 from td3core.training.launch import branch, resume, train
@@ -72,7 +73,6 @@ def test_a_resumed_run_takes_back_what_was_written_after_its_checkpoint(
         env_steps=200,
         device="cpu",
         threads=1,
-        products="",
     )
     evaluated = partial(Evaluated, lengths=(200,), seed=0, is_best=False, wall_s=1.0)
     again.report(started)
@@ -123,7 +123,7 @@ def test_without_the_extra_nothing_starts(
 def test_every_run_of_a_process_writes_where_the_environment_says(
     runs_dir: Path, tmp_path: Path, reader: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "all"))
+    monkeypatch.setenv(TENSORBOARD.variable, str(tmp_path / "all"))
     first = finish(runs_dir, "Pendulum-v1", **VALUES)
     outcome = branch(
         first.last_checkpoint, {"tau": 0.1, "steps": 600}, Control(), lambda _: None, runs_dir
@@ -139,7 +139,7 @@ def test_every_run_of_a_process_writes_where_the_environment_says(
 def test_a_run_says_that_it_writes_no_event_files_and_trains(
     runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "all"))
+    monkeypatch.setenv(TENSORBOARD.variable, str(tmp_path / "all"))
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     outcome, told = run(runs_dir, "Pendulum-v1", steps=200)
     assert isinstance(outcome, Ended), outcome
@@ -151,14 +151,14 @@ def test_a_run_says_that_it_writes_no_event_files_and_trains(
 def test_the_option_holds_for_its_command_only(
     tmp_path: Path, reader: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
-    with writing_to(tmp_path):
-        assert os.environ[VARIABLE] == str(tmp_path)
-    assert VARIABLE not in os.environ
-    monkeypatch.setenv(VARIABLE, "mine")
-    with writing_to(tmp_path), writing_to(None):
-        assert os.environ[VARIABLE] == str(tmp_path)
-    assert os.environ[VARIABLE] == "mine"
+    monkeypatch.delenv(TENSORBOARD.variable, raising=False)
+    with told_of_all_runs({TENSORBOARD: tmp_path}):
+        assert os.environ[TENSORBOARD.variable] == str(tmp_path)
+    assert TENSORBOARD.variable not in os.environ
+    monkeypatch.setenv(TENSORBOARD.variable, "mine")
+    with told_of_all_runs({TENSORBOARD: tmp_path}), told_of_all_runs({}):
+        assert os.environ[TENSORBOARD.variable] == str(tmp_path)
+    assert os.environ[TENSORBOARD.variable] == "mine"
 
 
 @pytest.mark.slow
