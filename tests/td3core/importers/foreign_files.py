@@ -42,7 +42,7 @@ def save_peers(folder: Path) -> dict[str, Path]:
     from stable_baselines3.common.noise import NormalActionNoise
 
     noise = NormalActionNoise(np.zeros(1), 0.3 * np.ones(1))
-    small: dict[str, Any] = {"buffer_size": 500, "learning_starts": 40, "batch_size": 16}
+    small: dict[str, Any] = {"buffer_size": 10_000, "learning_starts": 40, "batch_size": 16}
     small |= {"seed": 3, "device": "cpu"}
     tanh = {"net_arch": [32, 24], "activation_fn": nn.Tanh}
     parts = {"net_arch": {"pi": [16], "qf": [24, 8]}}

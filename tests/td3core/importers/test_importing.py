@@ -169,7 +169,7 @@ def test_a_branch_of_an_agent_without_targets_and_moments_says_so(
 def test_an_imported_pendulum_learns_on(peers: dict[str, Path], runs_dir: Path) -> None:
     from td3core.evaluation.evaluate import evaluate
 
-    origin = imported(peers["tanh"], runs_dir)
+    origin = imported(peers["td3"], runs_dir)
     values = {
         "steps": 6060,
         "eval_interval": 0,
@@ -177,8 +177,7 @@ def test_an_imported_pendulum_learns_on(peers: dict[str, Path], runs_dir: Path) 
         "batch_size": 100,
         "actor_lr": 1e-3,
         "critic_lr": 1e-3,
-        "update_interval": 1,
-        "updates_per_step": 1,
+        "gamma": 0.98,
     }
     outcome = branch(origin.last, values, Control(), Told(), runs_dir)
     assert isinstance(outcome, Ended), outcome
