@@ -1,6 +1,6 @@
 """Curves of another program: what an importer returns, and how they become tables of a run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from td3core.text import Text
 
@@ -48,3 +48,12 @@ class CurveFile:
         """The last step."""
         ends = (each[-1].env_steps for each in (self.evaluations, self.episodes) if each)
         return max((*ends, *(step for step, _ in self.training[-1:])), default=0)
+
+    def up_to(self, env_steps: int) -> "CurveFile":
+        """Return the points until this step."""
+        return replace(
+            self,
+            evaluations=tuple(each for each in self.evaluations if each.env_steps <= env_steps),
+            episodes=tuple(each for each in self.episodes if each.env_steps <= env_steps),
+            training=tuple(each for each in self.training if each[0] <= env_steps),
+        )

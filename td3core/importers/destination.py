@@ -65,7 +65,8 @@ def write_agent(
         save(step, header, agent.tensors)
         alias(step, run.last)
         for each in curves:
-            _write_tables(run, each)
+            # What came after this agent belongs to others.
+            _write_tables(run, each.up_to(header.counters.env_steps))
         origin = header.origin
         _finish(
             run,
