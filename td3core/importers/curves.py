@@ -1,5 +1,6 @@
 """Curves of another program: what an importer returns, and how they become tables of a run."""
 
+import math
 from dataclasses import dataclass, replace
 
 from td3core.text import Text
@@ -12,7 +13,8 @@ class EvaluationPoint:
     env_steps: int
     returns: tuple[float, ...]
     lengths: tuple[int, ...] = ()
-    time_s: float = 0.0
+    time_s: float = math.nan
+    """Seconds since the start; NaN if not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,7 @@ class EpisodePoint:
     env_steps: int
     episode_return: float
     length: int = 0
-    time_s: float = 0.0
+    time_s: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

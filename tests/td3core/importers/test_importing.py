@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from td3core import checkpoint
+from td3core.analysis.results import read_results
 from td3core.checkpoint.agent import agent_of
 from td3core.cli import app
 from td3core.config import EnvChoice
@@ -206,6 +207,7 @@ def test_the_curves_of_a_folder_end_with_its_agent(zoo: Path, runs_dir: Path) ->
     assert run.evaluations() == [(20, -950.0), (40, -600.0)]
     # Its episodes ended at steps 200 and 400; the agent is that of step 60.
     assert not (run.path / "episodes.csv").exists()
+    assert len(read_results(run.path).curve("eval", "steps")[0]) == 2
 
 
 @pytest.mark.slow
