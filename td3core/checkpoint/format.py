@@ -20,7 +20,7 @@ from td3core import text
 from td3core.arrays import Arrays
 from td3core.checkpoint.header import Checkpoint, Counters, Header, Origin
 from td3core.checkpoint.shapes import network_shapes, statistics_shapes
-from td3core.config import make_settings, to_dict
+from td3core.config import at_step, make_settings, to_dict
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import ACTOR
 from td3core.envs.info import EnvInfo
@@ -164,11 +164,12 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
         )
     try:
         config, tunables = make_settings({**found["config"], **found["tunables"]})
+        counters = _counters(found["counters"])
         return Header(
             config=config,
-            tunables=tunables,
+            tunables=at_step(tunables, counters.env_steps, config.steps),
             env=_env_info(found["env"]),
-            counters=_counters(found["counters"]),
+            counters=counters,
             evaluation=_evaluation(found["evaluation"]),
             complete=bool(found["complete"]),
             created=str(found["created"]),

@@ -22,7 +22,7 @@ from td3core.algorithm.agent import make_agent
 from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
 from td3core.buffer.replay_buffer import SLACK, make_buffer
-from td3core.config import EnvChoice, RunConfig, Tunables, check_together
+from td3core.config import EnvChoice, RunConfig, Tunables, at_step, check_together
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.check.rehearsal import rehearse
@@ -110,6 +110,7 @@ def train(
     """
     # An environment may change the current folder.
     runs_dir = runs_dir.absolute()
+    tunables = at_step(tunables, 0, config.steps)
 
     def plan(resources: ExitStack) -> RunPlan:
         resolved = engine.resolve(config)
