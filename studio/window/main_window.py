@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
@@ -35,6 +35,7 @@ from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
 from studio.window.opener import Opener
+from studio.window.opening.importing import ImportAction
 from studio.window.opening.late_panels import connect_sweeps
 from studio.window.opening.lessons import show_lessons
 from studio.window.opening.recent import RecentFiles
@@ -109,7 +110,14 @@ class MainWindow(QMainWindow):
             self.setup, self.live, self.many, self.consent, self.banner, self, self.preferences
         )
         self.opener = Opener(self, lambda: self.controller.busy)
-        self.recent = RecentFiles(settings, self.opener, self.model, self.toolbar.button("runs"))
+        self.importing = ImportAction(self, runs_dir, self.consent, self.share.tasks.open_dialog)
+        self.recent = RecentFiles(
+            settings,
+            self.opener,
+            self.model,
+            self.toolbar.button("runs"),
+            [self.importing.action],
+        )
         self.group_comparison = GroupComparison(self.many.session, self.comparison.session, self)
         self.memory = SessionMemory(settings, self.setup, self.live, self.plots, self)
         self._lay_out()
@@ -259,6 +267,7 @@ class MainWindow(QMainWindow):
         )
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
+        self.setup.steps_changed.connect(self.live.set_steps)
         self.live.show_defaults(self.setup.chosen_tunables())
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)
@@ -296,10 +305,19 @@ class MainWindow(QMainWindow):
         opener.run_opened.connect(self._open)
         opener.runs_opened.connect(self.comparison.session.compare)
         opener.agent_opened.connect(self.replay.load)
+        opener.import_wanted.connect(self.importing.show_file)
+        self.importing.imported.connect(self._show_imported)
         opener.refused.connect(partial(self.banner.show_message, "error"))
         self.closed.connect(opener.stop)
         self.runs.model.renamed.connect(recent.refresh)
         self.closed.connect(recent.stop)
+
+    @Slot(object)
+    def _show_imported(self, found: dict[str, Any]) -> None:
+        self.runs.refresh_soon()
+        self.replay.checkpoints.refresh_runs()
+        if found["checkpoint"]:
+            self.replay.load(Path(found["checkpoint"]))
 
     def _connect_late_panels(self) -> None:
         def many(panel: "ManyRunsPanel") -> None:
@@ -416,7 +434,8 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
         busy, following = self.controller.busy, self.controller.following
-        self.toolbar.show_state(state, following=following)
+        ending = self.controller.can_give_up
+        self.toolbar.show_state(state, following=following, can_give_up=ending)
         self.status.show_state(state, following=following)
         self.panels.set_busy(busy)
         self.live.set_busy(busy or following)
@@ -463,6 +482,9 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Ask once while something trains; close when it has saved and ended, or is left alone."""
+        if self._closing and self.controller.can_give_up:
+            # Closed again: its environment may hang.
+            self.controller.stop()
         if self._trains and not self._closing:
             answer = self._ask_about_training()
             # It may have ended by itself while the question was open.

@@ -6,17 +6,15 @@ ones as those of score 0; the rank of features as Kumar et al. (2021), with δ =
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from td3core.algorithm.agent import Algorithm
-from td3core.arrays import Arrays, Floats
+from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.config import RunConfig
-from td3core.config.networks import TARGET
+from td3core.config.networks import ACTOR, CRITIC, NetworkGroup, Sizes, networks
 from td3core.inference.normaliser import Normaliser
 
 HEALTH_STEPS = 1_000
@@ -49,18 +47,22 @@ def measure(
     """
     found = _of_buffer(buffer)
     found["replay_ratio"] = agent.updates * agent.tunables.batch_size / buffer.stored
-    tensors = agent.state()
-    nets = {name: layers_of(tensors, name) for name in ("actor", "critic1", "critic2")}
-    critics = [nets[name] for name in ("critic1", "critic2") if nets[name]]
-    if not nets["actor"] or not critics:
+    layout, tensors = buffer.layout, agent.state()
+    groups = networks(config, Sizes(layout.action, layout.reward - layout.action))
+    if not {ACTOR, CRITIC} <= groups.keys():
         return found
+    nets = {
+        name: [(tensors[weight], tensors[bias]) for weight, bias in group.layers(name)]
+        for group in (groups[ACTOR], groups[CRITIC])
+        for name in (*group.names, *group.targets)
+    }
     numbers = np.linspace(buffer.stored - buffer.size, buffer.stored - 1, _PROBE)
     obs = buffer.transitions(numbers.astype(np.int64)).obs
     obs = obs if normaliser is None else normaliser(obs)
-    actor = run(nets["actor"], obs, config.actor_activation)
+    (actor,) = _outputs(groups[ACTOR], nets, obs)
     action = np.tanh(actor.out)
     pair = np.concatenate((obs, action), axis=1)
-    values = [run(layers, pair, config.critic_activation) for layers in critics]
+    values = _outputs(groups[CRITIC], nets, pair)
     saturated = (np.abs(action) >= _SATURATED).mean(axis=0)
     found |= {"saturated": float(saturated.mean()), "saturated_most": float(saturated.max())}
     found |= _units("actor", actor.hidden)
@@ -68,10 +70,9 @@ def measure(
     if values[0].hidden:
         features = values[0].hidden[-1]
         found["critic_rank"] = rank(features) / features.shape[1]
-    for name in ("actor", "critic1", "critic2"):
-        target = layers_of(tensors, f"{name}{TARGET}")
-        if nets[name] and target:
-            found[f"{name}_lag"] = _distance(target, nets[name])
+    for group in (groups[ACTOR], groups[CRITIC]):
+        for name, target in zip(group.names, group.targets, strict=True):
+            found[f"{name}_lag"] = _distance(nets[target], nets[name])
     bound = found["reward_most"] / max(1.0 - agent.tunables.gamma, 1e-9)
     if bound > 0.0:
         largest = max(float(np.abs(each.out).max()) for each in values)
@@ -88,17 +89,12 @@ def _of_buffer(buffer: ReplayBuffer) -> dict[str, float]:
     }
 
 
-def layers_of(tensors: Arrays | Mapping[str, NDArray[Any]], name: str) -> Layers:
-    """Return weight (out, in) and bias (out,) of each layer of a network; none if it is missing."""
-    layers: list[tuple[Floats, Floats]] = []
-    for i in count():
-        if f"{name}.{i}.weight" not in tensors:
-            return layers
-        layers.append((tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"]))
-    raise AssertionError
+def _outputs(group: NetworkGroup, nets: Mapping[str, Layers], x: Floats) -> list[Outputs]:
+    """Run each network of a group on ``x`` (batch, in)."""
+    return [_run(nets[name], x, group.activation) for name in group.names]
 
 
-def run(layers: Layers, x: Floats, activation: str) -> Outputs:
+def _run(layers: Layers, x: Floats, activation: str) -> Outputs:
     """Run a network with ``relu`` or ``tanh`` on ``x`` (batch, in)."""
     hidden = []
     for weight, bias in layers[:-1]:

@@ -49,6 +49,28 @@ UNMARKED = Text(
 )
 
 
+def _refilled(saved: Checkpoint, reason: str | Text, until: int) -> Text:
+    """Say that the replay buffer is missing, and how it is filled."""
+    if saved.header.origin is not None:
+        return Text(
+            "The replay buffer could not be restored: {reason}. Until step {step} the agent fills"
+            " it with its own noisy actions, without updates.",
+            reason=reason,
+            step=until,
+        )
+    return Text(
+        "The replay buffer could not be restored: {reason}. It is filled again until step {step},"
+        " without updates.",
+        reason=reason,
+        step=until,
+    )
+
+
+def _lacking(saved: Checkpoint) -> tuple[Text, ...]:
+    """Return what the file lacked that an agent was imported from, when it first goes on."""
+    return () if saved.header.origin is None else saved.header.origin.notes
+
+
 @contextmanager
 def _logged(what: str) -> Iterator[None]:
     """Log an error and go on: the run has failed already, and must report that first failure."""
@@ -79,9 +101,9 @@ class Trainer:
         *,
         repeated_steps: int = 0,
         numerics: Mapping[str, str],
-        computed_with: str,
+        engine: Text,
     ) -> None:
-        """``numerics``: the record for checkpoints; ``computed_with``: the engine, in words."""
+        """``numerics``: the record for checkpoints; ``engine``: in words."""
         self.directory, self.config = directory, directory.config
         self._agent, self._control = agent, control
         self._listeners, report = listeners, listeners.report
@@ -98,7 +120,7 @@ class Trainer:
         self._evaluator = Evaluator(self.config, self._on_process_lost)
         parts = agent, self._collector, self._sampler, buffer
         self._state = RunState(self.config, info, *parts, self._live, self._clock, numerics)
-        self._computed_with = computed_with
+        self._engine = engine
         self._evaluations = EvaluationRecord(
             directory, self._recorder, self._checkpointer, lambda: self._state.wall_s
         )
@@ -127,20 +149,13 @@ class Trainer:
         # A branch has a clock of its own, as it has tables of its own.
         resumed = point.origin == "resume"
         before = max(saved.header.wall_s, self.directory.wall_s_on_record()) if resumed else 0.0
-        self._deviations.extend((*point.deviations, *deviations))
+        self._deviations.extend((*point.deviations, *deviations, *_lacking(saved)))
         self._state.restore(saved, wall_s=before)
         missing = self._checkpointer.load_buffer(saved)
         if missing:
             until = self.env_steps + min(config.learning_starts, config.buffer_size)
             self._state.no_updates_until = until
-            self._deviations.append(
-                Text(
-                    "The replay buffer could not be restored: {reason}. It is filled again until"
-                    " step {step}, without updates.",
-                    reason=missing,
-                    step=until,
-                )
-            )
+            self._deviations.append(_refilled(saved, missing, until))
         lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
         if lost and not missing:
             self._deviations.append(
@@ -202,7 +217,8 @@ class Trainer:
             while control.has_requests:
                 if self._handle_requests():
                     return True
-            exploring = state.env_steps >= config.learning_starts
+            self._live.advance(state.env_steps + self._num_envs)
+            exploring = state.exploring
             self._step(exploring)
             learning = exploring and state.env_steps > state.no_updates_until
             # Updates release the GIL while torch computes; bare steps do not.
@@ -225,9 +241,6 @@ class Trainer:
     def _learn(self) -> bool:
         """Do the updates of this turn; return whether there were any."""
         self._clock.mark_learning(self.env_steps - self._num_envs)
-        if self.config.lr_final < 1.0:
-            done = min(self.env_steps / self.config.steps, 1.0)
-            self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
         tunables, now = self._agent.tunables, self.env_steps
         every = tunables.update_interval
         turns = now // every - (now - self._num_envs) // every
@@ -369,7 +382,7 @@ class Trainer:
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=self._computed_with,
+                engine=self._engine,
                 name=name_of(self.directory),
             )
         )

@@ -235,6 +235,7 @@ PASSED_ON = {
     "KERNELS_ASSUMED": "the template of a text that is marked where it is written",
     "value": "what a file or another process says",
     "found": "what a file or another process says",
+    "status.engine if status else ''": "what a file says",
     "_text(found.get('message', ''), _MOST_TEXT)": "what a file says",
 }
 """Arguments that are no literal, and why."""

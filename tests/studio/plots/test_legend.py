@@ -83,7 +83,6 @@ def test_the_legends_of_one_critic_name_one(qtbot, window) -> None:
             env_steps=0,
             device="cpu",
             threads=1,
-            products="MKL",
             reward_threshold=None,
         )
     )
