@@ -14,7 +14,7 @@ from tests.studio.fake_runs import make_run
 
 
 def offered(window: MainWindow) -> list[QAction]:
-    return [each for each in window.recent.menu.actions() if not each.isSeparator()][1:]
+    return [each for each in window.recent.menu.actions() if not each.isSeparator()][2:]
 
 
 def test_recent_runs_are_offered_after_a_restart_and_missing_ones_greyed(
