@@ -439,7 +439,8 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
         busy, following = self.controller.busy, self.controller.following
-        self.toolbar.show_state(state, following=following)
+        ending = self.controller.can_give_up
+        self.toolbar.show_state(state, following=following, can_give_up=ending)
         self.status.show_state(state, following=following)
         self.panels.set_busy(busy)
         self.live.set_busy(busy or following)
@@ -486,6 +487,9 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Ask once while something trains; close when it has saved and ended, or is left alone."""
+        if self._closing and self.controller.can_give_up:
+            # Closed again: its environment may hang.
+            self.controller.stop()
         if self._trains and not self._closing:
             answer = self._ask_about_training()
             # It may have ended by itself while the question was open.

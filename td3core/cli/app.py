@@ -27,6 +27,7 @@ from td3core.cli.remote.steer import pause, save, stop, tune, unpause
 from td3core.cli.terminal import (
     FAILED,
     CommandResult,
+    console,
     json_line,
     log,
     print_json,
@@ -141,7 +142,8 @@ def _answer(arguments: list[str]) -> CommandResult:
         cause = problem.__cause__ or problem
         return _error(f"Unexpected {type(cause).__name__}: {reason_of(cause)}.", FAILED)
     if answer == INTERRUPTED:
-        # Typer's status for Ctrl-C.
+        # Typer's status for Ctrl-C. A bar that was about to begin had hidden the cursor.
+        console.show_cursor()
         log("Interrupted.")
         return _INTERRUPTED
     # Help and version have no answer of their own.
