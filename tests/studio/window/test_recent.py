@@ -74,7 +74,7 @@ def test_the_menu_of_a_plot_ends_with_that_of_its_export_button(window: MainWind
     assert menu.isVisible()
     texts = [action.text() for action in menu.actions()]
     assert texts == [
-        *("Also show", "Logarithmic scale", ""),
+        *("Also show", "Logarithmic scale", "Limits of the y axis…", ""),
         *("Export PNG…", "Export SVG…", "Export CSV…"),
     ]
     menu.close()
