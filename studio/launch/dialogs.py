@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_count, format_value
-from studio.widgets.forms import make_dialog_column
+from studio.widgets.forms import grow_with_texts, make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.setting_fields import make_field
 from td3core.config import RunConfig, Tunables, changes, spec, with_values
@@ -40,12 +41,17 @@ class _Question(QDialog):
         button.setObjectName(f"{name}_button")
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        layout = make_dialog_column(self, _WIDTH)
+        self._column = layout = make_dialog_column(self, _WIDTH)
         layout.addWidget(about)
         layout.addLayout(self._form)
         layout.addWidget(self.buttons)
         # Only now does it belong to this dialog; before, Enter would press Cancel.
         button.setDefault(True)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Make room for the sentence."""
+        super().showEvent(event)
+        grow_with_texts(self, self._column)
 
     def _add(self, name: str, value: int) -> QSpinBox:
         field = make_field(name, spec(RunConfig, name), value)

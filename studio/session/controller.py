@@ -5,19 +5,22 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress
+from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress, Traced
 from td3core.protocol.steering import Steering
 from td3core.runs.journal import Change
 from td3core.runs.reader import RunReader
 from td3core.system.numerics import AUTO, needs_other_process
 from td3core.text import Text
+
+_PATIENCE_MS = 2000
+"""A run that has not ended so long after it was asked to may hang, or have a lot to save."""
 
 
 class SessionState(StrEnum):
@@ -39,11 +42,12 @@ class RunController(QObject):
 
     state_changed = Signal(object)
     event_reported = Signal(object)
+    traced = Signal(object)
+    """A single update, a ``Traced``: no part of what is known of the run."""
     caught_up = Signal(object)
     """What a run had reported before it was followed: a tuple of events."""
     refused = Signal(object)
-    """Why a request was refused, a ``Text``."""
-    """Why a request to a followed run was not done."""
+    """Why a request to a followed run was not done, a ``Text``."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +57,11 @@ class RunController(QObject):
         self._control: Steering | None = None
         """Of the run of this window, or the followed one."""
         self._followed: FollowedRun | None = None
-        self._own_process = False
+        self._own_process = self._tracing = False
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(_PATIENCE_MS)
+        self._patience.timeout.connect(self._lose_patience)
 
     @property
     def state(self) -> SessionState:
@@ -107,12 +115,14 @@ class RunController(QObject):
         run: Path,
         steps: int | None = None,
         numerics: str = AUTO,
+        *,
+        strange: bool = False,
     ) -> None:
         """Resume a run, perhaps with another last step. Ignored while another one lives.
 
-        ``numerics`` is the class it was trained in.
+        ``numerics`` is the class it was trained in, ``strange`` whether its environment may hang.
         """
-        self._begin(ResumedRun(run=run, steps=steps, numerics=numerics))
+        self._begin(ResumedRun(run=run, steps=steps, numerics=numerics, strange=strange))
 
     def branch(
         self,
@@ -120,10 +130,12 @@ class RunController(QObject):
         values: Mapping[str, Any],
         runs_dir: Path,
         numerics: str = AUTO,
+        *,
+        strange: bool = False,
     ) -> None:
         """Start a new run from a checkpoint. Ignored while another one lives.
 
-        ``numerics`` is the class to train it in.
+        ``numerics`` is the class to train it in, ``strange`` whether its environment may hang.
         """
         self._begin(
             Branch(
@@ -131,6 +143,7 @@ class RunController(QObject):
                 values=values,
                 runs_dir=runs_dir,
                 numerics=numerics,
+                strange=strange,
             )
         )
 
@@ -182,13 +195,15 @@ class RunController(QObject):
         self._thread.start()
 
     def _make_worker(self, job: Job) -> None:
-        # A process computes in one class for life.
-        if self._own_process or needs_other_process(job.numerics):
+        # A process computes in one class for life, and only a process can be ended.
+        if self._own_process or job.strange or needs_other_process(job.numerics):
             worker = self._worker = ProcessWorker(job)
             self._control = worker.process
         else:
             control = self._control = Control(shares_interpreter=True)
             self._worker = Worker(job, control)
+        if self._tracing:
+            self._control.trace(True)
 
     @property
     def can_leave(self) -> bool:
@@ -212,15 +227,42 @@ class RunController(QObject):
             self._set_state(SessionState.RUNNING)
 
     def stop(self) -> None:
-        """Ask the run to save and end."""
-        if self._control and self._state is not SessionState.IDLE:
+        """Ask the run to save and end; asked again, one that does not answer is ended."""
+        if self.can_give_up and isinstance(self._worker, ProcessWorker):
+            self._worker.process.give_up()
+        elif self._control and self._state is not SessionState.IDLE:
             self._control.stop()
-            self._set_state(SessionState.STOPPING)
+            if self._state is not SessionState.STOPPING:
+                self._set_state(SessionState.STOPPING)
+                self._patience.start()
+
+    @property
+    def can_give_up(self) -> bool:
+        """Whether the run has not ended for two seconds after it was asked to, but can be ended."""
+        waited = self._state is SessionState.STOPPING and not self._patience.isActive()
+        return waited and isinstance(self._worker, ProcessWorker)
+
+    @Slot()
+    def _lose_patience(self) -> None:
+        if self.can_give_up:
+            self.state_changed.emit(self._state)
 
     def save(self) -> None:
         """Ask for a checkpoint."""
         if self._control:
             self._control.save()
+
+    def trace(self, wanted: bool) -> None:
+        """Let runs of this window report single updates from now on, or no longer."""
+        self._tracing = wanted
+        if self._control and self.busy:
+            self._control.trace(wanted)
+
+    @Slot()
+    def step(self) -> None:
+        """Ask a paused run of this window for a single update."""
+        if self._control and self.busy and self._state is SessionState.PAUSED:
+            self._control.step()
 
     def end_now(self, patience_ms: int) -> None:
         """Let the run save and end, and wait for it: the process is about to end."""
@@ -257,6 +299,9 @@ class RunController(QObject):
 
     @Slot(object)
     def _on_event(self, event: object) -> None:
+        if isinstance(event, Traced):
+            self.traced.emit(event)
+            return
         self._follow_state(event)
         self.event_reported.emit(event)
 

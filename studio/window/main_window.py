@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
@@ -26,6 +26,7 @@ from studio.share.menu import ShareButton
 from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.sizes import scale
 from studio.theme.theme import Theme, apply_theme, load_theme
+from studio.welcome.first_run import FirstRunNotes
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
 from studio.widgets.form_area import FormArea
@@ -35,6 +36,7 @@ from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
 from studio.window.opener import Opener
+from studio.window.opening.importing import ImportAction
 from studio.window.opening.late_panels import connect_sweeps
 from studio.window.opening.lessons import show_lessons
 from studio.window.opening.recent import RecentFiles
@@ -100,6 +102,7 @@ class MainWindow(QMainWindow):
         self.comparison = RunComparisonView(theme)
         self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir)
         self.banner = Banner()
+        self.first_run = FirstRunNotes(self.model, settings)
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
         self.preferences = Preferences(
@@ -109,7 +112,14 @@ class MainWindow(QMainWindow):
             self.setup, self.live, self.many, self.consent, self.banner, self, self.preferences
         )
         self.opener = Opener(self, lambda: self.controller.busy)
-        self.recent = RecentFiles(settings, self.opener, self.model, self.toolbar.button("runs"))
+        self.importing = ImportAction(self, runs_dir, self.consent, self.share.tasks.open_dialog)
+        self.recent = RecentFiles(
+            settings,
+            self.opener,
+            self.model,
+            self.toolbar.button("runs"),
+            [self.importing.action],
+        )
         self.group_comparison = GroupComparison(self.many.session, self.comparison.session, self)
         self.memory = SessionMemory(settings, self.setup, self.live, self.plots, self)
         self._lay_out()
@@ -169,6 +179,7 @@ class MainWindow(QMainWindow):
         self._centre.addWidget(self.comparison)
         area = FormArea(self._centre)
         area.setObjectName("centre_area")
+        layout.addWidget(self.first_run)
         layout.addWidget(area, 1)
         self.banner.float_over(centre)
         self.setCentralWidget(centre)
@@ -282,6 +293,8 @@ class MainWindow(QMainWindow):
         page = self.start
         page.runs_requested.connect(self.show_runs)
         train = self.start_request.start
+        # Before the run is asked for: it may begin at once.
+        page.train_requested.connect(self.first_run.expect)
         page.train_requested.connect(partial(train_first, self.setup, train))
         page.watch_requested.connect(partial(watch_walker, self.docks, self.replay.checkpoints))
         page.continue_requested.connect(self.launcher.resume)
@@ -297,10 +310,19 @@ class MainWindow(QMainWindow):
         opener.run_opened.connect(self._open)
         opener.runs_opened.connect(self.comparison.session.compare)
         opener.agent_opened.connect(self.replay.load)
+        opener.import_wanted.connect(self.importing.show_file)
+        self.importing.imported.connect(self._show_imported)
         opener.refused.connect(partial(self.banner.show_message, "error"))
         self.closed.connect(opener.stop)
         self.runs.model.renamed.connect(recent.refresh)
         self.closed.connect(recent.stop)
+
+    @Slot(object)
+    def _show_imported(self, found: dict[str, Any]) -> None:
+        self.runs.refresh_soon()
+        self.replay.checkpoints.refresh_runs()
+        if found["checkpoint"]:
+            self.replay.load(Path(found["checkpoint"]))
 
     def _connect_late_panels(self) -> None:
         def many(panel: "ManyRunsPanel") -> None:
@@ -417,7 +439,8 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
         busy, following = self.controller.busy, self.controller.following
-        self.toolbar.show_state(state, following=following)
+        ending = self.controller.can_give_up
+        self.toolbar.show_state(state, following=following, can_give_up=ending)
         self.status.show_state(state, following=following)
         self.panels.set_busy(busy)
         self.live.set_busy(busy or following)
@@ -464,6 +487,9 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Ask once while something trains; close when it has saved and ended, or is left alone."""
+        if self._closing and self.controller.can_give_up:
+            # Closed again: its environment may hang.
+            self.controller.stop()
         if self._trains and not self._closing:
             answer = self._ask_about_training()
             # It may have ended by itself while the question was open.

@@ -1,5 +1,6 @@
 """The agents and runs opened lately, offered by the menu of the Runs button."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -27,10 +28,16 @@ class RecentFiles(QObject):
     """
 
     def __init__(
-        self, settings: QSettings, opener: Opener, model: RunModel, button: QToolButton
+        self,
+        settings: QSettings,
+        opener: Opener,
+        model: RunModel,
+        button: QToolButton,
+        more: Sequence[QAction] = (),
     ) -> None:
+        """``more``: other ways to open something."""
         super().__init__(button)
-        self._settings, self._opener = settings, opener
+        self._settings, self._opener, self._more = settings, opener, more
         stored = settings.value(_KEY)
         # A list of one is stored as a string.
         names = stored if isinstance(stored, list) else [stored]
@@ -81,7 +88,7 @@ class RecentFiles(QObject):
 
     def _fill(self) -> None:
         self.menu.clear()
-        self.menu.addAction(self._opener.action)
+        self.menu.addActions([self._opener.action, *self._more])
         self.menu.addSeparator()
         self._actions: dict[Path, QAction] = {}
         for path in self._paths:
