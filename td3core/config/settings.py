@@ -25,7 +25,7 @@ from td3core.config.spec import (
 from td3core.config.tunables import Tunables
 from td3core.config.value_text import format_value
 from td3core.errors import RequestError, unknown_name
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 Settings = RunConfig | Tunables
 LiveT = TypeVar("LiveT", bound=Tunables)
@@ -83,6 +83,11 @@ def with_values(tunables: LiveT, values: Mapping[str, Any]) -> LiveT:
     """
     kept = tuple(each for each in tunables.schedules if each[0] not in values)
     return replace(tunables, schedules=kept, **values)
+
+
+def follows(tunables: Tunables, name: str) -> bool:
+    """Return whether a setting follows a schedule."""
+    return any(followed == name for followed, _ in tunables.schedules)
 
 
 def schedule_of(tunables: Tunables, name: str) -> PiecewiseSchedule | None:
@@ -281,7 +286,7 @@ class _Earlier:
     """Settings of earlier versions that are still read."""
 
     lr_final: float = setting(
-        1.0, low=0.0, high=1.0, label=Text("Final learning rate"), help=Text("")
+        1.0, low=0.0, high=1.0, label=Text("Final learning rate"), help=NO_TEXT
     )
 
 

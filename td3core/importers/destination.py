@@ -65,7 +65,8 @@ def write_agent(
         save(step, header, agent.tensors)
         alias(step, run.last)
         for each in curves:
-            _write_tables(run, each)
+            # What came after this agent belongs to others.
+            _write_tables(run, each.up_to(header.counters.env_steps))
         origin = header.origin
         _finish(
             run,
@@ -118,10 +119,7 @@ def _finish(
     """Write journal, label and ending; the last makes it a run that is over."""
     kind, file, sha256 = origin
     entry = {"step": env_steps, "event": "import", "kind": kind, "file": file, "sha256": sha256}
-    run.note(entry | {"time": now()})
-    for note in notes:
-        message = {"message": note.english, "time": now()}
-        run.note({"step": env_steps, "event": "import"} | message)
+    run.note(entry | {"notes": [note.english for note in notes], "time": now()})
     lines = [f"{kind}, {file}", f"SHA-256 {sha256}", *(note.english for note in notes)]
     write_label(run.path, RunLabel(name=f"{file} ({kind})", note="\n".join(lines)))
     evaluations = run.evaluations()
@@ -146,7 +144,8 @@ def _write_tables(run: RunDirectory, curves: CurveFile) -> None:
         best = max(best, mean)
     episodes = [episode_row(_ended(at, each)) for at, each in enumerate(curves.episodes)]
     training = [
-        [*("" if math.isnan(value) else value for value in training_row(step, 0, metrics)), ""]
+        # Written as a run does; the tables hold no empty numbers.
+        (step, 0, *training_row(step, 0, metrics)[2:].tolist(), math.nan)
         for step, metrics in curves.training
     ]
     for name, columns, rows in (
