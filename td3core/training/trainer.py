@@ -221,8 +221,7 @@ class Trainer:
         """Do the updates of this turn; return whether there were any."""
         self._clock.mark_learning(self.env_steps - self._num_envs)
         if self.config.lr_final < 1.0:
-            done = min(self.env_steps / self.config.steps, 1.0)
-            self._agent.set_lr_share(1.0 + (self.config.lr_final - 1.0) * done)
+            self._agent.set_lr_share(self._lr_share)
         tunables, now = self._agent.tunables, self.env_steps
         every = tunables.update_interval
         turns = now // every - (now - self._num_envs) // every
@@ -232,6 +231,11 @@ class Trainer:
         if updates:
             self._clock.mark_update(now)
         return updates > 0
+
+    @property
+    def _lr_share(self) -> float:
+        done = min(self.env_steps / self.config.steps, 1.0)
+        return 1.0 + (self.config.lr_final - 1.0) * done
 
     def _do_due_work(self, learning: bool) -> None:
         config = self.config
@@ -259,7 +263,8 @@ class Trainer:
         for source in self._metric_sources:
             metrics |= source.take_metrics()
         if metrics and self._reached(HEALTH_STEPS):
-            metrics |= measure(self._agent, self.config, self._buffer, self._collector.normaliser)
+            parts = self._agent, self.config, self._buffer, self._sampler
+            metrics |= measure(*parts, self._lr_share)
         if metrics:
             require_finite_metrics(metrics, self.env_steps)
             self._recorder.add_training(
