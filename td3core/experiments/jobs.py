@@ -56,6 +56,7 @@ class Branch:
     runs_dir: Path
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
+    group: str = ""
 
 
 Job = NewRun | ResumedRun | Branch
@@ -101,7 +102,9 @@ def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ende
                 return finished
             return launch.resume(job.run, control, report, steps=job.steps)
         case Branch():
-            return launch.branch(job.checkpoint, job.values, control, report, job.runs_dir)
+            return launch.branch(
+                job.checkpoint, job.values, control, report, job.runs_dir, group=job.group
+            )
 
 
 def _finished_meanwhile(job: ResumedRun, control: Control) -> Ended | None:

@@ -138,7 +138,12 @@ class Trainer:
                 " {step}, without updates."
             )
             self._deviations.append(Text(template, reason=missing, step=until))
-        lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
+        lost = []
+        if point.reseeded:
+            # Those of another seed cannot be repeated, and are not to be.
+            self._collector.give_up_episodes(self.env_steps)
+        else:
+            lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
         if lost and not missing:
             template = (
                 "The environment did not return to its state in episode {episode}; that episode"
@@ -148,7 +153,8 @@ class Trainer:
         if exact and self._deviations:
             reasons = Text.joined(self._deviations)
             raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
-        self._recorder.log_entry(point.origin, self.env_steps)
+        drawn = {"seed": config.seed} if point.reseeded else {}
+        self._recorder.log_entry(point.origin, self.env_steps, **drawn)
         self._recorder.log_deviations(self._deviations, self.env_steps)
         parent = self.directory.parent
         own = parent is None or parent.env_steps < self.env_steps
