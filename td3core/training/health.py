@@ -138,7 +138,7 @@ def _before_last_step(
     def undone(name: str, part: Floats) -> Floats:
         moment, square = (tensors[f"{adam}.{name}.{each}"] for each in ("exp_avg", "exp_avg_sq"))
         step = np.float32(size) * moment / (np.sqrt(square) / np.float32(root) + EPSILON)
-        before: Floats = part + step
+        before: Floats = np.add(part, step, dtype=np.float32)
         return before
 
     return [
