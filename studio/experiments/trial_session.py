@@ -52,8 +52,9 @@ class TrialSession(QObject):
         self.groups.refused.connect(self.refused)
         self._reader = BackgroundTask("judge-trial", self)
         self._reader.failed.connect(self._on_unread)
-        self._series = ""
-        self._runs: list[dict[int, Path]] = []
+        self.series = ""
+        self.runs: list[dict[int, Path]] = []
+        """Of each arm that is over, by seed: with the change first."""
         self._stopping = False
         self.stage = TrialStage.NONE
         self.trial: Trial | None = None
@@ -78,7 +79,7 @@ class TrialSession(QObject):
         record = self.groups.current
         statuses = record.statuses.values() if record is not None and self.groups.busy else ()
         done = sum(max(min(s.env_steps - start, self.trial.steps), 0) for s in statuses)
-        done += len(self._runs) * len(self.trial.seeds) * self.trial.steps
+        done += len(self.runs) * len(self.trial.seeds) * self.trial.steps
         return min(done / self.trial.total_steps, 1.0)
 
     @property
@@ -91,8 +92,8 @@ class TrialSession(QObject):
         if self.busy:
             self.refused.emit(Text("Another change is being tried. Wait for its end, or stop it."))
             return
-        self.trial, self._series, self.verdict = trial, series, None
-        self._runs, self._stopping = [], False
+        self.trial, self.series, self.verdict = trial, series, None
+        self.runs, self._stopping = [], False
         self._enter(TrialStage.WAITING)
         self.busy_changed.emit(True)
         self.begin_if_free()
@@ -122,7 +123,7 @@ class TrialSession(QObject):
     def _train(self) -> None:
         trial = self.trial
         assert trial is not None
-        first = not self._runs
+        first = not self.runs
         arm = trial.with_change if first else trial.without
         self._enter(TrialStage.WITH_CHANGE if first else TrialStage.WITHOUT)
         self.groups.start(
@@ -134,7 +135,7 @@ class TrialSession(QObject):
                 jobs=max(min(self.free_cores, len(trial.seeds)), 1),
                 checkpoint=trial.checkpoint,
             ),
-            self._series,
+            self.series,
         )
         if not self.groups.busy:
             self._end(TrialStage.NONE)
@@ -153,12 +154,12 @@ class TrialSession(QObject):
                 self.refused.emit(Text(template, seed=seed, reason=reason))
                 self._end(TrialStage.NONE)
                 return
-        self._runs.append({seed: s.run for seed, s in statuses.items() if s.run is not None})
-        if len(self._runs) < 2:
+        self.runs.append({seed: s.run for seed, s in statuses.items() if s.run is not None})
+        if len(self.runs) < 2:
             self._train()
             return
         self._enter(TrialStage.JUDGING)
-        runs = self._runs
+        runs = self.runs
         self._reader.read(lambda _: judge(*runs), self._on_judged)
 
     def _on_judged(self, verdict: PairedDifference) -> None:

@@ -13,9 +13,10 @@ from PySide6.QtWidgets import (
 )
 
 from studio.run_browser.columns import RunColumn, told_below
-from studio.run_browser.sparklines import Sparklines, polyline
+from studio.run_browser.sparklines import Sparklines
 from studio.run_browser.tree_model import LINES, ROW
 from studio.theme.sizes import scaled
+from studio.widgets.sparkline import polyline
 from td3core.text import tr
 
 _AROUND = 8

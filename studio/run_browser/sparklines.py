@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QObject, QPointF, QRectF, QTimer, Signal, Slot
-from PySide6.QtGui import QPolygonF
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.run_browser.rows import RunRow, Stamp
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
@@ -76,16 +75,3 @@ def read_means(run: Path, stopped: Stopped) -> tuple[float, ...]:
     if len(means) > _POINTS:
         means = means[np.linspace(0, len(means) - 1, _POINTS).round().astype(int)]
     return tuple(map(float, means))
-
-
-def polyline(values: tuple[float, ...], area: QRectF) -> QPolygonF:
-    """Return the line through values in an area, from its lowest to its highest."""
-    low, high = min(values), max(values)
-    height = (high - low) or 1.0
-    step = area.width() / max(len(values) - 1, 1)
-    return QPolygonF(
-        [
-            QPointF(area.left() + at * step, area.bottom() - (value - low) / height * area.height())
-            for at, value in enumerate(values)
-        ]
-    )

@@ -34,6 +34,7 @@ from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
+from studio.window.health_advice import HealthAdvice
 from studio.window.opener import install_opener
 from studio.window.opening.late_panels import connect_late_panels
 from studio.window.opening.lessons import show_lessons
@@ -244,6 +245,8 @@ class MainWindow(QMainWindow):
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.live.show_defaults(self.setup.chosen_tunables())
         connect_late_panels(self, self._open, self._close_if_asked)
+        self.health = HealthAdvice(self, self._runs_dir, self._settings)
+        self.health.trials.busy_changed.connect(self._close_if_asked)
         self.opener = install_opener(self, self._open)
         install_preferences(self, self._settings, self._runs_dir)
         self.recent = install_recent(self, self._settings, self.toolbar.button("runs"))
@@ -358,7 +361,7 @@ class MainWindow(QMainWindow):
     @property
     def _trains(self) -> bool:
         """Whether anything trains that this window has to end, or to leave, before it closes."""
-        return self.many.busy or self._sweeps
+        return self.many.busy or self._sweeps or self.health.trials.trains
 
     @Slot()
     def _close_if_asked(self) -> None:
@@ -394,6 +397,7 @@ class MainWindow(QMainWindow):
             self._closing = answer != "cancel" and self._trains
             if answer == "stop":
                 self.many.stop_all()
+                self.health.trials.stop()
                 if self._sweeps:
                     self.sweeps.stop()
             elif answer == "keep":
@@ -402,6 +406,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.many.shutdown()
+        self.health.shutdown()
         self.controller.stop_following()
         self.stage.leave()
         self.docks.save(self._settings)
@@ -418,8 +423,9 @@ class MainWindow(QMainWindow):
         wait_for_cancelled()
 
     def _ask_about_training(self) -> str:
-        # A sweep is conducted by a process that ends with the window.
-        can_leave = self.many.can_leave and not self._sweeps
+        # Sweeps and trials are conducted by processes that end with the window.
+        others = self._sweeps or self.health.trials.trains
+        can_leave = self.many.can_leave and not others
         return ask_what_to_do(self, can_leave=can_leave)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
@@ -446,6 +452,7 @@ class MainWindow(QMainWindow):
         """End the run and close without asking, because the system ends the program."""
         self._closing = True
         self.many.stop_all()
+        self.health.trials.stop()
         if self._sweeps:
             # Its runs save themselves when the sweep's process ends.
             self.sweeps.shutdown()

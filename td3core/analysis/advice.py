@@ -24,7 +24,7 @@ from td3core.system.regular_files import parse_toml
 from td3core.text import Text
 
 _TEXTS = ("title", "reason", "advice")
-_KEYS = {*_TEXTS, "order", "quantity", "above", "below", "sustained", "after", "change"}
+_KEYS = {*_TEXTS, "order", "quantity", "above", "below", "sustained", "after", "unless", "change"}
 _COLUMNS = {name: place for place, name in enumerate(TRAINING_COLUMNS)}
 _EVALUATED = tuple(metric.name for metric in EVALUATION_METRICS)
 _UPDATES = _COLUMNS["updates"]
@@ -57,6 +57,8 @@ class Rule:
     """So many values in a row must lie beyond the bound, and within it for the end of it."""
     after: int
     """Updates until which the quantity is not judged: networks begin far from what they learn."""
+    unless: str
+    """The name of a rule that explains the same, and counts instead while it is broken."""
     reason: str
     """Why the bound is where it is, in a sentence."""
     advice: str
@@ -159,6 +161,7 @@ def parse_rule(name: str, text: str) -> Rule:
             threshold=float(found[bounds[0]]),
             sustained=max(int(found.get("sustained", 1)), 1),
             after=int(found.get("after", 0)),
+            unless=str(found.get("unless", "")),
             setting=str(change["setting"]),
             factor=float(change["factor"]) if "factor" in change else None,
             value=change.get("value"),
@@ -243,6 +246,7 @@ class Health:
         config, tunables = self._config, self._tunables
         if config is None or tunables is None:
             return ()
+        broken = {watch.rule.name for watch in self._watches if watch.since is not None}
         return tuple(
             Advice(
                 rule=watch.rule,
@@ -251,7 +255,7 @@ class Health:
                 change=watch.rule.change(config, tunables),
             )
             for watch in self._watches
-            if watch.since is not None
+            if watch.since is not None and watch.rule.unless not in broken
         )
 
     def take(self, event: Event) -> None:
