@@ -1,7 +1,7 @@
 """The panel of a run's health: what is out of order and what to try, and every quantity."""
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -24,6 +24,8 @@ from studio.widgets.labels import plain_label
 from td3core.text import Text, tr
 
 _REFRESH_MS = 500
+_WIDTHS = {HealthColumn.VALUE: 88, HealthColumn.CURVE: 54, HealthColumn.RANGE: 104}
+_NAME_WIDTH = 128
 _FINE = Text("Nothing is out of order.")
 _NO_RUN = Text("No run yet.")
 _OLD = Text("This run did not measure its health.")
@@ -56,7 +58,7 @@ class HealthPanel(QWidget):
         layout.setContentsMargins(8, 4, 8, 6)
         layout.setSpacing(10)
         layout.addWidget(self._make_advice(), 4)
-        layout.addWidget(self._make_table(), 5)
+        layout.addWidget(self._make_table(), 6)
         model.curves_changed.connect(self._refresh_soon)
         model.run_opened.connect(self._refresh_soon)
 
@@ -75,7 +77,7 @@ class HealthPanel(QWidget):
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setMinimumWidth(scaled(220))
+        area.setMinimumWidth(scaled(160))
         area.setWidget(page)
         return area
 
@@ -94,15 +96,19 @@ class HealthPanel(QWidget):
         header = view.horizontalHeader()
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(HealthColumn.NAME, QHeaderView.ResizeMode.Stretch)
-        for column, width in (
-            (HealthColumn.VALUE, 96),
-            (HealthColumn.CURVE, 110),
-            (HealthColumn.RANGE, 110),
-        ):
+        for column, width in _WIDTHS.items():
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
             view.setColumnWidth(column, scaled(width))
         self._view = view
         return view
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Leave out what there is no room for; the tooltips have it."""
+        super().resizeEvent(event)
+        room = self._view.width() - scaled(_NAME_WIDTH)
+        for column in _WIDTHS:
+            room -= self._view.columnWidth(column) or scaled(_WIDTHS[column])
+            self._view.setColumnHidden(column, room < 0)
 
     def use_board(self, board: AdviceBoard) -> None:
         """Show what a board advises."""

@@ -76,7 +76,9 @@ class HealthTable(QAbstractTableModel):
         for rule in rules:
             self._rules.setdefault(rule.quantity, []).append(rule)
         self._broken = broken
-        self._rows = [_measured(row.quantity, curves) for row in self._rows]
+        # What is out of order comes first.
+        quantities = sorted(QUANTITIES, key=lambda quantity: quantity.column not in broken)
+        self._rows = [_measured(quantity, curves) for quantity in quantities]
         self._announce()
 
     @property
@@ -138,7 +140,9 @@ class HealthTable(QAbstractTableModel):
             reasons = "<br><br>".join(rule.reason for rule in rules)
             return f"<qt>{reasons}</qt>"
         meaning = row.quantity.meaning.replace("<", "&lt;")
-        return f"<qt>{meaning[:1].upper()}{meaning[1:]}</qt>"
+        told = f"{meaning[:1].upper()}{meaning[1:]}"
+        healthy = tr("Healthy: {range}", range=_range(rules)) if rules else ""
+        return f"<qt>{'<br>'.join(filter(None, (told, healthy)))}</qt>"
 
 
 def _measured(quantity: Quantity, curves: RunCurves) -> _Row:

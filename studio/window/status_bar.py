@@ -94,7 +94,9 @@ class StatusBar(QStatusBar):
     def show_advice(self, titles: Sequence[str]) -> None:
         """Say that the health of the current run is out of order in so many ways."""
         count = len(titles)
-        self._advice.setText(str(Text.counted("{n} advice", "{n} advices", n=count)))
+        self._advice.setText(
+            str(Text.counted("{n} health warning", "{n} health warnings", n=count))
+        )
         self._advice.setAccessibleName(tr("Health of the run"))
         self._advice.setToolTip("\n".join(titles))
         self._advice.setIcon(self._theme.icon("stethoscope", self._theme.warn))

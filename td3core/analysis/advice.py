@@ -97,6 +97,14 @@ class Advice:
     change: SettingChange | None
     """None where the setting has that value already."""
 
+    def __str__(self) -> str:
+        """Return it as a line for a terminal."""
+        rule, change = self.rule, self.change
+        bound = f"healthy is at {'most' if rule.is_upper else 'least'} {rule.threshold:g}"
+        told = f"Health: {rule.title} ({rule.quantity} {self.value:.3g} since step"
+        told += f" {self.env_steps:,}; {bound}). {rule.advice}"
+        return f"{told} Try --set {change.setting}={change.new}." if change else told
+
     def as_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
         rule, change = self.rule, self.change

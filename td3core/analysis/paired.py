@@ -36,9 +36,16 @@ class PairedDifference:
 
     def in_words(self, steps: int) -> Text:
         """Return it as a sentence, for a change of which runs were told after ``steps`` steps."""
-        size, pairs = abs(self.mean), len(self.differences)
-        values = {"steps": f"{steps:,}", "size": f"{size:.4g}", "pairs": pairs}
-        if self.interval is None:
+        interval = self.interval
+        ends = () if interval is None else (interval.low, interval.high)
+        digits = _digits(max(map(abs, (self.mean, *ends))))
+
+        def shown(value: float) -> str:
+            return f"{value + 0.0:,.{digits}f}".replace("-", "−")
+
+        pairs = len(self.differences)
+        values = {"steps": f"{steps:,}", "size": shown(abs(self.mean)), "pairs": pairs}
+        if interval is None:
             if self.mean > 0.0:
                 return Text(
                     "After {steps} steps {size} higher, in one pair: one seed proves nothing.",
@@ -47,32 +54,40 @@ class PairedDifference:
             return Text(
                 "After {steps} steps {size} lower, in one pair: one seed proves nothing.", **values
             )
-        low, high = self.interval.low, self.interval.high
+        low, high = interval.low, interval.high
         if not self.is_certain:
             return Text(
                 "After {steps} steps no clear difference: {mean} [{low}, {high}], higher in"
                 " {higher} of {pairs} pairs.",
-                mean=f"{self.mean:.4g}",
-                low=f"{low:.4g}",
-                high=f"{high:.4g}",
+                mean=shown(self.mean),
+                low=shown(low),
+                high=shown(high),
                 higher=self.higher,
                 **values,
             )
         if self.mean > 0.0:
             return Text(
                 "After {steps} steps {size} [{low}, {high}] better, {higher} of {pairs} pairs.",
-                low=f"{low:.4g}",
-                high=f"{high:.4g}",
+                low=shown(low),
+                high=shown(high),
                 higher=self.higher,
                 **values,
             )
         return Text(
             "After {steps} steps {size} [{low}, {high}] worse, {higher} of {pairs} pairs.",
-            low=f"{-high:.4g}",
-            high=f"{-low:.4g}",
+            low=shown(-high),
+            high=shown(-low),
             higher=pairs - self.higher,
             **values,
         )
+
+
+def _digits(largest: float) -> int:
+    """Return how many decimals numbers up to this size are worth."""
+    for digits, size in enumerate((10.0, 1.0, 0.1, 0.01)):
+        if largest >= size:
+            return digits
+    return 5
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> PairedDifference:

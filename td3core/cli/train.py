@@ -299,8 +299,9 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
         if outcome.details:
             log(outcome.details, style="dim")
         result = ending_as_dict(outcome.ending) | {"message": outcome.message}
+        result["advice"] = report.advice
         return CommandResult(status=FAILED, result=result, error=outcome.message)
-    return CommandResult(result=ending_as_dict(outcome))
+    return CommandResult(result=ending_as_dict(outcome) | {"advice": report.advice})
 
 
 def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:

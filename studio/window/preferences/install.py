@@ -9,7 +9,7 @@ from PySide6.QtCore import QSettings
 from studio.formatting import format_return
 from studio.replay.replay_options import OPENGL_CHOICES
 from studio.session.controller import SessionState
-from studio.window.preferences.dialog import PreferencesDialog, Selection, Switch
+from studio.window.preferences.dialog import Page, PreferencesDialog, Selection, Switch
 from studio.window.preferences.notifier import Notifier
 from td3core.protocol.events import Ended, Failed, Interrupted
 from td3core.protocol.run_status import RunStatus
@@ -30,7 +30,7 @@ def install_preferences(window: "MainWindow", settings: QSettings, runs_dir: Pat
 
     def show() -> None:
         dialog = PreferencesDialog(
-            (*_switches(window, settings), _opengl(window)),
+            (*_switches(window, settings), _opengl(window), _thresholds(window)),
             window.theme.name,
             partial(_choose_theme, window),
             runs_dir,
@@ -110,6 +110,22 @@ def _opengl(window: "MainWindow") -> Selection:
         fixed=options.opengl_fixed,
         read=lambda: options.opengl,
         write=options.set_opengl,
+    )
+
+
+def _thresholds(window: "MainWindow") -> Page:
+    def show() -> None:
+        # Imported on first use, so that it does not delay the start.
+        from studio.health.thresholds_dialog import ThresholdsDialog
+
+        ThresholdsDialog(window.health.board, window).open()
+
+    return Page(
+        name="thresholds",
+        group=tr("Health"),
+        text=tr("Thresholds…"),
+        tip=tr("From where on the quantities of a run are out of order"),
+        open=show,
     )
 
 
