@@ -84,10 +84,8 @@ class PairedDifference:
 
 def _digits(largest: float) -> int:
     """Return how many decimals numbers up to this size are worth."""
-    for digits, size in enumerate((10.0, 1.0, 0.1, 0.01)):
-        if largest >= size:
-            return digits
-    return 5
+    sizes = (10.0, 1.0, 0.1, 0.01)
+    return next((digits for digits, size in enumerate(sizes) if largest >= size), 4)
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> PairedDifference:
