@@ -1,5 +1,7 @@
 """The panel of a run's health: what is out of order and what to try, and every quantity."""
 
+from pathlib import Path
+
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -13,17 +15,24 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.formatting import format_share
 from studio.health.advice_card import AdviceCard
 from studio.health.board import AdviceBoard
 from studio.health.table import CurveDelegate, HealthColumn, HealthTable
 from studio.health.trial_box import TrialBox
 from studio.session.model import RunModel
+from studio.tasks.background_task import BackgroundTask
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
-from studio.widgets.labels import plain_label
+from studio.widgets.labels import ElidedLabel, plain_label
+from td3core.analysis.saturation import saturation
+from td3core.checkpoint.format import SUFFIX
+from td3core.errors import RequestError
 from td3core.text import Text, tr
 
 _REFRESH_MS = 500
+_AGENT_STEPS = 1_000
+"""Steps after which the newest agent is read again."""
 _WIDTHS = {HealthColumn.VALUE: 88, HealthColumn.CURVE: 54, HealthColumn.RANGE: 104}
 _NAME_WIDTH = 128
 _FINE = Text("Nothing is out of order.")
@@ -50,6 +59,13 @@ class HealthPanel(QWidget):
         self._note = plain_label()
         self._note.setObjectName("health_note")
         self._note.setProperty("role", "muted")
+        self._dimensions = ElidedLabel()
+        self._dimensions.setObjectName("health_dimensions")
+        self._dimensions.setProperty("role", "muted")
+        self._dimensions.hide()
+        self._read_at: tuple[Path | None, int] = (None, -1)
+        """Run and step of the agent whose dimensions are shown, or are being read."""
+        self._reader = BackgroundTask("read-saturation", self)
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_REFRESH_MS)
@@ -58,7 +74,11 @@ class HealthPanel(QWidget):
         layout.setContentsMargins(8, 4, 8, 6)
         layout.setSpacing(10)
         layout.addWidget(self._make_advice(), 4)
-        layout.addWidget(self._make_table(), 6)
+        right = QVBoxLayout()
+        right.setSpacing(2)
+        right.addWidget(self._make_table(), 1)
+        right.addWidget(self._dimensions)
+        layout.addLayout(right, 6)
         model.curves_changed.connect(self._refresh_soon)
         model.run_opened.connect(self._refresh_soon)
 
@@ -164,8 +184,34 @@ class HealthPanel(QWidget):
                 card.dismissed.connect(lambda advice: board.dismiss(advice.rule))
                 self._column.insertWidget(self._column.count() - 1, card)
             self._cards[name].update_advice(each, self._obstacle)
+        self._read_dimensions()
         self._note.setVisible(not advice)
         self._note.setText(str(self._said()))
+
+    def shutdown(self) -> None:
+        """Stop reading."""
+        self._soon.stop()
+        self._reader.cancel()
+
+    def _read_dimensions(self) -> None:
+        """Read from the newest agent of the run which dimensions of its actions are saturated."""
+        record = self._model.record
+        now = record.progress.env_steps if record.progress is not None else 0
+        run, step = self._read_at
+        if record.run is None or (run == record.run and now - step < _AGENT_STEPS):
+            return
+        if run != record.run:
+            self._dimensions.hide()
+        self._read_at = record.run, now
+        path = record.run / "checkpoints" / f"last{SUFFIX}"
+        # Without a checkpoint or a replay buffer there is nothing to say of it.
+        self._reader.read(lambda _: _dimensions_of(path), self._show_dimensions)
+
+    def _show_dimensions(self, shares: tuple[float, ...]) -> None:
+        self._dimensions.setVisible(bool(shares))
+        told = " · ".join(map(format_share, shares))
+        text = tr("Saturated by action dimension: {shares}", shares=told)
+        self._dimensions.setText(text)
 
     def _said(self) -> Text:
         record = self._model.record
@@ -174,3 +220,11 @@ class HealthPanel(QWidget):
         training = record.curves.training
         begun = len(training) > 0
         return _OLD if begun and not self.table.is_measured else _FINE
+
+
+def _dimensions_of(path: Path) -> tuple[float, ...]:
+    """Return the saturated share of each action dimension; empty where it cannot be told."""
+    try:
+        return tuple(saturation(path).tolist())
+    except RequestError:
+        return ()

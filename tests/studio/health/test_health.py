@@ -71,7 +71,7 @@ def test_a_badge_counts_what_is_open_until_it_is_dismissed_for_this_run(
     qtbot.mouseClick(badge, Qt.MouseButton.LeftButton)
     panel = window.panels.named("health")
     qtbot.waitUntil(panel.isVisible)
-    assert "features have collapsed" in texts(panel)
+    qtbot.waitUntil(lambda: "features have collapsed" in texts(panel))
     assert "Critic learning rate 0.1 → 0.01" in texts(panel)
     assert shown(panel, "Rank of the critic's features") == "0.01"
     assert shown(panel, "Saturated actions") == "not measured"
@@ -140,7 +140,7 @@ def open_broken(qtbot, window: MainWindow, runs_dir: Path):
 def test_a_trial_waits_for_a_core_and_ends_in_a_sentence_and_is_accepted_as_a_branch(
     qtbot, window: MainWindow, find, played: type[PlayedGroup], runs_dir: Path, monkeypatch
 ) -> None:
-    run = open_broken(qtbot, window, runs_dir)
+    open_broken(qtbot, window, runs_dir)
     trials = window.health.trials
     cores = [0]
     monkeypatch.setattr(type(trials), "free_cores", property(lambda _: cores[0]))

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from td3core import checkpoint
 from td3core.analysis.advice import Health, Rule, load_rules, parse_rule, with_thresholds
+from td3core.analysis.saturation import saturation
 from td3core.config import make_settings
 from td3core.errors import RequestError
 from td3core.protocol.events import Evaluated, Progress
+from td3core.runs.directory import RunDirectory
 from tests.benchmarks.health import BROKEN, HERE, PRESETS, broken_by, kept
 from tests.support.health import progress, row, started
-from tests.td3core.helpers import run
+from tests.td3core.helpers import finish, run, same, tensors
 
 CONFIG, TUNABLES = make_settings({"env": "Pendulum-v1"})
 BIASES = Path(__file__).parents[2] / "benchmarks" / "overestimation"
@@ -173,8 +176,6 @@ def test_every_rule_has_evidence_and_a_change_that_can_be_made() -> None:
 def test_measuring_and_judging_change_no_digit_of_a_run(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.td3core.helpers import same, tensors
-
     def last(every: int, react: Any) -> dict[str, Any]:
         monkeypatch.setattr("td3core.training.trainer.HEALTH_STEPS", every)
         outcome, told = run(runs_dir, steps=300, react=react)
@@ -183,3 +184,18 @@ def test_measuring_and_judging_change_no_digit_of_a_run(
 
     found = Health(load_rules())
     assert same(last(10, found.take), last(10**9, lambda event: None))
+
+
+def test_saturation_is_told_apart_by_dimension(runs_dir: Path) -> None:
+    last = RunDirectory.open(finish(runs_dir, steps=60).run).last
+    saved = checkpoint.load(last)
+    width = saved.header.env.act_dim
+    output = max(name for name in saved.tensors if name.startswith("actor.") and "bias" in name)
+    arrays = {name: array.copy() for name, array in saved.tensors.items()}
+    arrays[output.replace("bias", "weight")][:] = 0.0
+    arrays[output][:] = [9.0] + [0.0] * (width - 1)
+    checkpoint.save(last, saved.header, arrays)
+    assert saturation(last).tolist() == [1.0] + [0.0] * (width - 1)
+    last.parent.parent.joinpath("replay.f32").unlink()
+    with pytest.raises(RequestError, match="cannot be read"):
+        saturation(last)
