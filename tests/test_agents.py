@@ -11,12 +11,10 @@ import pytest
 from td3core import checkpoint
 from td3core.envs.catalogue import find_known
 from td3core.evaluation.bundled import bundled_evaluation
-from td3core.evaluation.evaluate import evaluate
-from tests.support.playing import played_with
+from tests.support.playing import EPISODES, MANY, recorded_returns, require_alike, returns_of
 
 AGENTS = Path(str(files("resources") / "agents"))
 NAMES = sorted(path.stem for path in AGENTS.glob("*.safetensors"))
-EPISODES, MANY = 3, 20
 
 
 def record_of(name: str) -> dict[str, Any]:
@@ -55,27 +53,12 @@ def test_an_agent_repeats_the_first_episodes_of_its_record(name: str) -> None:
     known = find_known(name)
     if known is not None and not known.installed:
         pytest.skip(f"needs {known.package}")
-    found, record = checkpoint.load(AGENTS / f"{name}.safetensors"), record_of(name)["evaluation"]
-    exact = played_with(found) == record["played_with"]
-    episodes = EPISODES if exact else MANY
-    choice = found.header.config.choice
-    again = evaluate(found.policy(), choice, episodes=episodes, seed=record["seed"])
-    assert again is not None
-    if exact:
-        assert list(again.returns) == record["returns"][:EPISODES]
+    agent, record = checkpoint.load(AGENTS / f"{name}.safetensors"), record_of(name)
+    recorded = recorded_returns(agent, record)
+    if recorded is not None:
+        assert returns_of(agent, record, EPISODES) == recorded
     else:
-        # Other bits lead to other episodes, of the same distribution.
-        low, high = interval(record["returns"])
-        assert low <= again.mean <= high
-
-
-def interval(returns: list[float]) -> tuple[float, float]:
-    """Return where 999 of 1,000 means of ``MANY`` of these lie, drawn with replacement."""
-    drawn = np.random.default_rng(0).choice(returns, (20_000, MANY)).mean(axis=1)
-    low, high = np.quantile(drawn, [0.0005, 0.9995])
-    # A return that hardly varies may still differ in its last digits.
-    slack = 1e-3 * float(np.mean(np.abs(returns)))
-    return float(low) - slack, float(high) + slack
+        require_alike(returns_of(agent, record, MANY), record)
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in AGENTS.iterdir() if path.is_dir()))

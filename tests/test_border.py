@@ -226,3 +226,25 @@ def test_the_face_of_every_room_is_one_docstring(root: Path) -> None:
         assert ast.get_docstring(tree), name
         others = [node for node in tree.body[1:] if not isinstance(node, ast.Assign)]
         assert others == [], name
+
+
+def test_no_files_of_the_window_import_each_other_in_a_circle(root: Path) -> None:
+    # What is imported for its type alone counts, too: it knows the other file all the same.
+    files = {_module_of(path, root): path for path in (root / "studio").rglob("*.py")}
+    arrows = {name: _modules_imported(path) & set(files) for name, path in files.items()}
+    while free := {name for name, needed in arrows.items() if not needed & set(arrows)}:
+        arrows = {name: needed for name, needed in arrows.items() if name not in free}
+    # What is left is in a circle, or stands above one.
+    assert sorted(arrows) == []
+
+
+def _module_of(path: Path, root: Path) -> str:
+    return ".".join(path.relative_to(root).with_suffix("").parts)
+
+
+def _modules_imported(path: Path) -> set[str]:
+    return {
+        node.module
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module
+    }

@@ -16,12 +16,12 @@ from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.text import tr
 
 _WIDTHS = {  # With the usual font.
-    SeedColumn.SEED: 46,
-    SeedColumn.STATE: 80,
+    SeedColumn.SEED: 42,
+    SeedColumn.STATE: 76,
     SeedColumn.PROGRESS: 52,
     SeedColumn.STEP: 66,
-    SeedColumn.LAST: 66,
-    SeedColumn.BEST: 66,
+    SeedColumn.LAST: 74,
+    SeedColumn.BEST: 74,
     SeedColumn.SPEED: 62,
 }
 _FIRST = (
@@ -73,6 +73,8 @@ class GroupTable(QTreeView):
             room -= width
             # The first one is always there: a table without columns has no rows.
             self.setColumnHidden(column, room < 0 and column is not _FIRST[0])
+        # Where the bar, which takes the room that is left, has none itself.
+        self.header().setStretchLastSection(self.isColumnHidden(SeedColumn.PROGRESS))
 
     def chosen(self) -> list[SeedStatus]:
         """Return the runs that are selected."""

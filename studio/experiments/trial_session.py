@@ -150,8 +150,13 @@ class TrialSession(QObject):
         for seed, status in statuses.items():
             if status.state is not SeedState.FINISHED:
                 reason = status.message or Text("it did not finish")
-                template = "The change could not be tried to the end. Seed {seed}: {reason}"
-                self.refused.emit(Text(template, seed=seed, reason=reason))
+                self.refused.emit(
+                    Text(
+                        "The change could not be tried to the end. Seed {seed}: {reason}",
+                        seed=seed,
+                        reason=reason,
+                    )
+                )
                 self._end(TrialStage.NONE)
                 return
         self.runs.append({seed: s.run for seed, s in statuses.items() if s.run is not None})

@@ -104,6 +104,8 @@ class HealthTable(QAbstractTableModel):
         """Return the heading of a column."""
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return str(_HEADINGS[HealthColumn(section)])
+        if role == Qt.ItemDataRole.TextAlignmentRole and section == HealthColumn.VALUE:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

@@ -45,8 +45,8 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
-    """Curves with a y axis in common. A chart stacks its lanes."""
+class Subplot:
+    """Curves with a y axis in common. A chart stacks its subplots."""
 
     lines: tuple[Line, ...]
 
@@ -72,9 +72,9 @@ class Content:
 class Chart(QWidget):
     """Lines over a common x axis, each named in its colour with its value at the cursor."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
+    def __init__(self, subplots: Sequence[Subplot]) -> None:
         super().__init__()
-        self._lanes = tuple(lanes)
+        self._subplots = tuple(subplots)
         self._content: Content | None = None
         self._theme: Theme | None = None
         self._cache = PictureCache(self)
@@ -85,7 +85,7 @@ class Chart(QWidget):
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return a size at which the curves can be read."""
-        return QSize(scaled(200), scaled(80) * len(self._lanes))
+        return QSize(scaled(200), scaled(80) * len(self._subplots))
 
     @property
     def content(self) -> Content | None:
@@ -96,7 +96,7 @@ class Chart(QWidget):
         """Use the colours of a theme."""
         self._theme = theme
         self.setFont(sized_font(_FONT_PX))
-        self.setMinimumSize(scaled(90), scaled(44) * len(self._lanes))
+        self.setMinimumSize(scaled(90), scaled(44) * len(self._subplots))
         self._cache.forget()
         self.update()
 
@@ -111,14 +111,14 @@ class Chart(QWidget):
             return
         content = self._content
         painter = QPainter(self)
-        lanes = self._painters(painter, self._theme)
+        subplots = self._painters(painter, self._theme)
         subject, version = (content.subject, content.version) if content else (None, None)
         painter.drawPixmap(0, 0, self._cache.picture(subject, version, self._draw_curves))
         first = 0
-        for lane, each in lanes:
-            last = first + len(lane.lines)
-            readings = content.readings[first:last] if content else [""] * len(lane.lines)
-            each.draw_legend(lane.lines, readings)
+        for subplot, each in subplots:
+            last = first + len(subplot.lines)
+            readings = content.readings[first:last] if content else [""] * len(subplot.lines)
+            each.draw_legend(subplot.lines, readings)
             first = last
             if content is not None and content.cursor is not None and len(content.x):
                 each.draw_cursor(content.cursor, *self._drawn)
@@ -132,21 +132,21 @@ class Chart(QWidget):
         if content is not None and len(content.x):
             self._drawn = float(content.x[0]), float(content.x[-1])
         first = 0
-        for lane, each in self._painters(painter, self._theme):
-            each.draw_curves(lane, content, first)
-            first += len(lane.lines)
+        for subplot, each in self._painters(painter, self._theme):
+            each.draw_curves(subplot, content, first)
+            first += len(subplot.lines)
 
-    def _painters(self, painter: QPainter, theme: Theme) -> list[tuple[Lane, "_LanePainter"]]:
-        height = self.height() / len(self._lanes)
-        areas = (QRectF(0.0, i * height, self.width(), height) for i in range(len(self._lanes)))
+    def _painters(self, painter: QPainter, theme: Theme) -> list[tuple[Subplot, "_SubplotPainter"]]:
+        height = self.height() / len(self._subplots)
+        areas = (QRectF(0.0, i * height, self.width(), height) for i in range(len(self._subplots)))
         return [
-            (lane, _LanePainter(painter, theme, area, len(lane.lines)))
-            for lane, area in zip(self._lanes, areas, strict=True)
+            (subplot, _SubplotPainter(painter, theme, area, len(subplot.lines)))
+            for subplot, area in zip(self._subplots, areas, strict=True)
         ]
 
 
-class _LanePainter:
-    """Draws one lane into its area."""
+class _SubplotPainter:
+    """Draws one subplot into its area."""
 
     def __init__(self, painter: QPainter, theme: Theme, area: QRectF, lines: int) -> None:
         self._painter, self._theme = painter, theme
@@ -157,12 +157,12 @@ class _LanePainter:
         heading = self._rows * self._metrics.height() + 2
         self._plot = area.adjusted(scaled(_TICK_PX), heading, -_GAP_PX, -_GAP_PX)
 
-    def draw_curves(self, lane: Lane, content: Content | None, first: int) -> None:
-        """Draw the lane whose lines begin with the ``first`` of the content."""
+    def draw_curves(self, subplot: Subplot, content: Content | None, first: int) -> None:
+        """Draw the subplot whose lines begin with the ``first`` of the content."""
         self._painter.fillRect(self._plot, QColor(self._theme.window))
         if content is None or not len(content.x):
             return
-        ys = content.ys[first : first + len(lane.lines)]
+        ys = content.ys[first : first + len(subplot.lines)]
         finite = [y[np.isfinite(y)] for y in ys if y is not None]
         finite = [y for y in finite if len(y)]
         if not finite:
@@ -170,7 +170,7 @@ class _LanePainter:
         low = float(min(y.min() for y in finite))
         high = float(max(y.max() for y in finite))
         self._draw_scale(low, high)
-        for line, y in zip(lane.lines, ys, strict=True):
+        for line, y in zip(subplot.lines, ys, strict=True):
             if y is not None:
                 self._draw_line(line, content.x, y, (low, high))
 

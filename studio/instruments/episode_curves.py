@@ -4,7 +4,7 @@ import numpy as np
 from PySide6.QtCore import Qt
 
 from studio.formatting import format_number, format_return, format_value
-from studio.instruments.chart import Content, Lane, Line
+from studio.instruments.chart import Content, Line, Subplot
 from studio.instruments.instrument import ChartInstrument
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, spec
@@ -24,9 +24,9 @@ class RewardInstrument(ChartInstrument):
         "The environment's own rewards. Reward: r_t of each step. Return: their sum so far,"
         " r_1 + … + r_t, without discount. The vertical line is the step in the picture."
     )
-    lanes = (
-        Lane(lines=(Line(name=Text("return"), colour="curve_eval"),)),
-        Lane(lines=(Line(name=Text("reward"), colour="curve_3"),)),
+    subplots = (
+        Subplot(lines=(Line(name=Text("return"), colour="curve_eval"),)),
+        Subplot(lines=(Line(name=Text("reward"), colour="curve_3"),)),
     )
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
@@ -56,8 +56,8 @@ class ValueInstrument(ChartInstrument):
         " when the episode has ended. min Q above it is overestimation. After a time limit nothing"
         " is added, so there the last steps obtain less than the critics expect."
     )
-    lanes = (
-        Lane(
+    subplots = (
+        Subplot(
             lines=(
                 Line(name=Text("min Q"), colour="marker"),
                 Line(name=Text("obtained"), colour="curve_eval", style=Qt.PenStyle.DashLine),

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from studio.instruments.chart import Chart, Content, Lane
+from studio.instruments.chart import Chart, Content, Subplot
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.labels import ElidedLabel, plain_tip
@@ -58,11 +58,11 @@ class Instrument(QWidget):
 class ChartInstrument(Instrument):
     """An instrument that is one chart."""
 
-    lanes: tuple[Lane, ...] = ()
+    subplots: tuple[Subplot, ...] = ()
 
     def __init__(self) -> None:
         super().__init__()
-        self.chart = Chart(self.lanes)
+        self.chart = Chart(self.subplots)
         self.chart.setToolTip(plain_tip(str(self.help)))
         self._body.addWidget(self.chart, 1)
 

@@ -3,7 +3,7 @@
 from functools import partial
 
 from PySide6.QtCore import QSettings, Qt, Slot
-from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QVBoxLayout, QWidget
 
 from studio.instruments.action_bars import ActionInstrument
@@ -16,6 +16,7 @@ from studio.replay.renderer.protocol import Frame, Loaded
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import ElidedLabel, plain_tip
+from studio.widgets.sight import Sight
 from td3core.playing.numbers import AgentSpec, EpisodeNumbers, Steps
 from td3core.text import Text
 
@@ -39,6 +40,8 @@ class InstrumentPanel(QWidget):
         self._numbers: EpisodeNumbers | None = None
         self._place: Frame | None = None
         self._measuring = False
+        self._sight = Sight(self)
+        self._sight.changed.connect(self._measure_if_seen)
         self.sweep = SweepInstrument()
         self.instruments: tuple[Instrument, ...] = (
             RewardInstrument(),
@@ -176,24 +179,14 @@ class InstrumentPanel(QWidget):
         self._measure_if_seen()
         self._show()
 
+    @Slot()
     def _measure_if_seen(self) -> None:
-        wanted = self.isVisible() and any(switch.isChecked() for switch in self.switches.values())
+        wanted = self._sight.seen and any(switch.isChecked() for switch in self.switches.values())
         if self._player is not None and wanted is not self._measuring:
             self._measuring = wanted
             self._player.measure(wanted)
 
     # Qt -----------------------------------------------------------------------------------------
-
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Ask for numbers while the panel can be seen."""
-        super().showEvent(event)
-        self._measure_if_seen()
-
-    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Let nothing be computed for a panel that is closed."""
-        super().hideEvent(event)
-        if not event.spontaneous():
-            self._measure_if_seen()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Put the instruments below each other in a column, next to each other in a row."""

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QSpinBox
 
 from studio.formatting import format_number
-from studio.instruments.chart import Content, Lane, Line
+from studio.instruments.chart import Content, Line, Subplot
 from studio.instruments.episode_curves import NO_CRITIC
 from studio.instruments.instrument import ChartInstrument
 from studio.replay.renderer.protocol import Sweep, Swept
@@ -28,8 +28,8 @@ class SweepInstrument(ChartInstrument):
         " dimension of a swept over its bounds and the others as taken. The vertical line is the"
         " action taken; where the actor has learned all its critic knows, Q₁ has its maximum there."
     )
-    lanes = (
-        Lane(
+    subplots = (
+        Subplot(
             lines=(
                 Line(name=Text("min Q"), colour="marker"),
                 Line(name=Text("Q₁"), colour="curve_1", style=Qt.PenStyle.DashLine),
@@ -117,7 +117,7 @@ class SweepInstrument(ChartInstrument):
         at = int(np.abs(swept.action - taken).argmin())
         values = swept.values.astype(np.float64)
         lines = [values.min(axis=0), *values]
-        missing = len(self.lanes[0].lines) - len(lines)
+        missing = len(self.subplots[0].lines) - len(lines)
         self.show_content(
             Content(
                 x=(low + high) / 2 + (high - low) / 2 * swept.action.astype(np.float64),

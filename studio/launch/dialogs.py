@@ -1,8 +1,8 @@
 """Questions before a run is resumed, or its live changes are repeated."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -13,10 +13,10 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_count, format_value
-from studio.widgets.forms import make_dialog_column
+from studio.widgets.forms import grow_with_texts, make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.setting_fields import make_field
-from td3core.config import RunConfig, Tunables, changes, spec
+from td3core.config import RunConfig, Tunables, changes, spec, with_values
 from td3core.protocol.events import Progress
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
@@ -41,12 +41,17 @@ class _Question(QDialog):
         button.setObjectName(f"{name}_button")
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        layout = make_dialog_column(self, _WIDTH)
+        self._column = layout = make_dialog_column(self, _WIDTH)
         layout.addWidget(about)
         layout.addLayout(self._form)
         layout.addWidget(self.buttons)
         # Only now does it belong to this dialog; before, Enter would press Cancel.
         button.setDefault(True)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Make room for the sentence."""
+        super().showEvent(event)
+        grow_with_texts(self, self._column)
 
     def _add(self, name: str, value: int) -> QSpinBox:
         field = make_field(name, spec(RunConfig, name), value)
@@ -143,7 +148,7 @@ def with_visible_changes(last: Tunables, shown: Tunables) -> Tunables | None:
         for name, old, new in changes(last, shown)
         if format_value(old) != format_value(new)
     }
-    return replace(last, **seen) if seen else None
+    return with_values(last, seen) if seen else None
 
 
 def _enumerated(names: Sequence[str]) -> str:

@@ -24,7 +24,8 @@ from studio.session.history import RunHistory, read_history, read_parent_curves
 from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import Header, read_header
-from td3core.config import RunConfig, Tunables
+from td3core.config import RunConfig, Tunables, schedule_of
+from td3core.envs.trust import is_strange
 from td3core.experiments.jobs import Branch
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings, changes_from
@@ -147,7 +148,8 @@ class RunLauncher(QObject):
         def ask(found: tuple[RunConfig, RunSummary, str]) -> None:
             config, summary, name = found
             if is_here(name) or self._accepts_other_class(summary, name):
-                self._obtain(config, partial(self._ask_for_steps, summary, name))
+                strange = is_strange(config.choice)
+                self._obtain(config, partial(self._ask_for_steps, summary, name, strange))
 
         self._read(read, ask)
 
@@ -155,14 +157,14 @@ class RunLauncher(QObject):
         dialog = OtherClassDialog(found, numerics, self._window)
         return dialog.exec() == QDialog.DialogCode.Accepted
 
-    def _ask_for_steps(self, found: RunSummary, numerics: str) -> None:
+    def _ask_for_steps(self, found: RunSummary, numerics: str, strange: bool) -> None:
         steps = None
         if found.state is RunStatus.FINISHED or found.env_steps > found.steps:
             dialog = MoreStepsDialog(found, self._window)
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
-        resume = partial(self._controller.resume, found.run, steps, numerics)
+        resume = partial(self._controller.resume, found.run, steps, numerics, strange=strange)
         then = partial(self._ask_for_changes, resume, self._edited(found.run.absolute()))
         self._read(partial(read_history, found.run), then)
 
@@ -216,19 +218,21 @@ class RunLauncher(QObject):
                     values=values,
                     runs_dir=self._runs_dir,
                     numerics=str(values.get("numerics", name)),
+                    strange=is_strange(header.config.choice),
                 )
             )
         else:
-            self._branch(checkpoint, values, name)
+            self._branch(checkpoint, values, name, is_strange(header.config.choice))
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
         """Start a branch from an agent with half its learning rates."""
 
         def start(header: Header) -> None:
-            halves = {name: getattr(header.tunables, name) / 2 for name in _RATES}
+            halves = {name: _half(header.tunables, name) for name in _RATES}
             name = header.config.numerics
-            self._obtain(header.config, partial(self._branch, checkpoint, halves, name))
+            strange = is_strange(header.config.choice)
+            self._obtain(header.config, partial(self._branch, checkpoint, halves, name, strange))
 
         self._read(lambda _: _header_of(checkpoint), start)
 
@@ -246,17 +250,20 @@ class RunLauncher(QObject):
             values = changes_from(header, config, tunables)
             name = str(values.get("numerics", config.numerics))
             self._model.expect_branch(curves)
-            self._controller.branch(checkpoint, values, self._runs_dir, name)
+            strange = is_strange(config.choice)
+            self._controller.branch(checkpoint, values, self._runs_dir, name, strange=strange)
 
         self._waited.read(read, start)
 
-    def _branch(self, checkpoint: Path, values: Mapping[str, Any], numerics: str) -> None:
+    def _branch(
+        self, checkpoint: Path, values: Mapping[str, Any], numerics: str, strange: bool
+    ) -> None:
         name = str(values.get("numerics", numerics))
 
         def start(parent_curves: RunCurves) -> None:
             self.beginning.emit()
             self._model.expect_branch(parent_curves)
-            self._controller.branch(checkpoint, values, self._runs_dir, name)
+            self._controller.branch(checkpoint, values, self._runs_dir, name, strange=strange)
 
         self._read(partial(read_parent_curves, checkpoint), start)
 
@@ -308,3 +315,10 @@ class RunLauncher(QObject):
 def _header_of(checkpoint: Path) -> Header:
     note_module_folder(checkpoint)
     return read_header(checkpoint)
+
+
+def _half(tunables: Tunables, name: str) -> float | str:
+    """Return half of a setting, or the schedule with half of all its values."""
+    schedule = schedule_of(tunables, name)
+    value: float = getattr(tunables, name)
+    return value / 2 if schedule is None else schedule.scaled(0.5)

@@ -1,6 +1,7 @@
 """The live settings: a row for each, with changes acknowledged by the run."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
@@ -13,13 +14,26 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.formatting import format_value
+from studio.live.controls import LiveValue
 from studio.live.edit_history import Edit, EditHistory
 from studio.live.row import LiveRow
+from studio.live.schedule_dialog import ScheduleDialog
 from studio.live.values_choice import ValuesChoice
+from studio.session.markers import change_in_words
 from studio.theme.theme import Theme
 from studio.widgets.setting_fields import guard_wheel
-from td3core.config import Tunables, changes, specs
+from td3core.config import (
+    Tunables,
+    at_step,
+    changes,
+    default,
+    given,
+    schedule_of,
+    spec,
+    specs,
+    with_values,
+)
+from td3core.config.piecewise import is_text
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned
 from td3core.text import Text, tr
@@ -49,6 +63,7 @@ class LivePanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._request, self._kind = request, kind
         self._shown = kind()
+        self._step, self._steps = 0, int(default("steps"))
         self._pending: dict[str, int] = {}
         self._history = EditHistory()
         self._busy = False
@@ -73,6 +88,8 @@ class LivePanel(QWidget):
         for row in self._rows.values():
             row.edited.connect(self._send_soon)
             row.settled.connect(self._send)
+            row.reset_wanted.connect(partial(self._give, row.name))
+            row.schedule_wanted.connect(partial(self._ask_for_schedule, row.name))
             layout.addWidget(row)
         layout.addStretch(1)
 
@@ -132,19 +149,54 @@ class LivePanel(QWidget):
         Raises:
             RequestError: one of them is no allowed value.
         """
-        values: dict[str, Any] = {name: row.entered() for name, row in self._rows.items()}
-        return self._kind(**values)
+        for row in self._rows.values():
+            row.entered()
+        return self._in_use()
 
     def _in_use(self) -> Tunables:
         """Return the values in use: a field with wrong text does not hold up the others."""
-        values: dict[str, Any] = {name: row.value() for name, row in self._rows.items()}
-        return self._kind(**values)
+        values: dict[str, Any] = {name: row.given() for name, row in self._rows.items()}
+        return at_step(self._kind(**values), self._step, self._steps)
 
     def show_tunables(self, tunables: Tunables) -> None:
         """Show these values."""
         self._shown = tunables
-        for name, row in self._rows.items():
-            row.set_value(getattr(tunables, name))
+        for name in self._rows:
+            self._show_row(name, tunables)
+
+    def _show_row(self, name: str, tunables: Tunables) -> None:
+        row, value = self._rows[name], getattr(tunables, name)
+        row.show_value(value, schedule_of(tunables, name))
+        row.show_step(value, self._step, self._steps)
+
+    # Schedules ----------------------------------------------------------------------------------
+
+    @Slot(int)
+    def set_steps(self, steps: int) -> None:
+        """Show schedules over the steps of a run that is about to begin."""
+        if not self._busy:
+            self.follow(0, steps)
+
+    def follow(self, step: int, steps: int) -> None:
+        """Show where on their schedules the settings are at a step of a run of ``steps``."""
+        self._step, self._steps = step, steps
+        if not any(is_text(row.given()) for row in self._rows.values()):
+            return
+        followed = at_step(self._in_use(), step, steps)
+        for name, _ in followed.schedules:
+            self._rows[name].show_step(getattr(followed, name), step, steps)
+
+    def _give(self, name: str, value: LiveValue, *, undoing: bool = False) -> None:
+        """Show a value or a schedule, and request it."""
+        wanted = at_step(with_values(self._in_use(), {name: value}), self._step, self._steps)
+        self._show_row(name, wanted)
+        self._send(undoing=undoing)
+
+    def _ask_for_schedule(self, name: str) -> None:
+        at = self._in_use(), self._step, self._steps
+        dialog = ScheduleDialog(name, spec(self._kind, name), *at, self)
+        if dialog.exec() == ScheduleDialog.DialogCode.Accepted:
+            self._give(name, dialog.schedule)
 
     def offer(self, first: Tunables | None, last: Tunables, *, show: bool = True) -> None:
         """Show the last values of a run, and offer those it was started with if they differ."""
@@ -164,7 +216,7 @@ class LivePanel(QWidget):
         self.show_tunables(tunables)
         self.forget_edits()
         for name, row in self._rows.items():
-            row.set_default(getattr(tunables, name))
+            row.set_default(given(tunables, name))
 
     # Requests -----------------------------------------------------------------------------------
 
@@ -183,8 +235,8 @@ class LivePanel(QWidget):
             # These are the old values if the run refused the change. Wrong text stays shown.
             self._shown = event.tunables
             for name, row in self._rows.items():
-                if row.value() != getattr(event.tunables, name):
-                    row.set_value(getattr(event.tunables, name))
+                if row.given() != given(event.tunables, name):
+                    self._show_row(name, event.tunables)
 
     @Slot()
     def _send_soon(self) -> None:
@@ -200,7 +252,7 @@ class LivePanel(QWidget):
         except RequestError as problem:
             self.refused.emit(problem.message)
             return
-        if wanted == self._shown:
+        if not changes(self._shown, wanted):
             return
         self._ask_for(wanted, undoing=undoing)
 
@@ -241,11 +293,9 @@ class LivePanel(QWidget):
         self._send()
         while self.can_undo:
             edit = self._history.pop()
-            row = self._rows[edit.name]
             # A change that the run refused has been reverted already.
-            if row.value() != edit.before:
-                row.set_value(edit.before)
-                self._send(undoing=True)
+            if self._rows[edit.name].given() != edit.before:
+                self._give(edit.name, edit.before, undoing=True)
                 break
         self._update_undo()
 
@@ -255,8 +305,7 @@ class LivePanel(QWidget):
         self._send()
         if self._history.next is not None:
             edit = self._history.redo()
-            self._rows[edit.name].set_value(edit.after)
-            self._send(undoing=True)
+            self._give(edit.name, edit.after, undoing=True)
         self._update_undo()
 
     def _update_undo(self) -> None:
@@ -266,10 +315,13 @@ class LivePanel(QWidget):
                 tr("Changes take effect at once") if self._busy else tr("Values for the next run")
             )
             self._last_change.setText(hint)
+            self._last_change.setToolTip("")
             self._undo.setToolTip(tr("No change to undo"))
         else:
             change = self._in_words(last)
             self._last_change.setText(tr("Last change: {change}", change=change))
+            # The label may be too narrow for it.
+            self._last_change.setToolTip(change)
             self._undo.setToolTip(tr("Undo {change} ({keys})", change=change, keys="Ctrl+Z"))
         self._undo.setEnabled(last is not None)
         again = self._history.next
@@ -282,4 +334,4 @@ class LivePanel(QWidget):
 
     def _in_words(self, edit: Edit) -> str:
         title = self._rows[edit.name].title
-        return f"{title} {format_value(edit.before)} → {format_value(edit.after)}"
+        return change_in_words(title, edit.before, edit.after)

@@ -1,11 +1,22 @@
-"""One live setting: its name, its control and a button that resets it."""
+"""One live setting: its name, its control, its schedule and a button that resets it."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QGridLayout,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from studio.formatting import format_value
 from studio.live.controls import LiveValue, make_control
+from studio.live.schedule_curve import ScheduleCurve
 from studio.widgets.controls import enable, retip
+from td3core.config.piecewise import PiecewiseSchedule
 from td3core.config.spec import Spec
 from td3core.text import tr
 
@@ -17,11 +28,18 @@ class LiveRow(QWidget):
     """The user changed the value, and may still be dragging."""
     settled = Signal()
     """The user has finished changing the value."""
+    schedule_wanted = Signal()
+    """The user wants to enter a schedule, or to change it."""
+    reset_wanted = Signal(object)
+    """The user wants the value or schedule that the row began with."""
 
     def __init__(self, name: str, spec: Spec, default: LiveValue) -> None:
         super().__init__()
         self.name, self._spec, self._default = name, spec, default
         self._control = make_control(name, spec, default)
+        self._schedule: PiecewiseSchedule | None = None
+        self._curve = ScheduleCurve(spec)
+        self._curve.setObjectName(f"schedule_{name}")
         self._label = QLabel()
         self._label.setObjectName(f"label_{name}")
         self._label.setTextFormat(Qt.TextFormat.RichText)
@@ -34,7 +52,7 @@ class LiveRow(QWidget):
         self._lay_out()
         self.show_pending(False)
         self.update_width()
-        self.set_value(default)
+        self.show_value(default, None)
         self.set_default(default)
         self._control.edited.connect(self._on_edited)
         self._control.settled.connect(self.settled)
@@ -44,6 +62,8 @@ class LiveRow(QWidget):
         spec, editor, slider = self._spec, self._control.editor, self._control.slider
         unit = f" <i>({spec.unit})</i>" if spec.unit else ""
         tip = f"<b>{spec.label}</b> {spec.symbol}{unit}<br>{spec.help}"
+        if slider is not None:
+            tip += "<br>" + tr("Right-click to let it follow a schedule.")
         self.setToolTip(tip)
         editor.setToolTip(tip)
         grid = QGridLayout(self)
@@ -60,6 +80,7 @@ class LiveRow(QWidget):
         if slider is not None:
             slider.setToolTip(tip)
             grid.addWidget(slider, 1, 0, 1, 3)
+        grid.addWidget(self._curve, 2, 0, 1, 3)
 
     def update_width(self) -> None:
         """Reserve width for the number, and for the name with the mark of a pending change."""
@@ -86,9 +107,28 @@ class LiveRow(QWidget):
         """
         return self._control.entered()
 
-    def set_value(self, value: LiveValue) -> None:
-        """Show a value without a signal."""
+    def given(self) -> LiveValue:
+        """Return the setting as it was given: its value, or the text of its schedule."""
+        return self.value() if self._schedule is None else self._schedule.text
+
+    def show_value(self, value: LiveValue, schedule: PiecewiseSchedule | None) -> None:
+        """Show a value and the schedule it follows, if there is one, without a signal."""
         self._control.set_value(value)
+        self._set_schedule(schedule)
+
+    def show_step(self, value: LiveValue, step: int, steps: int) -> None:
+        """Show where on its schedule the setting is."""
+        if self._schedule is not None:
+            self._control.set_value(value)
+            self._curve.show_schedule(self._schedule, step, steps)
+
+    def _set_schedule(self, schedule: PiecewiseSchedule | None) -> None:
+        self._schedule = schedule
+        text = "" if schedule is None else tr("Schedule: {points}", points=schedule.text)
+        self._curve.setToolTip(text)
+        self._curve.setAccessibleName(text)
+        if schedule is None:
+            self._curve.show_schedule(None, 0, 1)
         self._update_reset()
 
     def set_default(self, default: LiveValue) -> None:
@@ -107,15 +147,30 @@ class LiveRow(QWidget):
         self._label.style().polish(self._label)
 
     def _update_reset(self) -> None:
-        enable(self._reset, "" if self.value() != self._default else tr("this is the value"))
+        enable(self._reset, "" if self.given() != self._default else tr("this is the value"))
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802
+        """Offer a schedule."""
+        if self._control.slider is None:
+            super().contextMenuEvent(event)
+            return
+        menu = QMenu(self)
+        followed = self._schedule is not None
+        change = menu.addAction(tr("Change schedule…") if followed else tr("Follow a schedule…"))
+        change.triggered.connect(self.schedule_wanted)
+        if followed:
+            end = menu.addAction(tr("End schedule here"))
+            end.triggered.connect(self._on_edited)
+            end.triggered.connect(self.settled)
+        menu.popup(event.globalPos())
+        menu.aboutToHide.connect(menu.deleteLater)
 
     @Slot()
     def _on_edited(self) -> None:
-        self._update_reset()
+        # What the user changes follows no schedule any more.
+        self._set_schedule(None)
         self.edited.emit()
 
     @Slot()
     def _on_reset(self) -> None:
-        self.set_value(self._default)
-        self.edited.emit()
-        self.settled.emit()
+        self.reset_wanted.emit(self._default)

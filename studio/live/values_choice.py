@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QRadioButton, QWidget
 
 from studio.widgets.controls import describe
-from td3core.config import Tunables
+from td3core.config import Tunables, changes
 from td3core.text import tr
 
 
@@ -44,7 +44,7 @@ class ValuesChoice(QWidget):
         """Offer both, the last being shown; nothing if they are the same."""
         self._values = {"first": first or last, "last": last}
         self._buttons["last"].setChecked(True)
-        self._show(first is not None and first != last)
+        self._show(first is not None and bool(changes(first, last)))
 
     def withdraw(self) -> None:
         """Offer nothing."""

@@ -123,6 +123,11 @@ class PlotCard(QWidget):
         self.legend = Legend(self._title, str(plot.help), theme)
         self._readout = Readout(self.plot, theme)
         self._keys = PlotKeys(self)
+        self._keys.read.connect(self.hovered)
+        self._keys.view_moved.connect(self.view_moved_by_user)
+        self._keys.range_wanted.connect(self.show_x_range)
+        self._keys.everything_wanted.connect(self.reset_requested)
+        self._keys.maximise_wanted.connect(self._header.toggle_maximised)
         self._lay_out()
         self.set_legend_lines(1)
         self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -250,7 +255,7 @@ class PlotCard(QWidget):
             low=low,
             high=high,
             points=points,
-            along=self.step_map,
+            step_map=self.step_map,
             logarithmic=self._logarithmic,
         )
         self._heights = [y for layer in self.layers for y in layer.draw(view) if len(y)]
@@ -377,10 +382,6 @@ class PlotCard(QWidget):
         focus = QApplication.focusWidget()
         focused = focus is not None and self.isAncestorOf(focus)
         self._header.reveal(focused or self.underMouse())
-
-    def toggle_maximised(self) -> None:
-        """Let this plot fill all the room, or no longer."""
-        self._header.toggle_maximised()
 
     def eventFilter(self, watched: Any, event: QEvent) -> bool:  # noqa: N802
         """Notice when the mouse leaves the plot, and keep the hint in its middle."""

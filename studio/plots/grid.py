@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
 
 from studio.plots.card import PlotCard
@@ -14,6 +14,7 @@ from studio.plots.view_range import steps_shown
 from studio.plots.x_axis import BY_STEPS, StepToX
 from studio.theme.sizes import scale
 from studio.theme.theme import Theme
+from studio.widgets.sight import Sight
 
 _COLUMNS = 2
 REDRAW_MS, _LONGEST_MS = 100, 500
@@ -58,6 +59,9 @@ class CurveGrid(QWidget):
         self._timer.setInterval(REDRAW_MS)
         self._timer.timeout.connect(self._redraw)
         self._timer.setObjectName("redraw_timer")
+        self._sight = Sight(self)
+        # Draws the data that came while the plots were hidden.
+        self._sight.changed.connect(self.redraw_later)
         self._painted = QTimer(self)
         self._painted.setSingleShot(True)
         self._painted.timeout.connect(self._on_painted)
@@ -159,12 +163,8 @@ class CurveGrid(QWidget):
         self._look = look
         for card in self._cards.values():
             card.set_theme(theme)
-        self.redraw_later()
-
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Draw the data that came while the plots were hidden."""
-        super().showEvent(event)
-        self.redraw_later()
+        # Curves in the colours of before can hardly be seen.
+        self._redraw_soon()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
         """Hide the crosshair: the mouse cannot leave a plot that is gone."""
@@ -213,7 +213,7 @@ class CurveGrid(QWidget):
     @Slot()
     def _redraw(self) -> None:
         """Draw all plots; hidden ones cost nothing."""
-        if not self.isVisible():
+        if not self._sight.seen:
             return
         self._drawing_since = time.thread_time()
         self._painted.start(0)

@@ -1,20 +1,19 @@
 """Reading and zooming a plot by keys. What is read is also said to screen readers."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QObject, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 
 from studio.formatting import format_number
-from studio.plots.layers.layer import Points
+from studio.plots.canvas import PlotCanvas
+from studio.plots.layers.layer import Layer, Points
+from studio.plots.x_axis import StepToX
 from studio.theme.theme import Theme
 from td3core.text import tr
-
-if TYPE_CHECKING:
-    from studio.plots.card import PlotCard
 
 _PRESSES = 200
 """Of an arrow key, from one end of the view to the other: a long run has thousands of points."""
@@ -24,11 +23,36 @@ _MARK_PX = 9
 _ABOVE = 20
 
 
-class PlotKeys(QObject):
-    """Moves a mark along the curves of one plot, and the readout with it."""
+class PlotToRead(Protocol):
+    """What the keys need to know of a plot."""
 
-    def __init__(self, card: "PlotCard") -> None:
-        super().__init__(card)
+    plot: PlotCanvas
+    layers: tuple[Layer, ...]
+    step_map: StepToX
+    heading: Callable[[float], str]
+
+    @property
+    def readout(self) -> str:
+        """What the readout says."""
+
+    def height_of(self, value: float) -> float:
+        """Return where a value stands on the y axis."""
+
+
+class PlotKeys(QObject):
+    """Moves a mark along the curves of one plot; what it reads and wants is signalled."""
+
+    read = Signal(object)
+    """The mark is at this point of the plot, a QPointF, or is gone: None."""
+    view_moved = Signal()
+    """The user is about to move or zoom the plot."""
+    range_wanted = Signal(float, float)
+    """Of the x axis."""
+    everything_wanted = Signal()
+    maximise_wanted = Signal()
+
+    def __init__(self, card: PlotToRead) -> None:
+        super().__init__(card.plot)
         self._card, self._plot = card, card.plot
         self._label = ""
         self._step: float | None = None
@@ -49,8 +73,8 @@ class PlotKeys(QObject):
             key.Key_Minus: lambda along_y: self._zoom(1 / _ZOOM, along_y=along_y),
             key.Key_0: lambda _: self._show_everything(),
             key.Key_Home: lambda _: self._show_everything(),
-            key.Key_Return: lambda _: self._card.toggle_maximised(),
-            key.Key_Enter: lambda _: self._card.toggle_maximised(),
+            key.Key_Return: lambda _: self.maximise_wanted.emit(),
+            key.Key_Enter: lambda _: self.maximise_wanted.emit(),
         }
 
     def set_theme(self, theme: Theme) -> None:
@@ -63,7 +87,7 @@ class PlotKeys(QObject):
         if self._step is not None:
             self._step = None
             self._mark.hide()
-            self._card.hovered.emit(None)
+            self.read.emit(None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Take the keys of the plot, and the mark away when the focus goes."""
@@ -118,7 +142,7 @@ class PlotKeys(QObject):
         self._bring_into_view(place)
         self._mark.setData([place], [self._card.height_of(value)])
         self._mark.show()
-        self._card.hovered.emit(QPointF(place, value))
+        self.read.emit(QPointF(place, value))
         # The one that is read first: the others stand in the readout, too.
         read = f"{curve.label} {format_number(value)}"
         _, *others = self._card.readout.splitlines() or [""]
@@ -129,14 +153,14 @@ class PlotKeys(QObject):
         low, high = self._plot.getViewBox().viewRange()[0]
         if not low <= place <= high:
             middle = place - (high - low) / 2
-            self._card.view_moved_by_user.emit()
-            self._card.show_x_range(middle, middle + high - low)
+            self.view_moved.emit()
+            self.range_wanted.emit(middle, middle + high - low)
 
     # Zooming ------------------------------------------------------------------------------------
 
     def _zoom(self, factor: float, *, along_y: bool) -> None:
         box = self._plot.getViewBox()
-        self._card.view_moved_by_user.emit()
+        self.view_moved.emit()
         if along_y:
             box.scaleBy(y=factor)
         else:
@@ -151,7 +175,7 @@ class PlotKeys(QObject):
         self._say(tr("From {first} to {last}", first=first, last=name(high)))
 
     def _show_everything(self) -> None:
-        self._card.reset_requested.emit()
+        self.everything_wanted.emit()
         self._say(tr("Everything is shown."))
 
     # Saying -------------------------------------------------------------------------------------

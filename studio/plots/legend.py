@@ -1,4 +1,4 @@
-"""The legend of a plot: the entries that fit, the others in the tooltip."""
+"""The legend of a plot: wrapped into a few lines, and scrolled where it is longer."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,14 @@ from functools import lru_cache
 from html import escape
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont, QFontMetrics, QResizeEvent, QTextDocument
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFont,
+    QFontMetrics,
+    QResizeEvent,
+    QTextDocument,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from studio.plots.layers.layer import Entry
@@ -15,7 +22,8 @@ from studio.theme.theme import Theme
 from td3core.text import Text, tr
 
 _GAP = "\N{NO-BREAK SPACE} "
-_MORE = "…"
+_MORE = "+"
+"""Where the link leads that goes on to the entries for which there is no room."""
 _HIGHEST = "● Q₁"
 _SLACK = 4
 """Pixels."""
@@ -26,7 +34,8 @@ class Legend(QLabel):
     """Wraps into few lines. Requests no width: a long legend must not widen a plot.
 
     Clicking an entry hides its curve or shows it again. So does Enter: Tab goes from one entry to
-    the next.
+    the next. Where there is no room for all entries, the last line ends with how many more there
+    are: a click there shows them, and so does the wheel.
     """
 
     switched = Signal(str, bool)
@@ -39,9 +48,9 @@ class Legend(QLabel):
         self._about = about
         self._entries: tuple[Entry, ...] = ()
         self._lines: list[list[Entry]] = []
-        """Those that fit, line by line."""
-        self._most_lines, self._at = 1, -1
-        """How many lines there may be, and which link the keyboard is at, from 0."""
+        """All entries, line by line."""
+        self._most_lines, self._first, self._at = 1, 0, -1
+        """How many lines are shown, from which on, and which link the keyboard is at, from 0."""
         self._theme = theme
         self.setProperty("role", "legend")
         self.setTextFormat(Qt.TextFormat.RichText)
@@ -57,15 +66,23 @@ class Legend(QLabel):
         self._show()
 
     def show_entries(self, entries: Sequence[Entry]) -> None:
-        """Show these entries; where room is short, the last ones are left out."""
+        """Show these entries, the first ones if they are others than before."""
         if tuple(entries) != self._entries:
+            if [each.text for each in entries] != [each.text for each in self._entries]:
+                self._first = 0
             self._entries = tuple(entries)
             self._show()
 
     @property
     def names(self) -> list[str]:
-        """The texts of the entries that fit."""
-        return [entry.text for entry in self._entries[: sum(map(len, self._lines))]]
+        """The texts of the entries that are seen."""
+        before = sum(map(len, self._lines[: self._first]))
+        seen = sum(map(len, self._shown_lines))
+        return [entry.text for entry in self._entries[before : before + seen]]
+
+    @property
+    def _shown_lines(self) -> list[list[Entry]]:
+        return self._lines[self._first : self._first + self._most_lines]
 
     def set_most_lines(self, count: int) -> None:
         """Wrap into so many lines at most."""
@@ -74,6 +91,10 @@ class Legend(QLabel):
             self._show()
 
     def _switch(self, name: str) -> None:
+        if name == _MORE:
+            last = len(self._lines) - self._most_lines
+            self._scroll_to(self._first + self._most_lines if self._first < last else 0)
+            return
         entry = next((each for each in self._entries if each.switch == name), None)
         if entry is not None:
             self.switched.emit(name, entry.hidden)
@@ -88,7 +109,7 @@ class Legend(QLabel):
     def sizeHint(self) -> QSize:  # noqa: N802
         """Keep the height of a line, even without entries."""
         around = self.contentsMargins()
-        height = _rich_height(self.font().key(), max(len(self._lines), 1))
+        height = _rich_height(self.font().key(), max(len(self._shown_lines), 1))
         return QSize(0, height + around.top() + around.bottom())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
@@ -100,40 +121,57 @@ class Legend(QLabel):
         super().resizeEvent(event)
         self._show()
 
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
+        """Scroll by a line."""
+        before = self._first
+        self._scroll_to(self._first + (1 if event.angleDelta().y() < 0 else -1))
+        event.setAccepted(self._first != before)
+
+    def _scroll_to(self, line: int) -> None:
+        self._first = max(line, 0)
+        self._show()
+
     def _show(self) -> None:
-        before = len(self._lines)
-        self._lines = lines = self._wrapped()
+        before = len(self._shown_lines)
+        self._wrap()
         parts = [entry.rich_text(self._theme) for entry in self._entries]
-        shown = [_GAP.join(map(self._part, line)) for line in lines]
-        if sum(map(len, lines)) < len(parts):
-            shown[-1] += _GAP + _MORE
+        shown = [_GAP.join(map(self._part, line)) for line in self._shown_lines]
+        if more := len(parts) - sum(map(len, self._shown_lines)):
+            shown[-1] += _GAP + f'<a href="{_MORE}">{_MORE}{more}</a>'
         self.setText("<br>".join(shown))
         # The keyboard stops here only where there is something to switch.
-        switches = any(entry.switch for line in lines for entry in line)
         policy = Qt.FocusPolicy
-        self.setFocusPolicy(policy.StrongFocus if switches else policy.ClickFocus)
+        self.setFocusPolicy(policy.StrongFocus if self._links() else policy.ClickFocus)
         hint = str(_SWITCH) if any(entry.switch for entry in self._entries) else ""
         about = [escape(self._about), _GAP.join(parts), hint]
         self.setToolTip(f"<qt>{'<br>'.join(line for line in about if line)}</qt>")
-        if len(lines) != before:
+        if len(self._shown_lines) != before:
             self.updateGeometry()
         self._mark_again()
 
-    def _wrapped(self) -> list[list[Entry]]:
-        """Return the entries that fit, line by line; a single one that does not is cut off."""
+    def _wrap(self) -> None:
+        """Distribute the entries over lines."""
+        self._lines = self._wrapped("")
+        if len(self._lines) > self._most_lines:
+            # Room for the link at the end of each, whichever is the last that is seen.
+            self._lines = self._wrapped(f"{_MORE}{len(self._entries)}")
+        self._first = max(min(self._first, len(self._lines) - self._most_lines), 0)
+
+    def _wrapped(self, end: str) -> list[list[Entry]]:
+        """Return the entries line by line, with room for ``end``; one that is too long is cut."""
         font, room = self.font(), self.contentsRect().width()
         lines: list[list[Entry]] = []
-        for place, entry in enumerate(self._entries):
-            last = place == len(self._entries) - 1
-            more = not last and len(lines) == self._most_lines
-            if lines and _width(font, [*lines[-1], entry], more) <= room:
+        for entry in self._entries:
+            if lines and _width(font, [*lines[-1], entry], end) <= room:
                 lines[-1].append(entry)
-            elif len(lines) < self._most_lines:
-                more = not last and len(lines) == self._most_lines - 1
-                lines.append([_cut(font, entry, room, more)])
             else:
-                break
+                lines.append([_cut(font, entry, room, end)])
         return lines
+
+    def _links(self) -> int:
+        """Return how many links there are."""
+        switches = sum(bool(entry.switch) for line in self._shown_lines for entry in line)
+        return switches + (len(self._lines) > self._most_lines)
 
     # The keyboard -------------------------------------------------------------------------------
 
@@ -147,7 +185,7 @@ class Legend(QLabel):
 
     def focusNextPrevChild(self, on: bool) -> bool:  # noqa: N802
         """Go to the next or the previous entry; past the last or the first one, leave."""
-        count = sum(bool(entry.switch) for line in self._lines for entry in line)
+        count = self._links()
         if self._at < 0 and not on:
             self._at = count
         at = self._at + (1 if on else -1)
@@ -167,10 +205,10 @@ class Legend(QLabel):
                 self.focusNextPrevChild(True)
 
 
-def _width(font: QFont, entries: Sequence[Entry], cut: bool) -> int:
+def _width(font: QFont, entries: Sequence[Entry], end: str) -> int:
     texts = [entry.plain_text() for entry in entries]
-    gaps = _GAP.join([""] * (len(texts) + cut))
-    return sum(_rich_width(font.key(), text) for text in (*texts, gaps, _MORE * cut) if text)
+    gaps = _GAP.join([""] * (len(texts) + bool(end)))
+    return sum(_rich_width(font.key(), text) for text in (*texts, gaps, end) if text)
 
 
 @lru_cache(maxsize=512)
@@ -194,15 +232,15 @@ def _document(font: str, text: str) -> QTextDocument:
     return document
 
 
-def _cut(font: QFont, entry: Entry, room: int, more: bool) -> Entry:
-    """Return an entry no longer than a line."""
-    excess = _width(font, [entry], more) - room
+def _cut(font: QFont, entry: Entry, room: int, end: str) -> Entry:
+    """Return an entry no longer than a line, with room for ``end``."""
+    excess = _width(font, [entry], end) - room
     if excess <= 0 or room <= 0:
         return entry
     least, mode = _rich_width(font.key(), entry.text) - excess, Qt.TextElideMode.ElideMiddle
     shown = entry
     # Text that is cut has another width than its letters have alone.
-    while least > 0 and _width(font, [shown], more) > room:
+    while least > 0 and _width(font, [shown], end) > room:
         least -= _SLACK
         shown = replace(entry, text=QFontMetrics(font).elidedText(entry.text, mode, max(least, 0)))
     return shown

@@ -56,7 +56,7 @@ class Tracking(Enum):
     FOLLOWING = auto()
     """Once it is saved, or at the end of the episode that plays."""
     BEHIND = auto()
-    """With Play: it was saved while the picture was paused or hidden."""
+    """With Play, or once it can be seen: it was saved while the picture was paused or hidden."""
 
 
 class ShownFile(Enum):
@@ -173,6 +173,11 @@ class NewestAgentTracker(QObject):
         self._caught_up()
         if behind and self._newest and not self._is_on_show():
             self._load(self._newest.path)
+
+    def note_seen(self) -> None:
+        """The picture can be seen again: show what was saved meanwhile, unless it is paused."""
+        if self._tracking is Tracking.BEHIND and (self._player.playing or self._player.idle):
+            self._show_newest()
 
     # Loading ------------------------------------------------------------------------------------
 

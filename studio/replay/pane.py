@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, QSize, Qt, Slot
-from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from studio.consent.code_consent import CodeConsent
@@ -25,6 +25,7 @@ from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
 from studio.widgets.labels import breakable, plain_tip
+from studio.widgets.sight import Shown, Sight
 from td3core.text import Text, tr
 
 _INVITATION = Text("Choose an agent below and press Play")
@@ -47,7 +48,8 @@ class ReplayPane(QWidget):
         self._player, self._consent = Player(self), consent
         self.options = ReplayOptions(settings or QSettings(), self._player, self)
         self._tracker = NewestAgentTracker(self._player, self._load, self._may_follow)
-        self._resume_when_shown = self._large = False
+        self._large = False
+        self._sight = Sight(self)
         self._make_widgets()
         self._lay_out()
         self._connect()
@@ -211,6 +213,7 @@ class ReplayPane(QWidget):
         self._source.changed.connect(self.timeline.show_points)
         self.timeline.chosen.connect(self._choose_and_play)
         self.view.size_settled.connect(self._fit)
+        self._sight.changed.connect(self._on_shown)
         self.comparison.changed.connect(self._show_comparison)
         self.comparison.closed.connect(self._end_comparison)
         self.checkpoints.compare_requested.connect(self.comparison.choose_with)
@@ -247,7 +250,7 @@ class ReplayPane(QWidget):
 
     def _may_follow(self) -> bool:
         """Agents of a run may be shown by themselves."""
-        return self.isVisible() and not self.comparison.active
+        return self._sight.seen and not self.comparison.active
 
     @Slot(Path)
     def _choose(self, path: Path) -> None:
@@ -372,6 +375,13 @@ class ReplayPane(QWidget):
         self.message.setToolTip(plain_tip(str(text)))
         self.message.setVisible(bool(text))
 
+    @Slot(object)
+    def _on_shown(self, shown: Shown) -> None:
+        """Let the agent wait while it cannot be seen, and go on afterwards."""
+        self._player.set_shown(shown)
+        if shown is Shown.SEEN:
+            self._tracker.note_seen()
+
     # Qt -----------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
@@ -389,19 +399,3 @@ class ReplayPane(QWidget):
                 self.comparison.close()
             case _:
                 super().keyPressEvent(event)
-
-    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Pause while the pane is hidden."""
-        if not event.spontaneous() and self._player.playing:
-            self._resume_when_shown = True
-            self._player.pause()
-        super().hideEvent(event)
-
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Resume what was playing before the pane was hidden."""
-        if self._resume_when_shown:
-            self._resume_when_shown = False
-            if not self.comparison.active:
-                self._tracker.catch_up()
-            self._player.play()
-        super().showEvent(event)

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QSize, Signal, Slot
 from studio.replay.renderer import protocol
 from studio.replay.renderer_client import RendererClient, image_of
 from studio.replay.watchdog import Watchdog
+from studio.widgets.sight import Shown
 from td3core.errors import quoted
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.numbers import Steps
@@ -80,6 +81,7 @@ class Player(QObject):
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
         self._measuring, self._camera = False, protocol.Look()
+        self._shown, self._held = Shown.SEEN, False
         self._playing = self._loops = self._touched = False
         self._playback_id: int | None = None
         self._ticket = self._load_ticket = 0
@@ -126,6 +128,11 @@ class Player(QObject):
         return self._playing
 
     @property
+    def held(self) -> bool:
+        """True while what plays waits to be seen."""
+        return self._held
+
+    @property
     def idle(self) -> bool:
         """True if there is no agent, or only one that nobody has chosen, played or paused."""
         return self._state is PlayerState.EMPTY or not self._touched
@@ -168,7 +175,7 @@ class Player(QObject):
                 ticket=self._ticket,
                 path=path,
                 seed=self._seed,
-                playing=self._playing,
+                playing=self._playing and not self._held,
                 at_episode_end=deferred,
                 allowed=allowed_code.snapshot(),
                 compared=compared,
@@ -182,7 +189,8 @@ class Player(QObject):
         if self._state in (PlayerState.EMPTY, PlayerState.CRASHED):
             return
         self._set_playing(True)
-        self._send(protocol.Play())
+        if not self._held:
+            self._send(protocol.Play())
 
     def pause(self) -> None:
         """Pause."""
@@ -253,6 +261,24 @@ class Player(QObject):
         """Compute and emit the numbers of every step, or stop doing so."""
         self._measuring = on
         self._send(protocol.Measure(on=on))
+        self._hold_or_go_on()
+
+    def set_shown(self, shown: Shown) -> None:
+        """Let what plays wait while nothing of it can be seen, and go on there afterwards.
+
+        Behind another panel it goes on for the numbers of its steps, if they are measured.
+        """
+        self._shown = shown
+        self._hold_or_go_on()
+
+    def _hold_or_go_on(self) -> None:
+        for_numbers = self._measuring and self._shown is Shown.BEHIND
+        held = self._shown is not Shown.SEEN and not for_numbers
+        if held is self._held:
+            return
+        self._held = held
+        if self._playing:
+            self._send(protocol.Pause() if held else protocol.Play())
 
     def sweep(self, wanted: protocol.Sweep) -> None:
         """Ask for the critics' values over a sweep of one dimension of an action."""

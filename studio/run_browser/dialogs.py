@@ -20,7 +20,7 @@ from studio.run_browser.rows import RunRow
 from studio.theme.sizes import scaled
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel, shortened
-from td3core.config import RunConfig, Tunables, default, specs
+from td3core.config import RunConfig, Tunables, default, given, specs
 from td3core.runs.directory import RunDirectory
 from td3core.text import Text, tr
 
@@ -129,7 +129,7 @@ class SettingsDialog(QDialog):
     def _fill(self, run: RunDirectory) -> None:
         for values, kind in ((run.config, RunConfig), (run.first_tunables, Tunables)):
             for name, spec in specs(kind):
-                value = format_setting(spec, getattr(values, name))
+                value = format_setting(spec, given(values, name))
                 usual = "" if name in ("env", "preset") else format_setting(spec, default(name))
                 item = QTreeWidgetItem([str(spec.label), value, usual])
                 item.setToolTip(0, f"{name}: {spec.help}")

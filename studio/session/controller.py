@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
@@ -18,6 +18,9 @@ from td3core.runs.journal import Change
 from td3core.runs.reader import RunReader
 from td3core.system.numerics import AUTO, needs_other_process
 from td3core.text import Text
+
+_PATIENCE_MS = 2000
+"""A run that has not ended so long after it was asked to may hang, or have a lot to save."""
 
 
 class SessionState(StrEnum):
@@ -42,8 +45,7 @@ class RunController(QObject):
     caught_up = Signal(object)
     """What a run had reported before it was followed: a tuple of events."""
     refused = Signal(object)
-    """Why a request was refused, a ``Text``."""
-    """Why a request to a followed run was not done."""
+    """Why a request to a followed run was not done, a ``Text``."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +56,10 @@ class RunController(QObject):
         """Of the run of this window, or the followed one."""
         self._followed: FollowedRun | None = None
         self._own_process = False
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(_PATIENCE_MS)
+        self._patience.timeout.connect(self._lose_patience)
 
     @property
     def state(self) -> SessionState:
@@ -107,12 +113,14 @@ class RunController(QObject):
         run: Path,
         steps: int | None = None,
         numerics: str = AUTO,
+        *,
+        strange: bool = False,
     ) -> None:
         """Resume a run, perhaps with another last step. Ignored while another one lives.
 
-        ``numerics`` is the class it was trained in.
+        ``numerics`` is the class it was trained in, ``strange`` whether its environment may hang.
         """
-        self._begin(ResumedRun(run=run, steps=steps, numerics=numerics))
+        self._begin(ResumedRun(run=run, steps=steps, numerics=numerics, strange=strange))
 
     def branch(
         self,
@@ -120,10 +128,12 @@ class RunController(QObject):
         values: Mapping[str, Any],
         runs_dir: Path,
         numerics: str = AUTO,
+        *,
+        strange: bool = False,
     ) -> None:
         """Start a new run from a checkpoint. Ignored while another one lives.
 
-        ``numerics`` is the class to train it in.
+        ``numerics`` is the class to train it in, ``strange`` whether its environment may hang.
         """
         self._begin(
             Branch(
@@ -131,6 +141,7 @@ class RunController(QObject):
                 values=values,
                 runs_dir=runs_dir,
                 numerics=numerics,
+                strange=strange,
             )
         )
 
@@ -182,8 +193,8 @@ class RunController(QObject):
         self._thread.start()
 
     def _make_worker(self, job: Job) -> None:
-        # A process computes in one class for life.
-        if self._own_process or needs_other_process(job.numerics):
+        # A process computes in one class for life, and only a process can be ended.
+        if self._own_process or job.strange or needs_other_process(job.numerics):
             worker = self._worker = ProcessWorker(job)
             self._control = worker.process
         else:
@@ -212,10 +223,25 @@ class RunController(QObject):
             self._set_state(SessionState.RUNNING)
 
     def stop(self) -> None:
-        """Ask the run to save and end."""
-        if self._control and self._state is not SessionState.IDLE:
+        """Ask the run to save and end; asked again, one that does not answer is ended."""
+        if self.can_give_up and isinstance(self._worker, ProcessWorker):
+            self._worker.process.give_up()
+        elif self._control and self._state is not SessionState.IDLE:
             self._control.stop()
-            self._set_state(SessionState.STOPPING)
+            if self._state is not SessionState.STOPPING:
+                self._set_state(SessionState.STOPPING)
+                self._patience.start()
+
+    @property
+    def can_give_up(self) -> bool:
+        """Whether the run has not ended for two seconds after it was asked to, but can be ended."""
+        waited = self._state is SessionState.STOPPING and not self._patience.isActive()
+        return waited and isinstance(self._worker, ProcessWorker)
+
+    @Slot()
+    def _lose_patience(self) -> None:
+        if self.can_give_up:
+            self.state_changed.emit(self._state)
 
     def save(self) -> None:
         """Ask for a checkpoint."""

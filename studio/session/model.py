@@ -225,12 +225,12 @@ def _start_in_words(event: events.Started, title: str, *, resumed: bool) -> Text
         "run": title,
         "step": format_count(event.env_steps),
         "where": f"{event.device} × {event.threads}",
-        "products": event.products,
+        "engine": event.engine,
     }
     if not event.env_steps:
         if resumed:
-            return Text("Resumed {run} on {where}, computed with {products}", **values)
-        return Text("Started {run} on {where}, computed with {products}", **values)
+            return Text("Resumed {run} on {where}, computed with {engine}", **values)
+        return Text("Started {run} on {where}, computed with {engine}", **values)
     if resumed:
-        return Text("Resumed {run} at step {step} on {where}, computed with {products}", **values)
-    return Text("Started {run} at step {step} on {where}, computed with {products}", **values)
+        return Text("Resumed {run} at step {step} on {where}, computed with {engine}", **values)
+    return Text("Started {run} at step {step} on {where}, computed with {engine}", **values)

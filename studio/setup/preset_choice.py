@@ -10,7 +10,7 @@ from studio.setup.preset_menu import PresetMenu, Settings
 from studio.theme.theme import Theme
 from studio.widgets.forms import remark
 from studio.widgets.labels import breakable
-from td3core.config import Tunables, specs
+from td3core.config import Tunables, make_settings
 from td3core.config.presets import PLUS, Preset, load_presets
 from td3core.text import Text
 
@@ -67,7 +67,8 @@ class PresetChoice(QObject):
     @property
     def environments(self) -> list[str]:
         """The environments that there are presets for."""
-        return [preset.env for preset in self._presets.values() if preset.env]
+        found = (preset.env for preset in self._presets.values() if preset.env)
+        return list(dict.fromkeys(found))
 
     def environment_of(self, name: str) -> str:
         """Return the environment that a preset is for."""
@@ -105,7 +106,7 @@ class PresetChoice(QObject):
     def tunables(self) -> Tunables:
         """Return the live settings that a run starts with."""
         values = self.values()
-        return Tunables(**{name: values[name] for name, _ in specs(Tunables) if name in values})
+        return make_settings({**values, "env": "any"})[1]
 
     def _chosen(self) -> list[Preset]:
         """Return the preset and the variant chosen, in the order they are applied."""

@@ -20,7 +20,7 @@ from studio.widgets.controls import MANUAL
 from studio.widgets.form_area import scroll_to
 from studio.widgets.forms import keep_lines, make_form, remark
 from studio.widgets.setting_fields import guard_wheel
-from td3core.config import EnvChoice, RunConfig, Tunables, make_settings, specs
+from td3core.config import EnvChoice, RunConfig, Tunables, make_settings, specs, to_dict
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError
 from td3core.text import Text, tr
@@ -42,6 +42,8 @@ class SetupPanel(QWidget):
 
     live_defaults_changed = Signal(object)
     """Preset or variant changed; carries the :class:`Tunables` they start with."""
+    steps_changed = Signal(int)
+    """The length of the next run changed."""
     refused = Signal(object)
 
     def __init__(
@@ -124,6 +126,7 @@ class SetupPanel(QWidget):
         self._presets.refused.connect(self.refused)
         self._fields.env_args_entered.connect(self.environment.look_up)
         self._fields.changed.connect(self._compare_with_origin)
+        self._fields.changed.connect(self._announce_steps)
         self._fields.disk_changed.connect(self._show_disk)
         self.environment.sizes_changed.connect(self._show_disk)
 
@@ -195,7 +198,7 @@ class SetupPanel(QWidget):
             RequestError: a value is missing or refused.
         """
         values = self._fields.values()
-        values |= {name: getattr(tunables, name) for name, _ in specs(Tunables)}
+        values |= to_dict(tunables)
         values |= {"env": self._env.currentText().strip(), "preset": self._presets.name}
         return make_settings(values)
 
@@ -253,6 +256,7 @@ class SetupPanel(QWidget):
             keep = {name for name, _ in specs(RunConfig) if before.get(name) == values.get(name)}
         self._fields.write_preset(values, keep)
         self._shown_preset, self._preset_values = chosen, values
+        self._announce_steps()
         self.live_defaults_changed.emit(self.chosen_tunables())
         self._show_disk()
         self._compare_with_origin()
@@ -267,6 +271,12 @@ class SetupPanel(QWidget):
         self._presets.offer(self._shown_env)
         if name:
             self._presets.preset.setCurrentText(name)
+
+    @Slot()
+    def _announce_steps(self) -> None:
+        steps = self._fields.readable_values()["steps"]
+        if steps is not None:
+            self.steps_changed.emit(int(steps))
 
     @Slot()
     def _show_disk(self) -> None:

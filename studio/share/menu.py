@@ -156,9 +156,9 @@ class ShareTasks(QObject):
         speed = player.speed if isfinite(player.speed) else 1.0
         if player.compared:
             made = player.compared, player.seed, speed, player.pushes, self._pane.columns
-            self._open(ComparisonFilmDialog(*made, window))
+            self.open_dialog(ComparisonFilmDialog(*made, window))
         else:
-            self._open(AgentFilmDialog(agent, player.seed, speed, window))
+            self.open_dialog(AgentFilmDialog(agent, player.seed, speed, window))
 
     @Slot()
     def growth(self) -> None:
@@ -169,7 +169,7 @@ class ShareTasks(QObject):
         run = run_of(agent) if agent is not None else None
         if run is not None:
             name = self._name_of_run()
-            self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
+            self.open_dialog(GrowthFilmDialog(run, name, self._player.seed, self._window()))
 
     @Slot(Path)
     def film_run(self, run: Path) -> None:
@@ -177,7 +177,7 @@ class ShareTasks(QObject):
         from studio.share.film_dialogs import GrowthFilmDialog
 
         def open_dialog(name: str) -> None:
-            self._open(GrowthFilmDialog(run, name, self._player.seed, self._window()))
+            self.open_dialog(GrowthFilmDialog(run, name, self._player.seed, self._window()))
 
         def obtain(found: tuple[EnvChoice, str]) -> None:
             choice, name = found
@@ -193,7 +193,7 @@ class ShareTasks(QObject):
         agent = self.agent()
         if agent is not None:
             name = self._name_of_run()
-            self._open(EvaluateDialog(agent, name, self._player.seed, self._window()))
+            self.open_dialog(EvaluateDialog(agent, name, self._player.seed, self._window()))
 
     @Slot()
     def export(self) -> None:
@@ -202,7 +202,7 @@ class ShareTasks(QObject):
 
         agent = self.agent()
         if agent is not None:
-            self._open(ExportDialog(agent, self._window()))
+            self.open_dialog(ExportDialog(agent, self._window()))
 
     @Slot()
     def picture(self) -> None:
@@ -236,9 +236,10 @@ class ShareTasks(QObject):
             instruments=panel.grab().toImage() if panel and panel.isVisible() else None,
         )
         name = f"{agent.stem if agent else 'picture'}.png"
-        self._open(PictureDialog(screenshot, name, self._window()))
+        self.open_dialog(PictureDialog(screenshot, name, self._window()))
 
-    def _open(self, dialog: "TaskDialog | PictureDialog") -> None:
+    def open_dialog(self, dialog: "TaskDialog | PictureDialog") -> None:
+        """Show a dialog, and end what it does with the window."""
         if isinstance(dialog, TaskDialog):
             dialog.job.variables = self._player.variables
             dialog.job.busy_changed.connect(partial(self._on_busy, dialog))

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from studio.share.folder_button import FolderButton
 from studio.share.job import CommandJob
-from studio.widgets.forms import make_dialog_column
+from studio.widgets.forms import grow_with_texts, make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.number_box import WholeNumberBox
 from td3core.errors import RequestError
@@ -132,9 +132,7 @@ class TaskDialog(QDialog):
 
     def grow(self) -> None:
         """Make room for what has been shown; wrapped text would be covered otherwise."""
-        self.column.activate()
-        width = max(self.width(), self.column.minimumSize().width())
-        self.resize(width, max(self.height(), self.column.totalHeightForWidth(width)))
+        grow_with_texts(self, self.column)
 
     def shutdown(self) -> None:
         """End the command: the window is closing."""

@@ -23,6 +23,13 @@ def make_dialog_column(dialog: QDialog, width: int) -> QVBoxLayout:
     return column
 
 
+def grow_with_texts(dialog: QDialog, column: QVBoxLayout) -> None:
+    """Make a dialog as high as its wrapped texts need in its width, which is known once shown."""
+    column.activate()
+    width = max(dialog.width(), column.minimumSize().width())
+    dialog.resize(width, max(dialog.height(), column.totalHeightForWidth(width)))
+
+
 def resize_within_screen(dialog: QWidget, width: int, height: int) -> None:
     """Give a dialog a size that suits the font; no larger than its screen."""
     room = dialog.screen().availableGeometry().size() - QSize(0, _TITLE_BAR)

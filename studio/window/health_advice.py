@@ -1,7 +1,7 @@
 """Connects the health of a run with the window: the badge, the panel, and trying a change."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +13,9 @@ from studio.experiments.trial_session import TrialSession, TrialStage
 from studio.health.advice_card import in_words
 from studio.health.board import AdviceBoard
 from studio.tasks.background_task import BackgroundTask
+from studio.window.preferences.dialog import Page
 from td3core.checkpoint import Header, read_header
-from td3core.config import Tunables, specs
+from td3core.config import Tunables, specs, with_values
 from td3core.errors import RequestError
 from td3core.experiments.trials import plan_trial
 from td3core.protocol.events import Saved
@@ -39,7 +40,11 @@ _STAGES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
+class TriedChange:
+    """A change that is being tried, and the run it is for."""
+
+    """A change that is being tried, and the run it is for."""
+
     change: "SettingChange"
     run: Path
 
@@ -56,7 +61,7 @@ class HealthAdvice(QObject):
         self._reader.failed.connect(self._refuse)
         self._awaited: Advice | None = None
         """Whose change is tried as soon as the running run is saved."""
-        self._tried: _Tried | None = None
+        self.tried: TriedChange | None = None
         self.board.changed.connect(self._show_badge)
         window.model.run_opened.connect(self._show_badge)
         window.model.run_started.connect(self._show_badge)
@@ -181,14 +186,14 @@ class HealthAdvice(QObject):
             except RequestError as problem:
                 self._refuse(problem.message)
                 return
-            start = partial(self._begin, _Tried(change, path.parent.parent), trial)
+            start = partial(self._begin, TriedChange(change, path.parent.parent), trial)
             self._window.consent.obtain(header.config.choice, start, lambda _: None)
 
         dialog.accepted.connect(begin)
         dialog.open()
 
-    def _begin(self, tried: _Tried, trial: "Trial") -> None:
-        self._tried = tried
+    def _begin(self, tried: TriedChange, trial: "Trial") -> None:
+        self.tried = tried
         title = self._window.model.record.title
         self.trials.start(trial, f"{in_words(tried.change)} · {title}")
 
@@ -207,9 +212,9 @@ class HealthAdvice(QObject):
         session = self._window.comparison.session
         session.compare(paths, self.trials.series, series=True)
         self._window.docks.open("health")
-        if self._tried is not None and self.trials.verdict is not None:
+        if self.tried is not None and self.trials.verdict is not None:
             verdict = self._verdict()
-            change = in_words(self._tried.change)
+            change = in_words(self.tried.change)
             line = Text("Tried {change}. {verdict}", change=change, verdict=verdict)
             self._window.log.add("info", line)
 
@@ -221,7 +226,7 @@ class HealthAdvice(QObject):
 
     @Slot()
     def _show_trial(self) -> None:
-        panel, tried, stage = self._panel, self._tried, self.trials.stage
+        panel, tried, stage = self._panel, self.tried, self.trials.stage
         if panel is None or tried is None:
             return
         change = in_words(tried.change)
@@ -240,13 +245,13 @@ class HealthAdvice(QObject):
 
     # Accepting ----------------------------------------------------------------------------------
 
-    def _is_live(self, tried: _Tried) -> bool:
+    def _is_live(self, tried: TriedChange) -> bool:
         """Return whether the change can be made in the run itself."""
         controller, record = self._window.controller, self._window.model.record
         trains = (controller.busy or controller.following) and self._window.model.in_progress
         return trains and record.run == tried.run and tried.change.setting in dict(specs(Tunables))
 
-    def _accepting(self, tried: _Tried) -> str:
+    def _accepting(self, tried: TriedChange) -> str:
         if self._is_live(tried):
             return tr("Make this change in the run, which trains")
         return tr("Train a branch of the run with this change")
@@ -254,7 +259,7 @@ class HealthAdvice(QObject):
     @Slot()
     def accept(self) -> None:
         """Make the change that was tried: in the run if it trains, else in a branch of it."""
-        tried, panel = self._tried, self._panel
+        tried, panel = self.tried, self._panel
         if tried is None:
             return
         if panel is not None:
@@ -262,7 +267,7 @@ class HealthAdvice(QObject):
         change = tried.change
         if self._is_live(tried):
             live = self._window.live
-            live.apply(replace(live.tunables(), **{change.setting: change.new}))
+            live.apply(with_values(live.tunables(), {change.setting: change.new}))
             return
 
         def read(stopped: object) -> tuple[Path, Header]:
@@ -288,6 +293,24 @@ class HealthAdvice(QObject):
 
     def _refuse(self, problem: Text | str) -> None:
         self._window.banner.show_message("error", problem)
+
+
+def thresholds_page(board: AdviceBoard, window: "QWidget") -> Page:
+    """Return the settings of the rules, for the dialog of the window's settings."""
+
+    def show() -> None:
+        # Imported on first use, so that it does not delay the start.
+        from studio.health.thresholds_dialog import ThresholdsDialog
+
+        ThresholdsDialog(board, window).open()
+
+    return Page(
+        name="thresholds",
+        group=tr("Health"),
+        text=tr("Thresholds…"),
+        tip=tr("From where on the quantities of a run are out of order"),
+        open=show,
+    )
 
 
 def _newest(run: Path, _: object) -> Path:

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
@@ -34,14 +34,21 @@ from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
-from studio.window.health_advice import HealthAdvice
-from studio.window.opener import install_opener
-from studio.window.opening.late_panels import connect_late_panels
+from studio.window.health_advice import HealthAdvice, thresholds_page
+from studio.window.opener import Opener
+from studio.window.opening.importing import ImportAction
+from studio.window.opening.late_panels import connect_sweeps
 from studio.window.opening.lessons import show_lessons
-from studio.window.opening.recent import install_recent
-from studio.window.opening.start import connect_start_page
+from studio.window.opening.recent import RecentFiles
+from studio.window.opening.start import train_first, watch_walker
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
-from studio.window.preferences.install import install_preferences
+from studio.window.preferences.notifications import (
+    notify_of_groups,
+    notify_of_runs,
+    notify_of_sweeps,
+)
+from studio.window.preferences.notifier import Notifier
+from studio.window.preferences.preferences import Preferences
 from studio.window.replay_stage import ReplayStage, StageSize
 from studio.window.resume_offer import ResumeOffer
 from studio.window.run_presenter import RunPresenter, WindowParts
@@ -53,7 +60,9 @@ from td3core.config import Tunables
 from td3core.errors import RequestError
 
 if TYPE_CHECKING:
+    from studio.experiments.groups_panel import ManyRunsPanel
     from studio.experiments.sweep_panel import SweepPanel
+    from studio.instruments.instruments_panel import InstrumentPanel
 
 
 class MainWindow(QMainWindow):
@@ -95,14 +104,31 @@ class MainWindow(QMainWindow):
         self.banner = Banner()
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
-        self.start_request = StartRequest(
-            self.setup, self.live, self.many, self.consent, self.banner, self, self._settings
+        self.preferences = Preferences(
+            settings, self.replay, lambda: self._theme, self.switch_theme, runs_dir, self
         )
+        self.start_request = StartRequest(
+            self.setup, self.live, self.many, self.consent, self.banner, self, self.preferences
+        )
+        self.opener = Opener(self, lambda: self.controller.busy)
+        self.importing = ImportAction(self, runs_dir, self.consent, self.share.tasks.open_dialog)
+        self.recent = RecentFiles(
+            settings,
+            self.opener,
+            self.model,
+            self.toolbar.button("runs"),
+            [self.importing.action],
+        )
+        self.group_comparison = GroupComparison(self.many.session, self.comparison.session, self)
         self.memory = SessionMemory(settings, self.setup, self.live, self.plots, self)
         self._lay_out()
         self._connect_user()
         self._connect_run()
         self._connect_panels()
+        self._connect_start_page()
+        self._connect_opening()
+        self._connect_late_panels()
+        self._connect_notifications()
         self._on_state(SessionState.IDLE)
         self.docks.restore(settings)
         self._apply_theme(theme)
@@ -173,7 +199,8 @@ class MainWindow(QMainWindow):
             ("undo", self.live.undo),
             ("redo", self.live.redo),
             ("keys", self._show_keys),
-            ("lessons", partial(show_lessons, self)),
+            ("settings", self.preferences.show),
+            ("lessons", partial(show_lessons, self.many, self)),
             ("next_panel", self.panel_keys.go_on),
             ("previous_panel", self.panel_keys.go_back),
             ("quit", self.close),
@@ -213,7 +240,6 @@ class MainWindow(QMainWindow):
             succeeded.connect(self.banner.clear_error)
         self.comparison.refused.connect(show_error)
         comparing = self.comparison.session
-        self.group_comparison = GroupComparison(self.many.session, comparing, self)
         comparing.opened.connect(self._show_comparison)
         # Its parts are made when it is first opened.
         comparing.opened.connect(self.panel_keys.sort_tabs)
@@ -221,7 +247,6 @@ class MainWindow(QMainWindow):
         for announced in (self.model.run_started, self.model.run_opened):
             announced.connect(comparing.close)
             announced.connect(self.start.dismiss)
-        connect_start_page(self)
         self.launcher.refused.connect(show_error)
         self.consent.refused.connect(show_error)
         self.controller.set_own_process(self.setup.own_process.isChecked())
@@ -243,13 +268,8 @@ class MainWindow(QMainWindow):
         )
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
+        self.setup.steps_changed.connect(self.live.set_steps)
         self.live.show_defaults(self.setup.chosen_tunables())
-        connect_late_panels(self, self._open, self._close_if_asked)
-        self.health = HealthAdvice(self, self._runs_dir, self._settings)
-        self.health.trials.busy_changed.connect(self._close_if_asked)
-        self.opener = install_opener(self, self._open)
-        install_preferences(self, self._settings, self._runs_dir)
-        self.recent = install_recent(self, self._settings, self.toolbar.button("runs"))
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)
         actions.group_requested.connect(self.group_comparison.show_runs)
@@ -266,6 +286,76 @@ class MainWindow(QMainWindow):
         self.replay.controls.large_clicked.connect(self.stage.toggle_large)
         self.replay.controls.full_screen_clicked.connect(self.stage.toggle_full)
         self.stage.changed.connect(self._on_stage)
+
+    def _connect_start_page(self) -> None:
+        page = self.start
+        page.runs_requested.connect(self.show_runs)
+        train = self.start_request.start
+        page.train_requested.connect(partial(train_first, self.setup, train))
+        page.watch_requested.connect(partial(watch_walker, self.docks, self.replay.checkpoints))
+        page.continue_requested.connect(self.launcher.resume)
+        page.open_requested.connect(self.many.open_run)
+        # Beside a large replay the plots are a strip, which has no room for it.
+        self.stage.changed.connect(lambda size: page.set_aside(size != StageSize.DOCK))
+        for changed in (self.runs.run_actions.deleted, self.runs.model.renamed):
+            changed.connect(page.refresh)
+        self.closed.connect(page.stop)
+
+    def _connect_opening(self) -> None:
+        opener, recent = self.opener, self.recent
+        opener.run_opened.connect(self._open)
+        opener.runs_opened.connect(self.comparison.session.compare)
+        opener.agent_opened.connect(self.replay.load)
+        opener.import_wanted.connect(self.importing.show_file)
+        self.importing.imported.connect(self._show_imported)
+        opener.refused.connect(partial(self.banner.show_message, "error"))
+        self.closed.connect(opener.stop)
+        self.runs.model.renamed.connect(recent.refresh)
+        self.closed.connect(recent.stop)
+
+    @Slot(object)
+    def _show_imported(self, found: dict[str, Any]) -> None:
+        self.runs.refresh_soon()
+        self.replay.checkpoints.refresh_runs()
+        if found["checkpoint"]:
+            self.replay.load(Path(found["checkpoint"]))
+
+    def _connect_late_panels(self) -> None:
+        self.health = HealthAdvice(self, self._runs_dir, self._settings)
+        self.health.trials.busy_changed.connect(self._close_if_asked)
+        self.preferences.add_page(thresholds_page(self.health.board, self))
+
+        def many(panel: "ManyRunsPanel") -> None:
+            panel.run_wanted.connect(self.many.open_run)
+            panel.compare_wanted.connect(self.group_comparison.show)
+
+        def sweeps(panel: "SweepPanel") -> None:
+            connect_sweeps(
+                panel,
+                setup=self.setup,
+                live=self.live,
+                banner=self.banner,
+                status=self.status,
+                open_run=self._open,
+            )
+            panel.ended.connect(self._close_if_asked)
+
+        def instruments(panel: "InstrumentPanel") -> None:
+            panel.use_player(self.replay.player)
+
+        self.panels.when_made("many", many)
+        self.panels.when_made("sweeps", sweeps)
+        self.panels.when_made("instruments", instruments)
+        self.many.sweep_found.connect(self._show_sweep)
+
+    def _connect_notifications(self) -> None:
+        notifier = Notifier(self, lambda: self.preferences.notifies)
+        notify_of_runs(notifier, self.controller, self.model)
+        notify_of_groups(notifier, self.many.session)
+        self.panels.when_made("sweeps", partial(notify_of_sweeps, notifier))
+        self.share.tasks.began.connect(notifier.begin)
+        self.share.tasks.ended.connect(notifier.end)
+        self.closed.connect(notifier.stop)
 
     @Slot(object)
     def _open(self, history: RunHistory) -> None:
@@ -316,6 +406,11 @@ class MainWindow(QMainWindow):
         for name in ("runs", *(() if self.comparison.session.group else ("many",)), "sweeps"):
             self.docks.close(name)
 
+    @Slot(str)
+    def _show_sweep(self, name: str) -> None:
+        self.docks.open("sweeps")
+        self.sweeps.show_running(name)
+
     @Slot()
     def _toggle_runs(self) -> None:
         if self.docks.is_seen("runs"):
@@ -344,7 +439,8 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
         busy, following = self.controller.busy, self.controller.following
-        self.toolbar.show_state(state, following=following)
+        ending = self.controller.can_give_up
+        self.toolbar.show_state(state, following=following, can_give_up=ending)
         self.status.show_state(state, following=following)
         self.panels.set_busy(busy)
         self.live.set_busy(busy or following)
@@ -391,6 +487,9 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Ask once while something trains; close when it has saved and ended, or is left alone."""
+        if self._closing and self.controller.can_give_up:
+            # Closed again: its environment may hang.
+            self.controller.stop()
         if self._trains and not self._closing:
             answer = self._ask_about_training()
             # It may have ended by itself while the question was open.

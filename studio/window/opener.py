@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Signal, Slot
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QKeySequence
@@ -14,10 +13,8 @@ from studio.session.history import RunHistory, read_history
 from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
+from td3core.system.regular_files import exists
 from td3core.text import Text, tr
-
-if TYPE_CHECKING:
-    from studio.window.main_window import MainWindow
 
 _FILTER = Text("Agents and runs ({pattern})", pattern=f"*{SUFFIX} run.toml")
 _BUSY = Text("A run is training: stop it before opening another one.")
@@ -28,6 +25,8 @@ class _Found:
     """What paths stand for."""
 
     agents: tuple[Path, ...] = ()
+    foreign: tuple[Path, ...] = ()
+    """What other programs wrote, to be imported."""
     runs: tuple[Path, ...] = ()
     history: RunHistory | None = None
     """Of the run, if it is one alone."""
@@ -41,6 +40,7 @@ class Opener(QObject):
     """Carries a :class:`~studio.session.history.RunHistory`."""
     runs_opened = Signal(object)
     """Carries the paths of several runs."""
+    import_wanted = Signal(Path)
     refused = Signal(object)
 
     def __init__(self, window: QMainWindow, busy: Callable[[], bool]) -> None:
@@ -84,6 +84,8 @@ class Opener(QObject):
             self.runs_opened.emit(list(found.runs))
         for agent in found.agents[:1]:
             self.agent_opened.emit(agent)
+        for path in found.foreign[:1]:
+            self.import_wanted.emit(path)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Accept files that are dropped on the window."""
@@ -100,27 +102,21 @@ class Opener(QObject):
         return super().eventFilter(watched, event)
 
 
-def install_opener(window: "MainWindow", open_run: Callable[[RunHistory], None]) -> Opener:
-    """Let a window open agents and runs; ``open_run`` shows a run that was read."""
-    opener = Opener(window, lambda: window.controller.busy)
-    opener.run_opened.connect(open_run)
-    opener.runs_opened.connect(window.comparison.session.compare)
-    opener.agent_opened.connect(window.replay.load)
-    opener.refused.connect(partial(window.banner.show_message, "error"))
-    window.closed.connect(opener.stop)
-    return opener
-
-
 def _examine(paths: tuple[Path, ...], stopped: Stopped) -> _Found:
-    """Tell agents from runs.
+    """Tell agents from runs, and from what other programs wrote.
 
     Raises:
-        RequestError: a path is neither.
+        RequestError: a path is none of them.
     """
-    agents, runs = list[Path](), list[Path]()
+    # Imported on first use: the window starts without it.
+    from td3core.importers.registry import find_importer
+
+    agents, runs, foreign = list[Path](), list[Path](), list[Path]()
     for path in (each.absolute() for each in paths):
         if path.name == "run.toml":
             runs.append(path.parent)
+        elif path.suffix != SUFFIX and not exists(path / "run.toml") and find_importer(path):
+            foreign.append(path)
         elif path.is_dir():
             runs.append(path)
         elif path.suffix == SUFFIX:
@@ -129,4 +125,4 @@ def _examine(paths: tuple[Path, ...], stopped: Stopped) -> _Found:
         else:
             raise RequestError("{path} is neither an agent nor a run.", path=str(path))
     history = read_history(runs[0], stopped) if len(runs) == 1 else None
-    return _Found(agents=tuple(agents), runs=tuple(runs), history=history)
+    return _Found(agents=tuple(agents), runs=tuple(runs), foreign=tuple(foreign), history=history)

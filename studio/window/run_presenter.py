@@ -15,6 +15,7 @@ from studio.session.model import RunModel
 from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner
 from studio.window.toolbar import Toolbar
+from td3core.config import changes
 from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.text import Text, tr
@@ -51,6 +52,7 @@ class RunPresenter(QObject):
         model.run_ended.connect(parts.replay.checkpoints.refresh_current)
         model.message_added.connect(self._on_message)
         model.tuned.connect(parts.live.acknowledge)
+        model.status_changed.connect(self._on_status)
         parts.runs.model.renamed.connect(self._on_renamed)
         for announced in (model.checkpoint_saved, model.evaluated, model.run_ended):
             announced.connect(parts.runs.refresh_soon)
@@ -63,12 +65,20 @@ class RunPresenter(QObject):
             parts.toolbar.show_run(record.title)
             parts.setup.show_run(record.config, record.title)
         if record.progress is not None:
+            self._on_status()
             parts.live.offer(record.first_tunables, record.progress.tunables)
         parts.replay.show_run(history.agents, live=history.live)
+
+    @Slot()
+    def _on_status(self) -> None:
+        record = self._model.record
+        if record.progress is not None and record.config is not None:
+            self._parts.live.follow(record.progress.env_steps, record.config.steps)
 
     @Slot(object)
     def _on_started(self, event: events.Started) -> None:
         parts = self._parts
+        parts.live.follow(event.env_steps, event.config.steps)
         parts.live.offer(None, event.tunables, show=False)
         parts.toolbar.show_run(self._model.record.title)
         parts.setup.welcome.hide()
@@ -86,7 +96,7 @@ class RunPresenter(QObject):
             chosen = None
         if chosen != event.config or setup.origin.shown:
             setup.show_run(event.config, self._model.record.title)
-        if not live.pending and live.tunables() != event.tunables:
+        if not live.pending and changes(live.tunables(), event.tunables):
             live.show_tunables(event.tunables)
             live.forget_edits()
 

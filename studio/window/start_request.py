@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, QSettings, Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.consent.code_consent import CodeConsent, nothing_started
@@ -14,7 +14,7 @@ from studio.formatting import format_count
 from studio.live.live_panel import LivePanel
 from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner, choose
-from studio.window.preferences.install import ASK_TOO_SHORT
+from studio.window.preferences.preferences import Preferences
 from td3core.config import RunConfig
 from td3core.errors import RequestError
 from td3core.system.allowed_code import LocatedModule
@@ -35,12 +35,12 @@ class StartRequest(QObject):
         consent: CodeConsent,
         banner: Banner,
         window: QWidget,
-        settings: QSettings,
+        preferences: Preferences,
     ) -> None:
         super().__init__(window)
         self._setup, self._live, self._many = setup, live, many
         self._consent, self._banner, self._window = consent, banner, window
-        self._settings = settings
+        self._preferences = preferences
 
     @Slot()
     def start(self) -> None:
@@ -81,7 +81,7 @@ class StartRequest(QObject):
 
     def _choose_warm_up(self, config: RunConfig) -> int | None:
         """Ask about a run that ends before it learns; return its warm-up, None for no run."""
-        if not self._settings.value(ASK_TOO_SHORT, True, bool):
+        if not self._preferences.asks_too_short:
             return config.learning_starts
         shorter = min(_SHORT_WARM_UP, config.steps // 2)
         ways = {

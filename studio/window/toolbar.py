@@ -28,6 +28,9 @@ _WHY_NOT_GROUP = {
 }
 _RUN_TRAINS = Text("a run is training. Stop it first, or use Train next")
 _GROUP_TRAINS = Text("a group is training. Stop it first, or use Train next")
+_END_NOW = Text(
+    "End the run at once: its environment may hang. It can be resumed from its last checkpoint"
+)
 _FOR_GROUP = {
     "pause": Text("Pause all runs of the group"),
     "stop": Text("Save all runs of the group and end them"),
@@ -111,6 +114,7 @@ class Toolbar(QToolBar):
         self._window = window
         self._entries: dict[str, tuple[_Entry, QAction]] = {}
         self._state, self._following = SessionState.IDLE, False
+        self._can_give_up = False
         self._group_trains = False
         self._group_state: SessionState | None = None
         """None while pause, stop and save are not for a group."""
@@ -278,9 +282,14 @@ class Toolbar(QToolBar):
             tip = Text("Continue {run} from where it stopped", run=title)
         self._set_tip("resume", tip)
 
-    def show_state(self, state: SessionState, *, following: bool = False) -> None:
-        """Enable what is possible in a state of the run; a followed one hinders no new one."""
-        self._state, self._following = state, following
+    def show_state(
+        self, state: SessionState, *, following: bool = False, can_give_up: bool = False
+    ) -> None:
+        """Enable what is possible in a state of the run; a followed one hinders no new one.
+
+        ``can_give_up``: it was asked to end and does not answer, but can be ended.
+        """
+        self._state, self._following, self._can_give_up = state, following, can_give_up
         self._show_what_is_possible()
 
     def show_group(self, *, training: bool, state: SessionState | None, name: str = "") -> None:
@@ -306,7 +315,10 @@ class Toolbar(QToolBar):
         if self._paused:
             of_run, of_group = Text("Continue the run"), Text("Continue the group")
             self._set_tip("pause", of_group if self._group_state else of_run)
-        self._enable("stop", steerable or state is SessionState.STARTING, why)
+        if self._can_give_up and not self._group_state:
+            self._enable("stop", True, _POSSIBLE, _END_NOW)
+        else:
+            self._enable("stop", steerable or state is SessionState.STARTING, why)
         self._enable("save", steerable, why)
         self._update_icons()
 

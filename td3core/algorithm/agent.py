@@ -29,10 +29,6 @@ class Algorithm(Protocol):
         """Use these live settings from the next update on."""
         ...
 
-    def set_lr_share(self, share: float) -> None:
-        """Scale all learning rates by ``share``, for a schedule that lowers them."""
-        ...
-
     def update_from(self, draws: Draws) -> None:
         """Do the updates of ``draws``."""
         ...
@@ -64,5 +60,5 @@ class Algorithm(Protocol):
 
 def make_agent(config: RunConfig, tunables: Tunables, sizes: Sizes) -> Algorithm:
     """Return a new agent of the algorithm that the settings name."""
-    agent: Algorithm = resolve_name(entry_of(config).agent)(config, tunables, *sizes)
+    agent: Algorithm = resolve_name(entry_of(config.algorithm).agent)(config, tunables, *sizes)
     return agent

@@ -2,7 +2,7 @@
 
 import torch
 
-from td3core.config import RunConfig, Tunables
+from td3core.config import RunConfig, Tunables, values_of
 from td3core.config.network_size import network_bytes
 from td3core.config.networks import Sizes
 from td3core.errors import RequestError
@@ -33,7 +33,7 @@ def require_memory(config: RunConfig, tunables: Tunables, sizes: Sizes) -> None:
         raise RequestError(
             "These networks and batch_size {batch} take {needed:.1f} GiB; this machine has"
             " {room:.1f} GiB. Choose smaller actor_hidden or critic_hidden.",
-            batch=tunables.batch_size,
+            batch=max(values_of(tunables, "batch_size")),
             needed=needed / 2**30,
             room=room / 2**30,
         )

@@ -13,6 +13,7 @@ from td3core.config.algorithms import DDPG, TD3
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.errors import RequestError
 from td3core.system import numerics
+from td3core.text import Text
 
 COMPILED_ALGORITHMS = (TD3, DDPG)
 """Those that the compiled update has; torch has all."""
@@ -63,8 +64,10 @@ def take_products(config: RunConfig, recorded: str = "") -> str:
     return recorded
 
 
-def shown(config: RunConfig, products: str) -> str:
+def shown(config: RunConfig, products: str) -> Text:
     """Return what computes the updates, as a person reads it."""
     if config.engine == COMPILED:
-        return f"the compiled update, {numerics.shown(config.numerics)} kernels"
-    return f"torch, {products} products"
+        return Text(
+            "the compiled update, {kernels} kernels", kernels=numerics.shown(config.numerics)
+        )
+    return Text("torch, {products} products", products=products)

@@ -124,11 +124,12 @@ def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Text]:
     if changed:
         return [Text("The last digits will differ: {changes}.", changes=", ".join(changed))]
     if then.get(_PROBE, now[_PROBE]) != now[_PROBE]:
-        template = (
-            "The last digits will differ: a trial update gives other bits here than where the run"
-            " was made, for a reason that is not on record."
-        )
-        return [Text(template)]
+        return [
+            Text(
+                "The last digits will differ: a trial update gives other bits here than where the"
+                " run was made, for a reason that is not on record."
+            )
+        ]
     return []
 
 

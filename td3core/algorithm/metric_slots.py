@@ -1,16 +1,18 @@
 """The place of each metric among the sums of an update, for torch and the compiled update alike."""
 
+from collections import namedtuple
+from typing import Any
+
 from td3core.protocol.metrics import METRICS
 
 MEASURED = tuple(metric for metric in METRICS if metric.network)
 """What an update measures, in the order of the sums."""
 
-_SLOTS = {metric.name: slot for slot, metric in enumerate(MEASURED)}
+_make: Any = namedtuple
+SLOT: Any = _make("Slot", [metric.name for metric in MEASURED])(*range(len(MEASURED)))
+"""The place of each by its name: ``SLOT.target``. A tuple, which Numba takes for a constant."""
 
-Q = (_SLOTS["q1"], _SLOTS["q2"])
+Q = (SLOT.q1, SLOT.q2)
 """By critic."""
-TARGET = _SLOTS["target"]
-CRITIC_LOSS = (_SLOTS["critic1_loss"], _SLOTS["critic2_loss"])
+CRITIC_LOSS = (SLOT.critic1_loss, SLOT.critic2_loss)
 """By critic."""
-ACTOR_LOSS = _SLOTS["actor_loss"]
-Q_GAP, TD_MAX = _SLOTS["q_gap"], _SLOTS["td_max"]

@@ -21,8 +21,7 @@ from td3core.arrays import Arrays, Floats
 from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
-from td3core.config.algorithms import networks
-from td3core.config.networks import ACTOR, CRITIC, Sizes
+from td3core.config.networks import ACTOR, CRITIC, Sizes, networks
 from td3core.config.run_config import COMPILED
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
@@ -57,7 +56,6 @@ class TD3:
         # Always explicit: an environment may change torch's default data type or device.
         live = torch.zeros(4, dtype=torch.float32, device=device)
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
-        self._lr_share = 1.0
         self._stepped_at: dict[str, float] = {}
         """The learning rate of each group's last step, of groups whose norms are to be taken."""
         self.updates = 0
@@ -79,16 +77,8 @@ class TD3:
         self._tau.fill_(tunables.tau)
         self._sigma.fill_(tunables.policy_noise)
         self._clip.fill_(tunables.noise_clip)
-        self._set_learning_rates()
-
-    def set_lr_share(self, share: float) -> None:
-        """Scale both learning rates by ``share``, for a schedule that lowers them."""
-        self._lr_share = share
-        self._set_learning_rates()
-
-    def _set_learning_rates(self) -> None:
-        self.actor.lr.fill_(self._lr_share * self.tunables.actor_lr)
-        self.critics.lr.fill_(self._lr_share * self.tunables.critic_lr)
+        self.actor.lr.fill_(tunables.actor_lr)
+        self.critics.lr.fill_(tunables.critic_lr)
 
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
         """Return the actor as a NumPy policy; it shares the weights and follows every update."""
@@ -148,15 +138,15 @@ class TD3:
             for batch in self._batches(draws):
                 self.update(batch)
             return
-        moved = self.fused(draws, self.tunables, self._lr_share, self.updates)
+        moved = self.fused(draws, self.tunables, self.updates)
         self.updates += len(draws)
         self._count(len(draws), moved)
 
     def _count(self, updates: int, actor_updates: int) -> None:
         self._metrics.count(updates, actor_updates)
-        self._stepped_at[CRITIC] = self._lr_share * self.tunables.critic_lr
+        self._stepped_at[CRITIC] = self.tunables.critic_lr
         if actor_updates:
-            self._stepped_at[ACTOR] = self._lr_share * self.tunables.actor_lr
+            self._stepped_at[ACTOR] = self.tunables.actor_lr
 
     def _take_norms(self) -> None:
         """Measure what no step has been measured of since its last one."""

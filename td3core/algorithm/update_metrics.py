@@ -8,15 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from td3core.algorithm.metric_slots import (
-    ACTOR_LOSS,
-    CRITIC_LOSS,
-    MEASURED,
-    Q_GAP,
-    TARGET,
-    TD_MAX,
-    Q,
-)
+from td3core.algorithm.metric_slots import CRITIC_LOSS, MEASURED, SLOT, Q
 from td3core.arrays import Arrays
 
 _NAMES = tuple(metric.name for metric in MEASURED)
@@ -36,11 +28,7 @@ class UpdateMetrics:
     def __init__(self, networks: Collection[str], device: torch.device) -> None:
         """``networks``: the names of those that an agent has, ``critic2`` maybe not among them."""
         self.sums = torch.zeros(len(_NAMES), dtype=torch.float64, device=device)
-        by_slot = self.sums.unbind()
-        self._q = [by_slot[slot] for slot in Q]
-        self._loss = [by_slot[slot] for slot in CRITIC_LOSS]
-        self._target, self._actor_loss = by_slot[TARGET], by_slot[ACTOR_LOSS]
-        self._q_gap, self._td_max = by_slot[Q_GAP], by_slot[TD_MAX]
+        self._sum = self.sums.unbind()
         self._absent = {metric.name for metric in MEASURED if metric.network not in networks}
         self._unknown = set[str]()
         """Names whose sum was not in the checkpoint: their next mean would be wrong."""
@@ -54,19 +42,19 @@ class UpdateMetrics:
     @torch.no_grad()
     def add_critics(self, q: Sequence[Tensor], y: Tensor, losses: Sequence[Tensor]) -> None:
         """Add values (batch, 1) and loss of each critic, and target (batch, 1) of one update."""
-        for total, each in zip(self._q, q, strict=False):
-            total += each.mean()
-        self._target += y.mean()
-        for total, loss in zip(self._loss, losses, strict=False):
-            total += loss
-        self._td_max += torch.stack([(each - y).abs().amax() for each in q]).amax()
+        for slot, each in zip(Q, q, strict=False):
+            self._sum[slot].add_(each.mean())
+        for slot, loss in zip(CRITIC_LOSS, losses, strict=False):
+            self._sum[slot].add_(loss)
+        self._sum[SLOT.target].add_(y.mean())
+        self._sum[SLOT.td_max].add_(torch.stack([(each - y).abs().amax() for each in q]).amax())
         if len(q) > 1:
-            self._q_gap += (q[0] - q[1]).abs().mean()
+            self._sum[SLOT.q_gap].add_((q[0] - q[1]).abs().mean())
 
     @torch.no_grad()
     def add_actor(self, loss: Tensor) -> None:
         """Add the loss of the actor's step."""
-        self._actor_loss += loss
+        self._sum[SLOT.actor_loss].add_(loss)
 
     def set_last(self, values: Mapping[str, float]) -> None:
         """Take by name what was measured in the last update; what is no metric is left out."""

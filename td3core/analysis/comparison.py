@@ -1,8 +1,9 @@
 """Compares groups of runs: curves with bands, final and best with intervals, who is better."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -75,7 +76,10 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[RunResults], metric: Metric = "eval", by: Sequence[str] = (BY_SETTINGS,)
+    runs: Sequence[RunResults],
+    metric: Metric = "eval",
+    by: Sequence[str] = (BY_SETTINGS,),
+    names: Mapping[Path, str] | None = None,
 ) -> Comparison:
     """Compare runs in groups.
 
@@ -87,6 +91,8 @@ def compare(
             ``bias``: how far the critics overestimate. Nothing takes the place of a bias that was
             not measured.
         by: what makes a group, see :func:`~td3core.analysis.groups.group_runs`.
+        names: what groups are called instead of the name they have by themselves, by the folder of
+            their first run. One that another group has is left out.
 
     Raises:
         RequestError: no run is given, or they cannot be grouped in this way.
@@ -94,7 +100,7 @@ def compare(
     if not runs:
         raise RequestError("No runs to compare.")
     used, notes = _measurable(runs, metric)
-    groups = tuple(_result(group, used) for group in group_runs(runs, by))
+    groups = tuple(_result(group, used) for group in _renamed(group_runs(runs, by), names or {}))
     if tuple(by) != (BY_RUN,):
         notes += _few(groups)
     return Comparison(
@@ -103,6 +109,17 @@ def compare(
         differing=differing(runs),
         notes=(*notes, *(note for each in groups for note in _notes(each, used))),
     )
+
+
+def _renamed(groups: Sequence[ComparedGroup], names: Mapping[Path, str]) -> Iterator[ComparedGroup]:
+    taken = {group.name for group in groups}
+    for group in groups:
+        name = names.get(group.runs[0].path, "")
+        if name and name not in taken:
+            taken.add(name)
+            yield replace(group, name=name)
+        else:
+            yield group
 
 
 def improvement(better: GroupResult, worse: GroupResult) -> Estimate:
@@ -161,11 +178,13 @@ def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, lis
     later = [run for run in without if run.live and run.config.eval_interval]
     if metric == "return" or (without == later and len(later) < len(runs)):
         return metric, []
-    if len(without) == 1:
-        template = "{run} has no evaluations; episode returns are compared instead."
-    else:
-        template = "{count} runs have no evaluations; episode returns are compared instead."
-    return "return", [Text(template, run=without[0].title, count=len(without))]
+    note = Text.counted(
+        "{run} has no evaluations; episode returns are compared instead.",
+        "{n} runs have no evaluations; episode returns are compared instead.",
+        n=len(without),
+        run=without[0].title,
+    )
+    return "return", [note]
 
 
 def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
@@ -192,14 +211,25 @@ def _few(results: Sequence[GroupResult]) -> list[Text]:
     if len(single) == 1:
         found.append(Text("{group} has one run: no interval, no band.", group=single[0].name))
     elif single:
-        template = "{count} groups have one run each: no interval, no band."
-        found.append(Text(template, count=len(single)))
+        found.append(
+            Text("{count} groups have one run each: no interval, no band.", count=len(single))
+        )
     if len(few) == 1:
-        template = "{group} has {count} runs: its intervals are likely too narrow."
-        found.append(Text(template, group=few[0].name, count=len(few[0].finals)))
+        found.append(
+            Text(
+                "{group} has {count} runs: its intervals are likely too narrow.",
+                group=few[0].name,
+                count=len(few[0].finals),
+            )
+        )
     elif few:
-        template = "{count} groups have fewer than {most} runs: intervals are likely too narrow."
-        found.append(Text(template, count=len(few), most=FEW_RUNS))
+        found.append(
+            Text(
+                "{count} groups have fewer than {most} runs: intervals are likely too narrow.",
+                count=len(few),
+                most=FEW_RUNS,
+            )
+        )
     return found
 
 
@@ -207,13 +237,23 @@ def _notes(result: GroupResult, metric: Metric) -> list[Text]:
     runs, count, name = result.group.runs, len(result.finals), result.name
     found = []
     if count < len(runs):
-        template = "{missing} of {count} runs of {group} have no results yet."
+        values = {"missing": len(runs) - count, "count": len(runs), "group": name}
         if metric == "bias":
-            template = "The bias was not measured in {missing} of {count} runs of {group}."
-        missing = len(runs) - count
-        found.append(Text(template, missing=missing, count=len(runs), group=name))
+            found.append(
+                Text("The bias was not measured in {missing} of {count} runs of {group}.", **values)
+            )
+        else:
+            found.append(
+                Text("{missing} of {count} runs of {group} have no results yet.", **values)
+            )
     ends = [run.rows(metric)[-1, 0] for run in runs if len(run.rows(metric))]
     if ends and min(ends) < _SAME_LENGTH * max(ends):
-        template = "The runs of {group} end between step {first:,.0f} and {last:,.0f}."
-        found.append(Text(template, group=name, first=min(ends), last=max(ends)))
+        found.append(
+            Text(
+                "The runs of {group} end between step {first:,.0f} and {last:,.0f}.",
+                group=name,
+                first=min(ends),
+                last=max(ends),
+            )
+        )
     return found

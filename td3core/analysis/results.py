@@ -157,9 +157,9 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
                     blocks[:] = [rows[rows[:, 0] <= event.env_steps] for rows in blocks]
             case Evaluated():
                 evaluations.append(np.array([(event.env_steps, event.mean, event.wall_s)]))
-                if event.bias is not None and event.bias_std is not None:
-                    found = (event.env_steps, event.bias, event.wall_s, event.bias_std)
-                    bias.append(np.array([found]))
+                if {"bias", "bias_std"} <= event.measured.keys():
+                    mean, std = event.measured["bias"], event.measured["bias_std"]
+                    bias.append(np.array([(event.env_steps, mean, event.wall_s, std)]))
             case Progress():
                 times.append(np.array([(event.env_steps, event.wall_s)]))
                 episodes.append(event.ended.columns("env_steps", "episode_return", "wall_s"))

@@ -4,13 +4,14 @@ Start with ``header.py`` for what a checkpoint is, then ``format.py`` for how it
 """
 
 from td3core.checkpoint.format import SUFFIX, load, read_header, save, with_digest
-from td3core.checkpoint.header import Checkpoint, Counters, Header
+from td3core.checkpoint.header import Checkpoint, Counters, Header, Origin
 
 __all__ = [
     "SUFFIX",
     "Checkpoint",
     "Counters",
     "Header",
+    "Origin",
     "load",
     "read_header",
     "save",

@@ -16,10 +16,11 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialise
 
+from td3core import text
 from td3core.arrays import Arrays
-from td3core.checkpoint.header import Checkpoint, Counters, Header
+from td3core.checkpoint.header import Checkpoint, Counters, Header, Origin
 from td3core.checkpoint.shapes import network_shapes, statistics_shapes
-from td3core.config import make_settings, to_dict
+from td3core.config import at_step, make_settings, to_dict
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import ACTOR
 from td3core.envs.info import EnvInfo
@@ -33,6 +34,8 @@ SCHEMA = 1
 SUFFIX = ".safetensors"
 _KEY = "td3_studio"
 _MOST_SHOWN = 9
+_LONGEST_ORIGIN, _MOST_NOTES = 300, 50
+"""Of an agent that was imported: characters of a name, and sentences."""
 _LONGEST_HEADER = 16 * 2**20
 """Bytes; a run of thousands of environments has some megabytes."""
 _FIELD_OF_KEY = {"fill_until": "no_updates_until"}
@@ -129,7 +132,7 @@ def _require_short_header(path: Path) -> None:
 
 
 def _metadata(header: Header) -> dict[str, Any]:
-    return {
+    found = {
         "schema": SCHEMA,
         "config": to_dict(header.config),
         "tunables": to_dict(header.tunables),
@@ -141,6 +144,8 @@ def _metadata(header: Header) -> dict[str, Any]:
         "wall_s": header.wall_s,
         "made_by": header.numerics,
     }
+    # Absent from all others: their files stay as they were.
+    return found if header.origin is None else found | {"origin": _plain_origin(header.origin)}
 
 
 def _header(path: Path, metadata: dict[str, str] | None) -> Header:
@@ -159,16 +164,18 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
         )
     try:
         config, tunables = make_settings({**found["config"], **found["tunables"]})
+        counters = _counters(found["counters"])
         return Header(
             config=config,
-            tunables=tunables,
+            tunables=at_step(tunables, counters.env_steps, config.steps),
             env=_env_info(found["env"]),
-            counters=_counters(found["counters"]),
+            counters=counters,
             evaluation=_evaluation(found["evaluation"]),
             complete=bool(found["complete"]),
             created=str(found["created"]),
             wall_s=_seconds(found.get("wall_s", 0.0)),
             numerics={str(k): str(v) for k, v in found.get("made_by", {}).items()},
+            origin=_origin(found.get("origin")),
         )
     except _DAMAGE as problem:
         raise RequestError(
@@ -217,6 +224,20 @@ def _evaluation(values: dict[str, Any] | None) -> EvaluationResult | None:
     if not returns:
         raise ValueError("an evaluation without episodes")
     return EvaluationResult(returns, lengths, int(values["seed"]))
+
+
+def _plain_origin(origin: Origin) -> dict[str, Any]:
+    notes = [text.plain(note) for note in origin.notes]
+    return {"kind": origin.kind, "file": origin.file, "sha256": origin.sha256, "notes": notes}
+
+
+def _origin(values: dict[str, Any] | None) -> Origin | None:
+    if values is None:
+        return None
+    return Origin(
+        **{name: str(values[name])[:_LONGEST_ORIGIN] for name in ("kind", "file", "sha256")},
+        notes=tuple(text.from_plain(note) for note in values["notes"][:_MOST_NOTES]),
+    )
 
 
 def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]) -> None:

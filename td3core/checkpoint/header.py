@@ -6,13 +6,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from td3core.config import RunConfig, Tunables
-from td3core.config.algorithms import networks
-from td3core.config.networks import ACTOR, CRITIC, NetworkGroup
+from td3core.config.networks import ACTOR, CRITIC, NetworkGroup, networks
 from td3core.envs.info import EnvInfo
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.critic import Critic
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
+from td3core.text import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,19 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The file of another program that an agent was imported from."""
+
+    kind: str
+    """Program and algorithm."""
+    file: str
+    sha256: str
+    """Check sum of the file; of several, that of their list."""
+    notes: tuple[Text, ...] = ()
+    """What the file lacked, until a run has gone on from there and has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """What a checkpoint knows about itself; cheap to read."""
 
@@ -49,6 +62,8 @@ class Header:
     """Wall time of the run in all processes that took part, pauses included."""
     numerics: dict[str, str] = field(default_factory=dict)
     """What the last bits of a result depend on: torch, processor, threads, matrix product."""
+    origin: Origin | None = None
+    """Where it was imported from, or the agent that its run was branched from."""
 
     @property
     def networks(self) -> dict[str, NetworkGroup]:

@@ -17,6 +17,7 @@ from td3core.cli.compare import compare_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
 from td3core.cli.experiments.sweep import sweep
 from td3core.cli.film.command import film
+from td3core.cli.importing import import_command
 from td3core.cli.interrupts import INTERRUPTED, ending_what_hangs, last_words
 from td3core.cli.listing import list_command
 from td3core.cli.numerics import OtherProcessNeeded, run_again
@@ -24,14 +25,16 @@ from td3core.cli.output import tolerant_output
 from td3core.cli.remote.follow import follow
 from td3core.cli.remote.steer import pause, save, stop, tune, unpause
 from td3core.cli.terminal import (
+    FAILED,
     CommandResult,
+    console,
     json_line,
     log,
     print_json,
     print_result,
     printable,
 )
-from td3core.cli.train import FAILED, branch, resume, train, verify
+from td3core.cli.train import branch, resume, train, verify
 from td3core.errors import RequestError, RunError, brief, reason_of
 from td3core.system.openmp import shorten_waits
 
@@ -49,6 +52,7 @@ for command in (train, resume, branch, verify, sweep, film):
 app.command(name="eval")(evaluate_command)
 app.command(name="replay")(replay_command)
 app.command(name="export", help=export_help())(export_command)
+app.command(name="import")(import_command)
 app.command(name="list")(list_command)
 app.command(name="compare")(compare_command)
 app.command(name="check")(check_command)
@@ -138,7 +142,8 @@ def _answer(arguments: list[str]) -> CommandResult:
         cause = problem.__cause__ or problem
         return _error(f"Unexpected {type(cause).__name__}: {reason_of(cause)}.", FAILED)
     if answer == INTERRUPTED:
-        # Typer's status for Ctrl-C.
+        # Typer's status for Ctrl-C. A bar that was about to begin had hidden the cursor.
+        console.show_cursor()
         log("Interrupted.")
         return _INTERRUPTED
     # Help and version have no answer of their own.

@@ -1,8 +1,8 @@
-"""Ctrl-C: it saves and stops what trains, interrupts what does not, and ends what hangs.
+"""Ctrl-C and SIGTERM save and stop what trains, interrupt what does not, and end what hangs.
 
 Python calls a signal's handler between two instructions of the main thread, which may be in an
 environment's C code for ever. So a thread learns of each signal too, through a socket; and where C
-code lets no other thread run, the second Ctrl-C is left to the system, which ends the process; only
+code lets no other thread run, the second signal is left to the system, which ends the process; only
 then nothing is printed any more.
 """
 
@@ -62,7 +62,8 @@ def interrupts_stop(
     def handle(number: int, _frame: object) -> None:
         if not control.stopping:
             control.stop()
-            log("Saving; press Ctrl-C again to quit at once.")
+            pressed = number == signal.SIGINT
+            log("Saving; press Ctrl-C again to quit at once." if pressed else "Saving and ending.")
         elif number != hangup:
             _interrupt()
 
@@ -84,20 +85,23 @@ def interrupts_stop(
 
 @contextmanager
 def ending_what_hangs() -> Iterator[None]:
-    """End this process, which is here for one command only, where Ctrl-C does not interrupt it."""
+    """End this process, which is here for one command only, where a signal does not interrupt it.
+
+    One that is ignored stays so: a shell asks what runs in the background to ignore Ctrl-C.
+    """
     global _watch
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        # It is ignored, as a shell asks what runs in the background to.
-        yield
-        return
-    signal.signal(signal.SIGINT, _interrupt)
-    _watch = _Watch()
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {each: handler for each, handler in usual.items() if signal.getsignal(each) == handler}
+    for number in before:
+        signal.signal(number, _interrupt)
+    _watch = _Watch(frozenset(before))
     try:
         yield
     finally:
         _watch.close()
         _watch = None
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -118,15 +122,17 @@ def _interrupt(*_: object) -> None:
 
 
 class _Watch:
-    """A thread that learns of every Ctrl-C at once, whatever the main thread is doing."""
+    """A thread that learns of every signal at once, whatever the main thread is doing."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: frozenset[int]) -> None:
+        """Learn of these signals."""
+        self._numbers = numbers
         self.heard = False
         """Whether the main thread was interrupted."""
         self._ours, self._theirs = socket.socketpair()
         self._theirs.setblocking(False)
         self._before = signal.set_wakeup_fd(self._theirs.fileno(), warn_on_full_buffer=False)
-        self._once = _OneShot()
+        self._once = _OneShot(numbers)
         self.begin()
         threading.Thread(target=self._work, name="watch-interrupts", daemon=True).start()
 
@@ -162,7 +168,7 @@ class _Watch:
                 numbers = self._ours.recv(1)
                 if not numbers:
                     return
-                if self._ends and numbers[0] in (signal.SIGINT, signal.SIGTERM):
+                if self._ends and numbers[0] in self._numbers:
                     self._once.install()
                     self._press()
 
@@ -201,22 +207,25 @@ def _end() -> None:
 
 
 class _OneShot:
-    """Lets the system end the process at the next Ctrl-C but one, until it is installed again.
+    """Lets the system end the process at the next signal but one, until it is installed again.
 
     For C code that keeps the interpreter to itself, which nothing here can end. Elsewhere than on
     Linux it does nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: frozenset[int]) -> None:
+        self._numbers = numbers
         libc: Any = ctypes.CDLL(None) if os.name == "posix" else None
         self._install = getattr(libc, "sysv_signal", None)
-        if self._install is not None:
+        if self._install is not None and numbers:
             for each in (libc.signal, self._install):
                 each.argtypes, each.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p
             # Python's own, the same for every signal.
-            self._handler = libc.signal(signal.SIGINT, int(signal.SIG_IGN))
+            first, *_ = numbers
+            self._handler = libc.signal(first, int(signal.SIG_IGN))
 
     def install(self) -> None:
-        """Let the next Ctrl-C call Python's handler, and the one after it end the process."""
+        """Let the next signal call Python's handler, and the same after it end the process."""
         if self._install is not None:
-            self._install(signal.SIGINT, self._handler)
+            for number in self._numbers:
+                self._install(number, self._handler)

@@ -67,9 +67,3 @@ def assignments(texts: list[str]) -> dict[str, Any]:
             raise RequestError("--set cannot change preset; use --preset.")
         values[name.strip()] = parse_value(name.strip(), value)
     return values
-
-
-TensorBoard = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Write TensorBoard event files, a folder for each run."),
-]

@@ -1,7 +1,6 @@
 """Shows the progress of a run on a terminal: a bar, and lines for what should stay visible."""
 
 from datetime import timedelta
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
@@ -38,12 +37,7 @@ class BarReporter:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
 
@@ -89,15 +83,7 @@ class ProgressReporter(BarReporter):
                 self._bar.update(self._task, phase="preparing")
                 self._print(event.message)
             case events.Started():
-                self._time_left = TimeLeft(event.config)
-                self._bar.update(self._task, total=event.config.steps)
-                self._print(f"Run {event.run}")
-                if event.env_steps:
-                    self._print(f"resumed at step {event.env_steps:,}")
-                if event.repeated_steps:
-                    self._print(wording.repeated_steps(event))
-                products = f", computed with {event.products}" if event.products else ""
-                self._print(f"{event.device} × {event.threads}{products}")
+                self._start(event)
             case events.Progress():
                 self._bar.update(
                     self._task,
@@ -123,6 +109,19 @@ class ProgressReporter(BarReporter):
                 self._print(f"interrupted at step {event.env_steps:,}")
             case _:
                 pass
+
+    def _start(self, event: events.Started) -> None:
+        self._time_left = TimeLeft(event.config)
+        self._bar.update(self._task, total=event.config.steps)
+        self._print(f"Run {event.run}")
+        if event.env_steps:
+            self._print(f"resumed at step {event.env_steps:,}")
+        if event.repeated_steps:
+            self._print(wording.repeated_steps(event))
+        engine = f", computed with {event.engine}" if event.engine else ""
+        self._print(f"{event.device} × {event.threads}{engine}")
+        for name, schedule in event.tunables.schedules:
+            self._print(f"{name} follows {schedule}")
 
     def _left_after(self, event: events.Progress) -> str:
         if self._time_left is None:

@@ -1,20 +1,56 @@
 """Who else hears what a run reports, as the options of a command ask for it."""
 
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from td3core.exporters.live.registry import LIVE_SINKS, LiveSink
 
 if TYPE_CHECKING:
     from td3core.protocol.listeners import Listener
 
+Sinks = Mapping[LiveSink, Path]
+NO_SINKS: Sinks = MappingProxyType({})
 
-def sinks(tensorboard: Path | None) -> "list[Listener]":
+
+def with_sinks(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an option for each sink, in place of its parameter ``sinks``."""
+
+    @wraps(command)
+    def called(**given: Any) -> Any:
+        targets = {sink: given.pop(sink.name) for sink in LIVE_SINKS}
+        return command(sinks={s: path for s, path in targets.items() if path}, **given)
+
+    options = {
+        sink.name: Annotated[
+            Path | None, typer.Option(sink.option, metavar=sink.metavar, help=sink.about)
+        ]
+        for sink in LIVE_SINKS
+    }
+    signature, parameters = inspect.signature(command), list[inspect.Parameter]()
+    for each in signature.parameters.values():
+        if each.name == "sinks":
+            parameters += [
+                each.replace(name=name, annotation=kind, default=None)
+                for name, kind in options.items()
+            ]
+        else:
+            parameters.append(each)
+    # Where Typer looks for what a command takes.
+    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = command.__annotations__ | options
+    return called
+
+
+def opened(sinks: Sinks) -> "list[Listener]":
     """Return the listeners.
 
     Raises:
         RequestError: a package that one needs is not installed.
     """
-    if tensorboard is None:
-        return []
-    from td3core.exporters.live.tensorboard import TensorBoardSink
-
-    return [TensorBoardSink(tensorboard)]
+    return [sink.open(target) for sink, target in sinks.items()]

@@ -2,14 +2,21 @@
 
 import json
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from rich.console import Console
 from rich.markup import escape
 
 from td3core.text import Text
+
+if TYPE_CHECKING:
+    from td3core.protocol.events import Ended, Failed
+
+FAILED = 1
+"""The exit status of a run that failed."""
 
 console = Console(stderr=True, highlight=False)
 
@@ -54,6 +61,13 @@ def log_error(heading: str, message: str | Text) -> None:
     console.print(f"[red]{heading}[/] {escape(printable(str(message)))}", soft_wrap=True)
 
 
+def run_failed(event: "Failed", **more: Any) -> CommandResult:
+    """Say that a run failed, and return the answer of the command; ``more`` are keys of it."""
+    log_error("The run failed:", event.message)
+    result = ending_as_dict(event.ending) | {"message": event.message} | more
+    return CommandResult(status=FAILED, result=result, error=event.message)
+
+
 def print_result(text: str) -> None:
     """Print a line to standard output."""
     print(printable(text))  # noqa: T201
@@ -87,3 +101,13 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
+
+
+def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:
+    """Return the keys of ``--json``; all null for a run that has no ending."""
+    from td3core.protocol.events import Ended
+
+    if ending is None:
+        return {item.name: None for item in fields(Ended)} | {"stopped": "failed"}
+    values = asdict(ending)
+    return {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}

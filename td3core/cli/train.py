@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,13 +20,21 @@ from td3core.cli.options import (
     RunsDir,
     Settings,
     Steps,
-    TensorBoard,
     TrustEnv,
     assignments,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
-from td3core.cli.sinks import sinks
-from td3core.cli.terminal import CommandResult, console, log, log_error, print_result
+from td3core.cli.sinks import NO_SINKS, Sinks, opened, with_sinks
+from td3core.cli.terminal import (
+    FAILED,
+    CommandResult,
+    console,
+    ending_as_dict,
+    log,
+    log_error,
+    print_result,
+    run_failed,
+)
 from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
 from td3core.protocol.control import Control
@@ -37,9 +45,8 @@ if TYPE_CHECKING:
     from td3core.runs.directory import RunDirectory
     from td3core.training.verify_resume import ResumeCheck
 
-FAILED = 1
 
-
+@with_sinks
 def train(
     env: EnvName,
     env_module: EnvModule = None,
@@ -64,7 +71,7 @@ def train(
         Path | None,
         typer.Option(metavar="RUN", help="Repeat the live changes of this run at the same steps."),
     ] = None,
-    tensorboard: TensorBoard = None,
+    sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -88,7 +95,7 @@ def train(
     # A preset may come from anyone, and contain arguments that name code.
     obtain_consent(config.choice, given=trust_env)
     if several:
-        _require_single(tensorboard)
+        _require_single(sinks)
         from td3core.cli.experiments.groups import train_group
 
         return train_group(folder, several, config, tunables, jobs, as_json=as_json)
@@ -96,18 +103,19 @@ def train(
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
-    more = sinks(tensorboard)
+    listeners = opened(sinks)
     return _run(
         lambda control, report: train_run(
-            config, tunables, control, report, folder, schedule, listeners=more
+            config, tunables, control, report, folder, schedule, listeners=listeners
         ),
     )
 
 
-def _require_single(tensorboard: Path | None) -> None:
-    if tensorboard is not None:
+def _require_single(sinks: Sinks) -> None:
+    for sink in sinks:
         raise RequestError(
-            "--tensorboard is for a single run; `td3-studio follow` writes that of each."
+            "{option} is for a single run; `td3-studio follow` writes that of each.",
+            option=sink.option,
         )
 
 
@@ -145,6 +153,7 @@ def _settings(
     return compose(env_id, presets or [], values)
 
 
+@with_sinks
 def resume(
     run: Run,
     steps: Steps = None,
@@ -153,7 +162,7 @@ def resume(
     exact: Annotated[
         bool, typer.Option("--exact", help="Refuse a run that would not continue bit for bit.")
     ] = False,
-    tensorboard: TensorBoard = None,
+    sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -163,7 +172,7 @@ def resume(
     total = None if steps is None else int(parse_value("steps", steps))
     group = find_group(run, runs_folder(runs_dir))
     if group is not None:
-        _require_single(tensorboard)
+        _require_single(sinks)
         from td3core.cli.experiments.groups import resume_group
 
         obtain_consent(group.config.choice, given=trust_env)
@@ -184,10 +193,10 @@ def resume(
     from td3core.training.launch import resume as resume_run
 
     obtain_consent(found.config.choice, given=trust_env)
-    more = sinks(tensorboard)
+    listeners = opened(sinks)
     return _run(
         lambda control, report: resume_run(
-            found.path, control, report, steps=total, exact=exact, listeners=more
+            found.path, control, report, steps=total, exact=exact, listeners=listeners
         )
     )
 
@@ -295,20 +304,10 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
         if outcome.cancelled:
             log(outcome.message)
             return CommandResult(result=ending_as_dict(None) | {"stopped": "user"})
-        log_error("The run failed:", outcome.message)
+        answer = run_failed(outcome)
         if outcome.details:
             log(outcome.details, style="dim")
-        result = ending_as_dict(outcome.ending) | {"message": outcome.message}
-        result["advice"] = report.advice
-        return CommandResult(status=FAILED, result=result, error=outcome.message)
+        assert isinstance(answer.result, dict)
+        answer.result["advice"] = report.advice
+        return answer
     return CommandResult(result=ending_as_dict(outcome) | {"advice": report.advice})
-
-
-def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:
-    """Return the keys of ``--json``; all null for a run that has no ending."""
-    from td3core.protocol.events import Ended
-
-    if ending is None:
-        return {item.name: None for item in fields(Ended)} | {"stopped": "failed"}
-    values = asdict(ending)
-    return {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}

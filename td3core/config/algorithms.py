@@ -3,16 +3,10 @@
 To add one, write its agent (see :mod:`td3core.algorithm.agent`) and add an entry here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-from td3core.config.networks import NetworkGroup, Sizes, actor_and_critics
-
-if TYPE_CHECKING:
-    from td3core.config.run_config import RunConfig
-    from td3core.config.tunables import Tunables
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +17,13 @@ class AlgorithmEntry:
     """What people call it."""
     agent: str
     """``module:class``, imported when an agent is made."""
-    networks: Callable[["RunConfig", Sizes], dict[str, NetworkGroup]]
-    """Its networks by role, in the order in which they are drawn."""
+    networks: str = "td3core.config.networks:actor_and_critics"
+    """``module:function`` that returns its networks by role, in the order in which they are drawn,
+    for settings and sizes; imported when they are asked for, and must not load torch."""
     fixed: tuple[tuple[str, Any], ...] = ()
     """Names and values of settings that it leaves no choice of."""
 
-    def differing(self, config: "RunConfig", tunables: "Tunables") -> list[tuple[str, Any]]:
+    def differing(self, config: object, tunables: object) -> list[tuple[str, Any]]:
         """Return names and fixed values of settings that have another value."""
         return [
             (name, value)
@@ -42,26 +37,20 @@ _TD3_AGENT = "td3core.algorithm.td3:TD3"
 
 ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
     {
-        TD3: AlgorithmEntry(title="TD3", agent=_TD3_AGENT, networks=actor_and_critics),
+        TD3: AlgorithmEntry(title="TD3", agent=_TD3_AGENT),
         # TD3 without any of its three tricks (Fujimoto et al. 2018, section 6.1).
         DDPG: AlgorithmEntry(
             title="DDPG",
             agent=_TD3_AGENT,
-            networks=actor_and_critics,
             fixed=(("twin_critics", False), ("policy_delay", 1), ("policy_noise", 0.0)),
         ),
     }
 )
 
 
-def entry_of(config: "RunConfig") -> AlgorithmEntry:
-    """Return the algorithm that settings name."""
-    return ALGORITHMS[config.algorithm]
-
-
-def networks(config: "RunConfig", sizes: Sizes) -> dict[str, NetworkGroup]:
-    """Return the networks that settings call for, in the order in which they are drawn."""
-    return entry_of(config).networks(config, sizes)
+def entry_of(algorithm: str) -> AlgorithmEntry:
+    """Return the algorithm of this name."""
+    return ALGORITHMS[algorithm]
 
 
 def fixed_by(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,13 +58,3 @@ def fixed_by(values: Mapping[str, Any]) -> dict[str, Any]:
     named = values.get("algorithm", TD3)
     entry = ALGORITHMS.get(named) if isinstance(named, str) else None
     return dict(entry.fixed) if entry is not None else {}
-
-
-def title_of(config: "RunConfig", tunables: "Tunables") -> str:
-    """Return what to call the algorithm that settings amount to: TD3 without its tricks is DDPG."""
-    chosen = entry_of(config)
-    for entry in ALGORITHMS.values():
-        same = entry.agent == chosen.agent
-        if same and entry.fixed and not entry.differing(config, tunables):
-            return entry.title
-    return chosen.title

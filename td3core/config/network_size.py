@@ -1,8 +1,8 @@
 """How much memory the networks of some settings take."""
 
-from td3core.config.algorithms import networks
-from td3core.config.networks import Sizes
+from td3core.config.networks import Sizes, networks
 from td3core.config.run_config import RunConfig
+from td3core.config.settings import values_of
 from td3core.config.tunables import Tunables
 
 _BYTES = 4
@@ -14,9 +14,9 @@ _ACTIVATIONS = 2
 
 def network_bytes(config: RunConfig, tunables: Tunables, sizes: Sizes) -> int:
     """Return the least number of bytes that training the networks takes."""
-    total = 0
+    total, batch_size = 0, max(values_of(tunables, "batch_size"))
     for group in networks(config, sizes).values():
-        activations = tunables.batch_size * sum(group.widths[1:])
+        activations = batch_size * sum(group.widths[1:])
         each = _VECTORS * group.parameters + _ACTIVATIONS * activations
         total += len(group.names) * _BYTES * each
     return total

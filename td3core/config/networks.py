@@ -4,11 +4,13 @@ Which ones an algorithm has is declared once, in its entry in :mod:`~td3core.con
 Checkpoints, their checks, memory, NumPy's actor and critics, exports and both updates read it.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from pkgutil import resolve_name
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from td3core.config.run_config import RunConfig
+from td3core.config.algorithms import entry_of
+from td3core.config.run_config import RunConfig
 
 ACTOR, CRITIC = "actor", "critic"
 """Roles of a group of networks: to choose actions, and to value them."""
@@ -57,7 +59,7 @@ class NetworkGroup(NamedTuple):
         return found
 
 
-def actor_and_critics(config: "RunConfig", sizes: Sizes) -> dict[str, NetworkGroup]:
+def actor_and_critics(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
     """Return an actor and one or two critics."""
     obs, act = sizes
     critics = ("critic1", "critic2") if config.twin_critics else ("critic1",)
@@ -67,6 +69,13 @@ def actor_and_critics(config: "RunConfig", sizes: Sizes) -> dict[str, NetworkGro
             critics, (obs + act, *config.critic_hidden, 1), config.critic_activation
         ),
     }
+
+
+def networks(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
+    """Return the networks that settings call for by role, in the order in which they are drawn."""
+    declared: Callable[[RunConfig, Sizes], dict[str, NetworkGroup]]
+    declared = resolve_name(entry_of(config.algorithm).networks)
+    return declared(config, sizes)
 
 
 def optimizer_of(role: str) -> str:

@@ -22,6 +22,7 @@ from td3core.config import (
     Tunables,
     default,
     make_settings,
+    merged,
     specs,
     to_dict,
 )
@@ -185,8 +186,8 @@ def _refusal(reason: Text) -> RequestError:
 
 
 def preset_for(env_id: str) -> Preset | None:
-    """Return the bundled preset made for an environment, if there is one."""
-    return next((preset for preset in _bundled() if preset.env == env_id), None)
+    """Return the bundled preset made for an environment, if there is one: that of its name."""
+    return next((p for p in _bundled() if env_id and env_id == p.env == p.name), None)
 
 
 def compose(
@@ -209,7 +210,7 @@ def compose(
         chosen.insert(0, own)
     base: dict[str, Any] = {"preset": PLUS.join(preset.name for preset in chosen)}
     for preset in chosen:
-        base |= preset.values
+        base = merged(base, preset.values)
     # A preset need not know that an algorithm leaves it no choice.
     base |= fixed_by({**base, **values})
-    return make_settings({**base, **values, "env": env_id})
+    return make_settings({**merged(base, values), "env": env_id})

@@ -218,17 +218,6 @@ class RunConfig:
             " are saved with the agent and applied wherever it acts."
         ),
     )
-    lr_final: float = setting(
-        1.0,
-        label=Text("Final learning rate"),
-        unit=Text("of initial"),
-        low=0.0,
-        high=1.0,
-        help=Text(
-            "Both learning rates fall linearly to this fraction of their value by the last step. 1"
-            " keeps them constant."
-        ),
-    )
     eval_interval: int = setting(
         5_000,
         label=Text("Evaluate every"),

@@ -5,19 +5,34 @@ checks, ``--set``, the tooltips and the README's table all read that metadata th
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, fields
-from typing import Any
+from dataclasses import MISSING, Field, dataclass, fields, replace
+from functools import cache, lru_cache
+from typing import Any, TypeVar
 
-from td3core.config.algorithms import entry_of, fixed_by
+from td3core.config import piecewise
+from td3core.config.algorithms import ALGORITHMS, entry_of, fixed_by
+from td3core.config.piecewise import PiecewiseSchedule
 from td3core.config.run_config import COMPILED, RunConfig
-from td3core.config.spec import Spec, parse_text, spec_of, type_words_of
+from td3core.config.spec import (
+    Spec,
+    checked_number,
+    parse_text,
+    setting,
+    setting_fields,
+    spec_of,
+    type_words_of,
+)
 from td3core.config.tunables import Tunables
 from td3core.config.value_text import format_value
 from td3core.errors import RequestError, unknown_name
 from td3core.text import Text
 
 Settings = RunConfig | Tunables
+LiveT = TypeVar("LiveT", bound=Tunables)
 
+LR_FINAL = "lr_final"
+"""The share of both learning rates that an earlier setting let them fall to by the last step."""
+_RATES = ("actor_lr", "critic_lr")
 _RENAMED = {"eval_beside": "background_evaluation"}
 """Names of earlier versions: files, scripts and ``--set`` may still use them."""
 
@@ -28,7 +43,7 @@ def spec(settings: Settings | type[Settings], name: str) -> Spec:
     Raises:
         KeyError: there is none.
     """
-    for item in fields(settings):
+    for item in setting_fields(settings):
         if item.name == name:
             return spec_of(item)
     raise KeyError(name)
@@ -36,7 +51,7 @@ def spec(settings: Settings | type[Settings], name: str) -> Spec:
 
 def specs(settings: Settings | type[Settings]) -> Iterator[tuple[str, Spec]]:
     """Yield name and metadata of every setting, in the order of declaration."""
-    for item in fields(settings):
+    for item in setting_fields(settings):
         yield item.name, spec_of(item)
 
 
@@ -48,8 +63,74 @@ def default(name: str) -> Any:
 
 def changes(old: Tunables, new: Tunables) -> list[tuple[str, Any, Any]]:
     """Return (name, old value, new value) of every setting that differs."""
-    pairs = ((name, getattr(old, name), getattr(new, name)) for name, _ in specs(old))
+    pairs = ((name, given(old, name), given(new, name)) for name, _ in specs(old))
     return [(name, before, after) for name, before, after in pairs if before != after]
+
+
+def given(settings: Settings, name: str) -> Any:
+    """Return a setting as it was given: its value, or the text of the schedule it follows."""
+    followed = dict(settings.schedules) if isinstance(settings, Tunables) else {}
+    return followed.get(name, getattr(settings, name))
+
+
+def with_values(tunables: LiveT, values: Mapping[str, Any]) -> LiveT:
+    """Return live settings with other values.
+
+    A value ends the schedule that its setting follows; text begins one.
+
+    Raises:
+        RequestError: a value is not allowed.
+    """
+    kept = tuple(each for each in tunables.schedules if each[0] not in values)
+    return replace(tunables, schedules=kept, **values)
+
+
+def schedule_of(tunables: Tunables, name: str) -> PiecewiseSchedule | None:
+    """Return the schedule that a setting follows; None without one."""
+    kind: Any = type(tunables)
+    return dict(_followed(kind, tunables.schedules)).get(name)
+
+
+def at_step(tunables: LiveT, step: int, steps: int) -> LiveT:
+    """Return live settings as they are for the step numbered ``step`` of a run of ``steps``.
+
+    The very same object if no schedule has moved.
+    """
+    if not tunables.schedules:
+        return tunables
+    kind: Any = type(tunables)
+    values = {}
+    for name, schedule in _followed(kind, tunables.schedules):
+        value = schedule.at(step, steps)
+        if value != getattr(tunables, name):
+            values[name] = value
+    if not values:
+        return tunables
+    # At every step: dataclasses.replace, which checks all of them, takes ten times as long.
+    moved: LiveT = object.__new__(kind)
+    for name in _names(kind):
+        value = values[name] if name in values else getattr(tunables, name)
+        object.__setattr__(moved, name, value)
+    return moved
+
+
+def values_of(tunables: Tunables, name: str) -> tuple[Any, ...]:
+    """Return the values of a setting: that of each point of its schedule, or the one it has."""
+    schedule = schedule_of(tunables, name)
+    return schedule.values if schedule is not None else (getattr(tunables, name),)
+
+
+@cache
+def _names(kind: type[Tunables]) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))
+
+
+@lru_cache(256)
+def _followed(
+    kind: type[Tunables], schedules: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, PiecewiseSchedule], ...]:
+    known = {item.name: item for item in setting_fields(kind)}
+    return tuple((name, piecewise.parse(known[name], text)) for name, text in schedules)
 
 
 def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
@@ -63,14 +144,47 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     """
     live, known = {name for name, _ in specs(Tunables)}, _all_fields()
     values = {_RENAMED.get(name, name): value for name, value in values.items()}
+    final = values.pop(LR_FINAL, None)
     for name in values:
         if name not in known:
             raise unknown_name("setting", name, list(known))
     if "env" not in values:
         raise RequestError("env is missing; name a Gymnasium environment such as Pendulum-v1.")
     values = {**fixed_by(values), **values}
+    if final is not None:
+        values |= _falling(values, checked_number(_LR_FINAL_FIELD, final))
     config = RunConfig(**{k: v for k, v in values.items() if k not in live})
     return config, Tunables(**{k: v for k, v in values.items() if k in live})
+
+
+def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with others on top, where a final share replaces how the rates fell."""
+    found = dict(before)
+    if LR_FINAL in values:
+        for name in _RATES:
+            if isinstance(found.get(name), str):
+                found[name] = getattr(Tunables(**{name: found[name]}), name)
+    return found | dict(values)
+
+
+def _falling(values: Mapping[str, Any], share: float) -> dict[str, str]:
+    """Return schedules with which both rates fall to a share of their value by the last step."""
+    rates = {name: values.get(name, default(name)) for name in _RATES}
+    return {
+        name: f"{rate!r}@0, x{share!r}@100%"
+        for name, rate in rates.items()
+        if share < 1.0 and isinstance(rate, int | float) and not isinstance(rate, bool)
+    }
+
+
+def title_of(config: RunConfig, tunables: Tunables) -> str:
+    """Return what to call the algorithm that settings amount to: TD3 without its tricks is DDPG."""
+    chosen = entry_of(config.algorithm)
+    for entry in ALGORITHMS.values():
+        same = entry.agent == chosen.agent
+        if same and entry.fixed and not entry.differing(config, tunables):
+            return entry.title
+    return chosen.title
 
 
 def check_together(config: RunConfig, tunables: Tunables) -> None:
@@ -82,13 +196,20 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
     Raises:
         RequestError: with the two settings and their values.
     """
-    if tunables.batch_size > config.buffer_size:
+    batch_size = max(values_of(tunables, "batch_size"))
+    if batch_size > config.buffer_size:
         raise RequestError(
             "batch_size {batch_size} is larger than buffer_size {buffer_size}.",
-            batch_size=tunables.batch_size,
+            batch_size=batch_size,
             buffer_size=config.buffer_size,
         )
-    for name, value in entry_of(config).differing(config, tunables):
+    differing = entry_of(config.algorithm).differing(config, tunables)
+    followed = [
+        (name, value)
+        for name, value in entry_of(config.algorithm).fixed
+        if name in dict(tunables.schedules) and set(values_of(tunables, name)) != {value}
+    ]
+    for name, value in differing + followed:
         raise RequestError(
             "{name} must be {value} with algorithm {algorithm}.",
             name=name,
@@ -125,7 +246,7 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
 
 def to_dict(settings: Settings) -> dict[str, Any]:
     """Return the settings as plain values for JSON and TOML; tuples become lists."""
-    values = {item.name: getattr(settings, item.name) for item in fields(settings)}
+    values = {item.name: given(settings, item.name) for item in setting_fields(settings)}
     return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
 
@@ -136,9 +257,14 @@ def parse_value(name: str, text: str) -> Any:
         RequestError: the name is unknown or the text is not a value of its type.
     """
     name = _RENAMED.get(name, name)
+    if name == LR_FINAL:
+        return parse_text(_LR_FINAL_FIELD, text)
     if name not in _all_fields():
         raise unknown_name("setting", name, list(_all_fields()))
-    return parse_text(_all_fields()[name], text)
+    item = _all_fields()[name]
+    if name in _names(Tunables) and piecewise.is_schedule(item, text):
+        return piecewise.parse(item, text).text
+    return parse_text(item, text)
 
 
 def type_words(name: str) -> Text:
@@ -147,4 +273,16 @@ def type_words(name: str) -> Text:
 
 
 def _all_fields() -> dict[str, Field[Any]]:
-    return {item.name: item for cls in (RunConfig, Tunables) for item in fields(cls)}
+    return {item.name: item for cls in (RunConfig, Tunables) for item in setting_fields(cls)}
+
+
+@dataclass(frozen=True)
+class _Earlier:
+    """Settings of earlier versions that are still read."""
+
+    lr_final: float = setting(
+        1.0, low=0.0, high=1.0, label=Text("Final learning rate"), help=Text("")
+    )
+
+
+(_LR_FINAL_FIELD,) = setting_fields(_Earlier)

@@ -58,6 +58,11 @@ def spec_of(item: Field[Any]) -> Spec:
     return found
 
 
+def setting_fields(settings: Any) -> list[Field[Any]]:
+    """Return the fields of a settings dataclass, or of its class, that are settings."""
+    return [item for item in fields(settings) if "spec" in item.metadata]
+
+
 def check_fields(settings: Any) -> None:
     """Check every field of a settings dataclass, in place.
 
@@ -66,7 +71,7 @@ def check_fields(settings: Any) -> None:
     Raises:
         RequestError: with field, value and what is allowed.
     """
-    for item in fields(settings):
+    for item in setting_fields(settings):
         value = _checked(item, getattr(settings, item.name))
         object.__setattr__(settings, item.name, value)
 
@@ -106,12 +111,12 @@ def type_words_of(item: Field[Any]) -> Text:
         return Text("text")
     if known.lowest:
         return Text("{lowest} or a number up to {high:g}", lowest=known.lowest, high=known.high)
-    template = {
-        int: "a whole number from {low:g} to {high:g}",
-        float: "a number from {low:g} to {high:g}",
-        tuple[int, ...]: "whole numbers separated by commas, each from {low:g} to {high:g}",
-    }[item.type]  # type: ignore[index]
-    return Text(template, low=known.low, high=known.high)
+    limits = {"low": known.low, "high": known.high}
+    if item.type is int:
+        return Text("a whole number from {low:g} to {high:g}", **limits)
+    if item.type is float:
+        return Text("a number from {low:g} to {high:g}", **limits)
+    return Text("whole numbers separated by commas, each from {low:g} to {high:g}", **limits)
 
 
 def _one_of(choices: tuple[str, ...]) -> Text:
@@ -144,6 +149,15 @@ def _checked(item: Field[Any], value: Any) -> Any:
     if spec_of(item).choices and value not in spec_of(item).choices:
         raise _refusal(item, value)
     return value
+
+
+def checked_number(item: Field[Any], value: Any) -> float | int:
+    """Return a value of a setting that takes numbers, in its type.
+
+    Raises:
+        RequestError: it is none, or out of range.
+    """
+    return _number(item, item.type, value)
 
 
 def _number(item: Field[Any], wanted: Any, value: Any) -> float | int:

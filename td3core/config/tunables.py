@@ -6,13 +6,18 @@ Actor-Critic Methods*, ICML 2018.
 
 from dataclasses import dataclass
 
-from td3core.config.spec import check_fields, setting
+from td3core.config import piecewise
+from td3core.config.spec import check_fields, setting, setting_fields
 from td3core.text import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunables:
-    """The settings that may change while a run learns; a change takes effect between two steps."""
+    """The settings that may change while a run learns; a change takes effect between two steps.
+
+    A setting that takes numbers may be given a schedule instead, as text: it is kept in
+    ``schedules``, and the setting holds the first value of it.
+    """
 
     tau: float = setting(
         0.005,
@@ -198,5 +203,20 @@ class Tunables:
         ),
     )
 
+    schedules: tuple[tuple[str, str], ...] = ()
+    """Names of the settings that follow a schedule, each with the schedule as text (see
+    :mod:`td3core.config.piecewise`). Their fields above hold the values in force at the moment."""
+
     def __post_init__(self) -> None:
+        found, known = dict(self.schedules), {item.name: item for item in setting_fields(self)}
+        for name, item in known.items():
+            value = getattr(self, name)
+            if piecewise.is_schedule(item, value):
+                schedule = piecewise.parse(item, value)
+                found[name] = schedule.text
+                object.__setattr__(self, name, schedule.values[0])
         check_fields(self)
+        texts = (
+            (name, piecewise.parse(known[name], found[name]).text) for name in known & found.keys()
+        )
+        object.__setattr__(self, "schedules", tuple(sorted(texts)))

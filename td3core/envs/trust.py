@@ -116,6 +116,14 @@ def names_code(choice: EnvChoice) -> bool:
     return any(True for _ in modules_named(choice))
 
 
+def is_strange(choice: EnvChoice) -> bool:
+    """Return whether an environment may keep whoever makes it busy for ever.
+
+    Code of the user's or of others may, and so may a simulator that is given arguments.
+    """
+    return bool(choice.kwargs) or names_code(choice)
+
+
 def named_module(env_id: str) -> str | None:
     """Return the module of ``module:Class`` or ``module:Id-v0``; None for a plain id."""
     module, colon, _ = env_id.partition(":")

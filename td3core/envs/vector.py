@@ -1,7 +1,6 @@
 """The parallel environments of a run, stepped together."""
 
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -50,12 +49,7 @@ class VectorEnv:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stepper.close()
 
     def __len__(self) -> int:

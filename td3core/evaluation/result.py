@@ -33,6 +33,21 @@ class Overestimation:
     """Mean weight, in the returns, of a value in place of rewards that were not seen."""
     states: int
 
+    @property
+    def by_name(self) -> dict[str, float]:
+        """What of it is a column of evaluations."""
+        found = {
+            "q_expected": self.q,
+            "q_obtained": self.returns,
+            "bias": self.mean,
+            "bias_low": self.low,
+            "bias_high": self.high,
+            "bias_std": self.std,
+            "bias_open": self.open,
+        }
+        found |= {f"bias_q{number}": bias for number, bias in enumerate(self.critics, 1)}
+        return found if self.target is None else found | {"bias_target": self.target}
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
@@ -45,6 +60,11 @@ class EvaluationResult:
     seed: int
     overestimation: Overestimation | None = None
     """Of the critics; None if it was not measured, or nothing was left to measure it."""
+
+    @property
+    def measured(self) -> dict[str, float]:
+        """What was measured besides returns, by column of evaluations."""
+        return {} if self.overestimation is None else self.overestimation.by_name
 
     @property
     def mean(self) -> float:

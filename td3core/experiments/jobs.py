@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from td3core.config import RunConfig, Tunables
+from td3core.envs.trust import is_strange
 from td3core.protocol.codec import KINDS
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed
@@ -33,6 +34,11 @@ class NewRun:
         """The class it needs."""
         return self.config.numerics
 
+    @property
+    def strange(self) -> bool:
+        """Whether its environment may hang, so that only ending a process ends it."""
+        return is_strange(self.config.choice)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedRun:
@@ -42,6 +48,8 @@ class ResumedRun:
     steps: int | None = None
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
+    strange: bool = False
+    """Whether its environment may hang, so that only ending a process ends it."""
     patience_s: float = 0.0
     """How long another process may take to save the run and to let go of it. What has finished by
     then is reported as it ended."""
@@ -56,6 +64,8 @@ class Branch:
     runs_dir: Path
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
+    strange: bool = False
+    """Whether its environment may hang, so that only ending a process ends it."""
     group: str = ""
 
 

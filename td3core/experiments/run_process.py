@@ -23,6 +23,12 @@ def _ignore(_: str) -> None:
     pass
 
 
+_NO_ANSWER = Text(
+    "The run was ended without an answer from its environment. It can be resumed from its last"
+    " checkpoint."
+)
+
+
 class RunProcess(Requesting):
     """Trains one run in a new process; a ``Steering``.
 
@@ -46,6 +52,7 @@ class RunProcess(Requesting):
         self._over = False
         self._requests = 0
         self.stopping = False
+        self._gave_up = False
         self.lost: int | None = None
         """The exit code of a process that ended without the last event of its run."""
         self._process = MessageProcess(
@@ -83,6 +90,11 @@ class RunProcess(Requesting):
         """End the process at once; the run can be resumed from its last checkpoint."""
         self._process.kill()
 
+    def give_up(self) -> None:
+        """End a process that was asked to stop and does not answer; its run fails with that."""
+        self._gave_up = True
+        self.kill()
+
     def wait(self, timeout_s: float) -> bool:
         """Wait until the process has ended and its last event was reported; return whether so."""
         return self._process.join(timeout_s)
@@ -112,7 +124,8 @@ class RunProcess(Requesting):
     def _on_end(self, code: int) -> None:
         if not self._over:
             self.lost = code
-            self._report(Failed(message=_cause(code, self._lines), details="\n".join(self._lines)))
+            message = _NO_ANSWER if self._gave_up else _cause(code, self._lines)
+            self._report(Failed(message=message, details="\n".join(self._lines)))
 
 
 def _cause(code: int, lines: deque[str]) -> Text:

@@ -62,8 +62,8 @@ def plan_trial(
 ) -> Trial:
     """Return the trial of a change of settings in branches of a checkpoint.
 
-    The first pair continues the checkpoint's own run, the others draw from other seeds. Learning
-    rates that fall until the end of the run are held where they are: the branches are shorter.
+    The first pair continues the checkpoint's own run, the others draw from other seeds. What
+    follows a schedule is held where it is: the branches are shorter.
 
     Raises:
         RequestError: a setting cannot change in a branch or is out of range, or there are too
@@ -102,16 +102,9 @@ def plan_trial(
 
 
 def _held(header: Header, values: dict[str, Any]) -> dict[str, Any]:
-    """Return settings of a branch whose learning rates stay at their present share."""
-    config = header.config
-    if config.lr_final == 1.0 or "lr_final" in values:
-        return values
-    share = 1.0 + (config.lr_final - 1.0) * min(header.counters.env_steps / config.steps, 1.0)
-    rates = {
-        name: share * values.get(name, getattr(header.tunables, name))
-        for name in ("actor_lr", "critic_lr")
-    }
-    return {**values, **rates, "lr_final": 1.0}
+    """Return settings of a branch in which what follows a schedule stays where it is."""
+    live = header.tunables
+    return {name: getattr(live, name) for name, _ in live.schedules} | values
 
 
 def judge(with_change: Mapping[int, Path], without: Mapping[int, Path]) -> PairedDifference:

@@ -185,9 +185,9 @@ def find_exporter(
     if len(found) == 1:
         return found[0]
     names = ", ".join(exporter.name for exporter in found or exporters)
-    template = (
-        "The suffix of {target} matches several formats; choose one: {names}."
-        if found
-        else "The suffix of {target} matches no format; choose one: {names}."
-    )
-    raise RequestError(template, target=str(target), names=names)
+    values = {"target": str(target), "names": names}
+    if found:
+        raise RequestError(
+            "The suffix of {target} matches several formats; choose one: {names}.", **values
+        )
+    raise RequestError("The suffix of {target} matches no format; choose one: {names}.", **values)

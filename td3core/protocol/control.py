@@ -3,10 +3,10 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from td3core.config import Tunables
+from td3core.config import Tunables, with_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class Control:
             RequestError: a value is not allowed.
         """
         with self._changed:
-            return self._request(replace(self._tunables or applied, **values))
+            return self._request(with_values(self._tunables or applied, values))
 
     def _request(self, tunables: Tunables) -> int:
         self._tunables = tunables

@@ -5,7 +5,7 @@ without importing torch.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from operator import attrgetter
@@ -18,7 +18,7 @@ from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables
 from td3core.evaluation.result import success_of
 from td3core.protocol.run_status import RunStatus
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -50,8 +50,8 @@ class Started:
     env_steps: int
     device: str
     threads: int
-    products: str
-    """What computes the updates (see :mod:`td3core.algorithm.engine`)."""
+    engine: Text = NO_TEXT
+    """What computes the updates, in words (see :mod:`td3core.algorithm.engine`)."""
     reward_threshold: float | None = None
     """The return at which the environment counts as solved, if it names one."""
     repeated_steps: int = 0
@@ -170,19 +170,8 @@ class Evaluated:
     is_best: bool
     wall_s: float
     reward_threshold: float | None = None
-    q_expected: float | None = None
-    """Mean min(Q1, Q2) at the states of the episodes; None, as is all below, if not measured."""
-    q_obtained: float | None = None
-    """Mean discounted return from there on."""
-    bias: float | None = None
-    """See :class:`~td3core.evaluation.overestimation.Overestimation`, also for the rest."""
-    bias_low: float | None = None
-    bias_high: float | None = None
-    bias_std: float | None = None
-    bias_q1: float | None = None
-    bias_q2: float | None = None
-    bias_target: float | None = None
-    bias_open: float | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """What else was measured, by the names of :data:`~td3core.protocol.rows.EVALUATION_METRICS`."""
 
     @property
     def success(self) -> float | None:

@@ -1,14 +1,14 @@
 """Episodes and evaluations as rows of a run's tables, and back.
 
 A quantity of an evaluation is declared here once: the column of ``evaluations.csv``, what is read
-back, and what can be plotted follow by name. It is an attribute of
-:class:`~td3core.protocol.events.Evaluated`: a field if it was measured, a property if it follows
-from the returns.
+back, and what can be plotted follow by name. What follows from the returns is a property of
+:class:`~td3core.protocol.events.Evaluated`; the rest is named by the result of an evaluation (see
+:mod:`td3core.evaluation.result`).
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class EvaluationMetric:
     """One quantity of an evaluation."""
 
     name: str
-    """Its attribute, and its column in tables and plots."""
+    """Its column in tables and plots."""
     meaning: str
 
 
@@ -53,21 +53,25 @@ EPISODE_COLUMNS = (
 )
 
 _MOST = 10**15
-_MEASURED = {metric.name for metric in EVALUATION_METRICS} & {f.name for f in fields(Evaluated)}
+_MEASURED = [each.name for each in EVALUATION_METRICS if not hasattr(Evaluated, each.name)]
 
 
 def evaluation_numbers(event: Evaluated) -> tuple[float, ...]:
     """Return the values of :data:`EVALUATION_METRICS`; NaN for what it has not."""
-    values = (getattr(event, metric.name) for metric in EVALUATION_METRICS)
-    return tuple(math.nan if value is None else float(value) for value in values)
+    return tuple(math.nan if value is None else float(value) for value in _values(event))
+
+
+def _values(event: Evaluated) -> list[float | None]:
+    """Return the values of :data:`EVALUATION_METRICS`; None for what it has not."""
+    found = event.measured
+    return [found.get(m.name, getattr(event, m.name, None)) for m in EVALUATION_METRICS]
 
 
 def evaluation_row(event: Evaluated) -> tuple[object, ...]:
     """Return the row of ``evaluations.csv``, as :data:`EVALUATION_COLUMNS` are ordered."""
-    values = (getattr(event, metric.name) for metric in EVALUATION_METRICS)
     return (
         event.env_steps,
-        *("" if value is None else value for value in values),
+        *("" if value is None else value for value in _values(event)),
         int(event.is_best),
         " ".join(map(str, event.returns)),
         " ".join(map(str, event.lengths)),
@@ -98,7 +102,7 @@ def evaluation_of(row: Mapping[str, str], reward_threshold: float | None) -> Eva
         is_best=row.get("best") == "1",
         wall_s=float(row.get("time_s") or math.nan),
         reward_threshold=reward_threshold,
-        **measured,
+        measured=measured,
     )
 
 

@@ -158,7 +158,7 @@ class RemoteAccess:
             began_at=event.env_steps,
             device=event.device,
             threads=event.threads,
-            products=event.products,
+            engine=event.engine.english,
             reward_threshold=event.reward_threshold,
             phase=Phase.LEARNING if learning else Phase.WARM_UP,
             env_steps=event.env_steps,

@@ -101,8 +101,10 @@ class Inbox:
         if stat.S_ISDIR(about.st_mode) and _is_own(about):
             self.problem = None
             return True
-        template = "Requests in {path} are ignored: only the run's user may own it and write to it."
-        self.problem = Text(template, path=self._folder)
+        self.problem = Text(
+            "Requests in {path} are ignored: only the run's user may own it and write to it.",
+            path=self._folder,
+        )
         return False
 
     def _read(self, name: str) -> Request:

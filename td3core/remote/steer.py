@@ -6,11 +6,11 @@ import os
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from td3core.config import Tunables, changes
+from td3core.config import Tunables, changes, given, with_values
 from td3core.errors import RequestError
 from td3core.protocol.run_status import RunStatus
 from td3core.protocol.steering import Ask, Request, Requesting
@@ -71,7 +71,7 @@ class RemoteControl(Requesting):
         known, tunables = self._known or self._applied(), request.tunables
         values = {name: new for name, _, new in changes(known, tunables)}
         # A request without a change is answered too.
-        ticket = self.change(values or {"tau": tunables.tau})
+        ticket = self.change(values or {"tau": given(tunables, "tau")})
         self._known = tunables
         return ticket
 
@@ -81,7 +81,7 @@ class RemoteControl(Requesting):
         for change in changes_of(self._directory.journal()):
             # A schedule is there from the beginning.
             if status is not None and change.env_steps <= status.env_steps:
-                tunables = replace(tunables, **{change.name: change.new})
+                tunables = with_values(tunables, {change.name: change.new})
         return tunables
 
     def change(self, values: Mapping[str, Any]) -> int:
@@ -174,10 +174,14 @@ class RemoteControl(Requesting):
         taken = not self._withdraw(name)
         if not alive:
             raise self._not_running()
-        template = "{run} did not take the request within {seconds:g} s, so it was withdrawn."
+        values = {"run": self.run.name, "seconds": timeout_s}
         if taken:
-            template = "{run} took the request, but has not answered within {seconds:g} s."
-        raise RequestError(template, run=self.run.name, seconds=timeout_s)
+            raise RequestError(
+                "{run} took the request, but has not answered within {seconds:g} s.", **values
+            )
+        raise RequestError(
+            "{run} did not take the request within {seconds:g} s, so it was withdrawn.", **values
+        )
 
     def _withdraw(self, name: str) -> bool:
         """Delete a request; return False if it is gone."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Arrays
 from td3core.checkpoint import Header
-from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.config import RunConfig, Tunables, at_step, make_settings, merged, to_dict
 from td3core.errors import RequestError
 from td3core.randomness import Purpose, generator, generator_state
 from td3core.runs import journal
@@ -32,7 +32,7 @@ def branch_settings(
         RequestError: a setting cannot change or is out of range.
     """
     before = {**to_dict(header.config), **to_dict(header.tunables)}
-    config, tunables = make_settings({**before, **values})
+    config, tunables = make_settings(merged(before, values))
     for name in differing(config, header.config):
         raise RequestError(
             "{name} cannot change in a branch; it is {value}, as in {checkpoint}.",
@@ -48,7 +48,7 @@ def branch_settings(
             steps=config.steps,
             reached=reached,
         )
-    return config, tunables
+    return config, at_step(tunables, reached, config.steps)
 
 
 def changes_from(header: Header, config: RunConfig, tunables: Tunables) -> dict[str, Any]:

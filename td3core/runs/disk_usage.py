@@ -7,8 +7,7 @@ from pathlib import Path
 from td3core.buffer.replay_buffer import SLACK
 from td3core.buffer.rows import RowLayout
 from td3core.config import RunConfig
-from td3core.config.algorithms import networks
-from td3core.config.networks import Sizes
+from td3core.config.networks import Sizes, networks
 
 _COPIES = 4
 """Of each weight: online, target, and two moments of Adam."""

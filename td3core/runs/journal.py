@@ -13,11 +13,11 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from td3core.config import Tunables, specs
+from td3core.config import Tunables, given, specs, with_values
 from td3core.errors import RequestError
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import open_regular, read_bytes, read_text, require_own
@@ -101,8 +101,8 @@ def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> l
     entries: list[Entry] = []
     for change in sorted(changes, key=lambda change: change.env_steps):
         step = -(-change.env_steps // num_envs) * num_envs
-        old, tunables = tunables, replace(tunables, **{change.name: change.new})
-        before, after = (getattr(each, change.name) for each in (old, tunables))
+        old, tunables = tunables, with_values(tunables, {change.name: change.new})
+        before, after = (given(each, change.name) for each in (old, tunables))
         if before != after:
             entry = {"step": step, "field": change.name, "old": before, "new": after}
             entries.append(entry | {"origin": _SCHEDULE})

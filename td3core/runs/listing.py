@@ -10,7 +10,8 @@ import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.checkpoint import SUFFIX, read_header
-from td3core.config.algorithms import ALGORITHMS, TD3, title_of
+from td3core.config import title_of
+from td3core.config.algorithms import ALGORITHMS, TD3
 from td3core.errors import RequestError, message_of
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock

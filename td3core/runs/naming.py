@@ -12,8 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, specs
-from td3core.config.algorithms import title_of
+from td3core.config import RunConfig, Tunables, specs, title_of
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import about_steps, format_value
 from td3core.errors import RequestError

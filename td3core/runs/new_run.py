@@ -10,8 +10,7 @@ from typing import Any
 import platformdirs
 
 from td3core.checkpoint.format import SCHEMA
-from td3core.config import RunConfig, Tunables, to_dict
-from td3core.config.algorithms import title_of
+from td3core.config import RunConfig, Tunables, title_of, to_dict
 from td3core.system import processor
 from td3core.system.capacity import usable_cores
 from td3core.system.files import make_folder, sync_folder

@@ -9,14 +9,13 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from td3core.checkpoint import SUFFIX, read_header
-from td3core.config import Tunables
+from td3core.config import Tunables, at_step, given, with_values
 from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.protocol.events import Event, Phase
@@ -176,7 +175,7 @@ class RunReader:
             env_steps=env_steps,
             device=status.device if status else config.device,
             threads=status.threads if status else config.torch_threads,
-            products=status.products if status else "",
+            engine=Text(status.engine if status else ""),
             reward_threshold=status.reward_threshold if status else None,
             repeated_steps=repeated,
             name=name_of(self.directory),
@@ -241,11 +240,11 @@ class RunReader:
         name: str = entry["field"]
         before: dict[str, Any] = {name: entry.get("old")}
         try:
-            old = getattr(Tunables(**before), name)
-            self._tunables = replace(self._tunables, **{name: entry["new"]})
+            old = given(Tunables(**before), name)
+            self._tunables = with_values(self._tunables, {name: entry["new"]})
         except RequestError:
             return None
-        return name, old, getattr(self._tunables, name)
+        return name, old, given(self._tunables, name)
 
     def _progress(self, rows: NewRows, *, alive: bool) -> events.Progress:
         status, config = self._status, self.directory.config
@@ -260,7 +259,7 @@ class RunReader:
             wall_s=self._wall_s,
             exploration_noise=noise,
             revision=status.revision if status else 0,
-            tunables=self._tunables,
+            tunables=at_step(self._tunables, self._env_steps, config.steps),
             training=rows.training,
             ended=rows.episodes,
         )

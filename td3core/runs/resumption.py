@@ -144,7 +144,7 @@ def with_total_steps(run: RunDirectory, reached: int, steps: int | None) -> RunD
     return run.with_config(config)
 
 
-KERNELS_ASSUMED = "The kernels of this run were not recorded; assumed {name}."
+KERNELS_ASSUMED = Text("The kernels of this run were not recorded; assumed {name}.").template
 """Said of a run of a version that did not record them; no sign that it differs."""
 
 _ENGINE_OF_PRODUCTS = {"numba": COMPILED, "MKL": TORCH, "oneDNN": TORCH}

@@ -19,6 +19,8 @@ from td3core.system.regular_files import read_text
 STATUS = "status.json"
 _SCHEMA = 2
 """The first said more: what the lock, the tables and the journal say too."""
+_KEYS = {"engine": "products"}
+"""Keys of the file that have a name of an earlier version."""
 _MOST_TEXT = 500
 _MOST_ENTRIES = 1_000
 _DAMAGE = (OSError, AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
@@ -60,7 +62,8 @@ class Status:
     """The step at which this process started or resumed the run."""
     device: str
     threads: int
-    products: str
+    engine: str
+    """What computes the updates, in English."""
     reward_threshold: float | None
     phase: Phase
     env_steps: int
@@ -82,7 +85,8 @@ class Status:
         Raises:
             OSError: the folder cannot be written; the file is as it was.
         """
-        text = json.dumps({"schema": _SCHEMA} | asdict(self))
+        values = {_KEYS.get(name, name): value for name, value in asdict(self).items()}
+        text = json.dumps({"schema": _SCHEMA} | values)
         write_atomically(run / STATUS, text.encode(), durable=False)
 
     @classmethod
@@ -96,7 +100,7 @@ class Status:
 
 def _parse(found: Mapping[str, Any]) -> Status:
     threshold = found["reward_threshold"]
-    values: dict[str, Any] = {name: _text(found[name]) for name in _TEXTS}
+    values: dict[str, Any] = {name: _text(found[_KEYS.get(name, name)]) for name in _TEXTS}
     values |= {name: _whole(found[name]) for name in _COUNTS}
     values |= {name: _number(found[name]) for name in _NUMBERS}
     return Status(
@@ -108,7 +112,7 @@ def _parse(found: Mapping[str, Any]) -> Status:
     )
 
 
-_TEXTS = ("session", "device", "products")
+_TEXTS = ("session", "device", "engine")
 _COUNTS = ("beat", "began_at", "threads", "env_steps", "episodes", "revision")
 _NUMBERS = ("steps_per_s", "wall_s", "exploration_noise")
 

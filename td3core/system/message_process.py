@@ -88,7 +88,7 @@ class MessageProcess:
             start_new_session=own_session,
             env=environment,
         )
-        self._codec = codec
+        self._codec, self._own_session = codec, own_session
         self._on_message, self._on_end, self._on_log = on_message, on_end, on_log
         self._outbox: queue.SimpleQueue[tuple[bytes, threading.Event] | None]
         self._outbox, self._stuck = queue.SimpleQueue(), False
@@ -127,7 +127,10 @@ class MessageProcess:
         return sent
 
     def kill(self) -> None:
-        """End the process at once."""
+        """End the process at once, and what it has started, if it has a session of its own."""
+        if self._own_session and os.name == "posix" and self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
         self._process.kill()
 
     def join(self, timeout_s: float | None = None) -> bool:

@@ -219,13 +219,16 @@ def shared_class(
         )
     name = setting if setting != AUTO else earlier if earlier in common else common[0]
     if earlier not in ("", name):
-        template = (
-            "Earlier runs were trained in numerics class {earlier}; new ones are trained in {name}."
+        return name, Text(
+            "Earlier runs were trained in numerics class {earlier}; new ones are trained in"
+            " {name}.",
+            earlier=earlier,
+            name=name,
         )
-        return name, Text(template, earlier=earlier, name=name)
     if setting == AUTO and not earlier and any(each[0] != name for each in machines):
-        template = "Not every machine has faster kernels: all runs use numerics class {name}."
-        return name, Text(template, name=name)
+        return name, Text(
+            "Not every machine has faster kernels: all runs use numerics class {name}.", name=name
+        )
     return name, None
 
 

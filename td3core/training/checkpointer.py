@@ -165,6 +165,8 @@ class Checkpointer:
 
     def load_buffer(self, saved: Checkpoint) -> str:
         """Restore the replay buffer of a checkpoint; return why that is impossible, if it is."""
+        if saved.header.origin is not None and not saved.header.counters.stored:
+            return "the imported file has none"
         if self._file is None:
             return "it is not kept on disk (keep_replay is off)"
         if _SUMS not in saved.tensors:

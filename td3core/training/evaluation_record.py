@@ -10,7 +10,7 @@ import numpy as np
 
 from td3core.checkpoint import Checkpoint, load
 from td3core.errors import RequestError, RunError
-from td3core.evaluation.result import EvaluationResult, Overestimation
+from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.events import Evaluated, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.text import Text
@@ -172,7 +172,7 @@ class EvaluationRecord:
                 is_best=is_best,
                 wall_s=self._wall_s(),
                 reward_threshold=agent.header.env.reward_threshold,
-                **_measured(result.overestimation),
+                measured=result.measured,
             )
         )
         before = self._best
@@ -224,24 +224,6 @@ def _step(agent: Checkpoint | None) -> int:
 
 def _evaluated(agent: Checkpoint, result: EvaluationResult) -> Checkpoint:
     return replace(agent, header=replace(agent.header, evaluation=result))
-
-
-def _measured(found: Overestimation | None) -> dict[str, float | None]:
-    """Return what the event says of the critics' bias."""
-    if found is None:
-        return {}
-    return {
-        "q_expected": found.q,
-        "q_obtained": found.returns,
-        "bias": found.mean,
-        "bias_low": found.low,
-        "bias_high": found.high,
-        "bias_std": found.std,
-        "bias_q1": found.critics[0],
-        "bias_q2": found.critics[1] if len(found.critics) > 1 else None,
-        "bias_target": found.target,
-        "bias_open": found.open,
-    }
 
 
 def _mean(agent: Checkpoint) -> float:

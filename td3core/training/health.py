@@ -7,8 +7,7 @@ the policy as Schaul et al. (2022), for continuous actions.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,15 @@ from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Sampler
 from td3core.config import RunConfig
-from td3core.config.networks import ACTOR, TARGET, optimizer_of
+from td3core.config.networks import (
+    ACTOR,
+    CRITIC,
+    TARGET,
+    NetworkGroup,
+    Sizes,
+    networks,
+    optimizer_of,
+)
 
 HEALTH_STEPS = 1_000
 """Environment steps between two measurements: the singular values alone take 10 ms at 256 wide."""
@@ -48,27 +55,28 @@ def measure(
     config: RunConfig,
     buffer: ReplayBuffer,
     sampler: Sampler,
-    lr_share: float = 1.0,
 ) -> dict[str, float]:
     """Return by name what an agent and its buffer, which is not empty, are like.
 
-    ``sampler`` makes the agent's batches; ``lr_share`` is that of the agent's last update.
-    What the agent's networks have no answer to is absent.
+    ``sampler`` makes the agent's batches. What the agent's networks have no answer to is absent.
     """
     found = _of_buffer(buffer)
     found["replay_ratio"] = agent.updates * agent.tunables.batch_size / buffer.stored
-    tensors = agent.state()
-    nets = {name: layers_of(tensors, name) for name in ("actor", "critic1", "critic2")}
-    critics = [nets[name] for name in ("critic1", "critic2") if nets[name]]
-    if not nets["actor"] or not critics:
+    layout, tensors = buffer.layout, agent.state()
+    groups = networks(config, Sizes(layout.action, layout.reward - layout.action))
+    if not {ACTOR, CRITIC} <= groups.keys():
         return found
-    newest = buffer.stored - 1
-    oldest = buffer.stored - buffer.size
+    nets = {
+        name: [(tensors[weight], tensors[bias]) for weight, bias in group.layers(name)]
+        for group in (groups[ACTOR], groups[CRITIC])
+        for name in (*group.names, *group.targets)
+    }
+    newest, oldest = buffer.stored - 1, buffer.stored - buffer.size
     batch = _batch(sampler, agent, buffer, np.linspace(oldest, newest, _PROBE).astype(np.int64))
-    actor = run(nets["actor"], batch.obs, config.actor_activation)
+    (actor,) = _outputs(groups[ACTOR], nets, batch.obs)
     action = np.tanh(actor.out)
     pair = np.concatenate((batch.obs, action), axis=1)
-    values = [run(layers, pair, config.critic_activation) for layers in critics]
+    values = _outputs(groups[CRITIC], nets, pair)
     saturated = (np.abs(action) >= _SATURATED).mean(axis=0)
     found |= {"saturated": float(saturated.mean()), "saturated_most": float(saturated.max())}
     found |= _units("actor", actor.hidden)
@@ -76,21 +84,20 @@ def measure(
     if values[0].hidden:
         features = values[0].hidden[-1]
         found["critic_rank"] = rank(features) / features.shape[1]
-    for name in ("actor", "critic1", "critic2"):
-        target = layers_of(tensors, f"{name}{TARGET}")
-        if nets[name] and target:
-            found[f"{name}_lag"] = _distance(target, nets[name])
+    for group in (groups[ACTOR], groups[CRITIC]):
+        for name, target in zip(group.names, group.targets, strict=True):
+            found[f"{name}_lag"] = _distance(nets[target], nets[name])
     bound = found["reward_most"] / max(1.0 - agent.tunables.gamma, 1e-9)
     if bound > 0.0:
         largest = max(float(np.abs(each.out).max()) for each in values)
         found["q_to_bound"] = largest / bound
-    found |= _td_errors(tensors, batch, config, agent.tunables.gamma)
+    found |= _td_errors(groups, nets, batch, agent.tunables.gamma)
     fixed = np.arange(oldest, min(oldest + _PROBE, buffer.stored))
     states = _batch(sampler, agent, buffer, fixed).obs
-    before = _before_last_step(tensors, nets["actor"], lr_share * agent.tunables.actor_lr)
+    before = _before_last_step(tensors, groups[ACTOR], agent.tunables.actor_lr)
     if before:
-        moved = np.tanh(run(before, states, config.actor_activation).out)
-        moved -= np.tanh(run(nets["actor"], states, config.actor_activation).out)
+        moved = np.tanh(_outputs(groups[ACTOR], before, states)[0].out)
+        moved -= np.tanh(_outputs(groups[ACTOR], nets, states)[0].out)
         found["policy_change"] = float(np.linalg.norm(moved.astype(np.float64), axis=1).mean())
     return found
 
@@ -104,47 +111,42 @@ def _batch(
 
 
 def _td_errors(
-    tensors: Arrays | Mapping[str, NDArray[Any]],
+    groups: Mapping[str, NetworkGroup],
+    nets: Mapping[str, Layers],
     batch: Batch[Floats],
-    config: RunConfig,
     gamma: float,
 ) -> dict[str, float]:
     """Return percentiles of |Q1(s, a) - y|, the target y without the noise that smooths it."""
-    targets = [layers_of(tensors, f"{name}{TARGET}") for name in ("critic1", "critic2")]
-    actor = layers_of(tensors, f"actor{TARGET}")
-    if not actor or not targets[0]:
-        return {}
-    action = np.tanh(run(actor, batch.next_obs, config.actor_activation).out)
+    actor, critic = groups[ACTOR], groups[CRITIC]
+    slow = {name: nets[f"{name}{TARGET}"] for name in (*actor.names, *critic.names)}
+    action = np.tanh(_outputs(actor, slow, batch.next_obs)[0].out)
     after = np.concatenate((batch.next_obs, action), axis=1)
-    values = [run(each, after, config.critic_activation).out for each in targets if each]
+    values = [each.out for each in _outputs(critic, slow, after)]
     y = batch.reward + np.float32(gamma) * (1.0 - batch.terminated) * np.minimum.reduce(values)
-    pair = np.concatenate((batch.obs, batch.action), axis=1)
-    q = run(layers_of(tensors, "critic1"), pair, config.critic_activation).out
+    q = _outputs(critic, nets, np.concatenate((batch.obs, batch.action), axis=1))[0].out
     median, p90, p99 = np.percentile(np.abs(q - y).astype(np.float64), (50, 90, 99))
     return {"td_median": float(median), "td_p90": float(p90), "td_p99": float(p99)}
 
 
-def _before_last_step(
-    tensors: Arrays | Mapping[str, NDArray[Any]], actor: Layers, lr: float
-) -> Layers:
+def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[str, Layers]:
     """Return the actor before its last step, which follows from Adam's moments; none before it."""
     adam = optimizer_of(ACTOR)
     steps = tensors.get(f"{adam}.step")
     t = 0.0 if steps is None else float(np.ravel(steps)[0])
     if not t:
-        return []
+        return {}
     size, root = lr / (1.0 - BETA1**t), (1.0 - BETA2**t) ** 0.5
 
-    def undone(name: str, part: Floats) -> Floats:
+    def undone(name: str) -> Floats:
         moment, square = (tensors[f"{adam}.{name}.{each}"] for each in ("exp_avg", "exp_avg_sq"))
         step = np.float32(size) * moment / (np.sqrt(square) / np.float32(root) + EPSILON)
-        before: Floats = np.add(part, step, dtype=np.float32)
+        before: Floats = np.add(tensors[name], step, dtype=np.float32)
         return before
 
-    return [
-        (undone(f"actor.{i}.weight", weight), undone(f"actor.{i}.bias", bias))
-        for i, (weight, bias) in enumerate(actor)
-    ]
+    return {
+        name: [(undone(weight), undone(bias)) for weight, bias in group.layers(name)]
+        for name in group.names
+    }
 
 
 def _of_buffer(buffer: ReplayBuffer) -> dict[str, float]:
@@ -156,17 +158,12 @@ def _of_buffer(buffer: ReplayBuffer) -> dict[str, float]:
     }
 
 
-def layers_of(tensors: Arrays | Mapping[str, NDArray[Any]], name: str) -> Layers:
-    """Return weight (out, in) and bias (out,) of each layer of a network; none if it is missing."""
-    layers: list[tuple[Floats, Floats]] = []
-    for i in count():
-        if f"{name}.{i}.weight" not in tensors:
-            return layers
-        layers.append((tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"]))
-    raise AssertionError
+def _outputs(group: NetworkGroup, nets: Mapping[str, Layers], x: Floats) -> list[Outputs]:
+    """Run each network of a group on ``x`` (batch, in)."""
+    return [_run(nets[name], x, group.activation) for name in group.names]
 
 
-def run(layers: Layers, x: Floats, activation: str) -> Outputs:
+def _run(layers: Layers, x: Floats, activation: str) -> Outputs:
     """Run a network with ``relu`` or ``tanh`` on ``x`` (batch, in)."""
     hidden = []
     for weight, bias in layers[:-1]:

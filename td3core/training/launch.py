@@ -22,7 +22,7 @@ from td3core.algorithm.agent import make_agent
 from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
 from td3core.buffer.replay_buffer import SLACK, make_buffer
-from td3core.config import EnvChoice, RunConfig, Tunables, check_together
+from td3core.config import EnvChoice, RunConfig, Tunables, at_step, check_together
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training
 from td3core.envs.check.rehearsal import rehearse
@@ -110,6 +110,7 @@ def train(
     """
     # An environment may change the current folder.
     runs_dir = runs_dir.absolute()
+    tunables = at_step(tunables, 0, config.steps)
 
     def plan(resources: ExitStack) -> RunPlan:
         resolved = engine.resolve(config)
@@ -298,7 +299,7 @@ def _prepare(
     resources.enter_context(threadpool_limits(1, user_api="blas"))
     envs = resources.enter_context(VectorEnv(config, info))
     agent = make_agent(config, plan.tunables, info.sizes)
-    record, computed_with, deviations = _numerics(plan, info)
+    record, words, deviations = _numerics(plan, info)
     for message in plan.notices:
         report(Warned(env_steps=plan.point.env_steps if plan.point else 0, message=message))
     directory = plan.directory(config)
@@ -318,7 +319,7 @@ def _prepare(
         plan.schedule,
         repeated_steps=plan.repeated_steps,
         numerics=record,
-        computed_with=computed_with,
+        engine=words,
     )
     resources.callback(trainer.close)
     if plan.point is not None:
@@ -352,13 +353,20 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
     except kernel_cache.KernelError as problem:
         if not plan.may_take_torch:
             raise
-        template = "{reason} Torch computes the updates of this run, which is slower."
-        report(Warned(env_steps=0, message=Text(template, reason=problem.message)))
+        report(
+            Warned(
+                env_steps=0,
+                message=Text(
+                    "{reason} Torch computes the updates of this run, which is slower.",
+                    reason=problem.message,
+                ),
+            )
+        )
         return replace(plan, config=replace(plan.config, engine=TORCH))
     return plan
 
 
-def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], str, list[Text]]:
+def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], Text, list[Text]]:
     """Make the engine ready; return the record, the engine's name and what will differ.
 
     Raises:

@@ -1,11 +1,16 @@
-"""Live changes of a run: those requested now, and those scheduled at their steps."""
+"""Live changes of a run: those requested now, and those scheduled at their steps.
+
+What is scheduled comes in two forms. A setting may follow points over the steps of the run (see
+:mod:`td3core.config.piecewise`); then its schedule is its value, and stands wherever a value of it
+does: in ``run.toml``, in checkpoints, in the journal. Or the changes of another run's journal are
+to be repeated; they are in the journal from the beginning. A request for a setting ends both.
+"""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 
 from td3core.algorithm.agent import Algorithm
-from td3core.config import Tunables, changes, check_together
+from td3core.config import Tunables, at_step, changes, check_together, with_values
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned, Warned
 from td3core.runs.directory import RunDirectory
@@ -83,6 +88,8 @@ class LiveSettings:
         except RequestError as problem:
             self._recorder.report(Warned(env_steps=env_steps, message=problem.message))
             tunables = self._agent.tunables
+        # What follows a schedule may have moved on since the request was made.
+        tunables = at_step(tunables, env_steps, self._run.config.steps)
         changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
         self.revision = revision
         # A request overrides what is scheduled.
@@ -91,6 +98,13 @@ class LiveSettings:
                 env_steps, lambda e: e.get("field") in changed and e["step"] > env_steps
             )
         self._change(tunables, env_steps)
+
+    def advance(self, step: int) -> None:
+        """Move settings along their schedules, to their values for the step of this number."""
+        before = self._agent.tunables
+        tunables = at_step(before, step, self._run.config.steps)
+        if tunables is not before:
+            self._apply(tunables)
 
     def due(self, env_steps: int) -> bool:
         """Return whether changes are scheduled for this step."""
@@ -101,7 +115,8 @@ class LiveSettings:
         while self._schedule.due(env_steps):
             tunables, made = self._agent.tunables, 0
             for change in self._schedule.take(env_steps):
-                wanted = replace(tunables, **{change.name: change.new})
+                wanted = with_values(tunables, {change.name: change.new})
+                wanted = at_step(wanted, env_steps, self._run.config.steps)
                 try:
                     check_together(self._run.config, wanted)
                 except RequestError as problem:
@@ -119,9 +134,7 @@ class LiveSettings:
     def _change(self, tunables: Tunables, env_steps: int, scheduled: int = 0) -> None:
         """Change the settings; ``scheduled`` lines of the journal say so already."""
         changed = tuple(changes(self._agent.tunables, tunables))
-        self._agent.apply(tunables)
-        if any(name == "exploration_noise" for name, _, _ in changed):
-            self._exploration.noise = tunables.exploration_noise
+        self._apply(tunables)
         self._changed_here = self.made_at(env_steps) + (scheduled or len(changed))
         self._changed_at = env_steps
         tuned = Tuned(
@@ -133,6 +146,13 @@ class LiveSettings:
             scheduled=scheduled > 0,
         )
         self._recorder.add_changes(tuned)
+
+    def _apply(self, tunables: Tunables) -> None:
+        noise = self._agent.tunables.exploration_noise
+        self._agent.apply(tunables)
+        # Else it stays as it is: it may have decayed.
+        if tunables.exploration_noise != noise:
+            self._exploration.noise = tunables.exploration_noise
 
 
 def _is_entry_of(change: Change, entry: Entry) -> bool:

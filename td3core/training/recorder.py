@@ -154,13 +154,10 @@ class Recorder:
             if what not in self._warned:
                 self._warned.add(what)
                 over = self.over or env_steps >= self._run.config.steps
-                message = Text(
-                    "Could not write {what}: {reason}."
-                    if over
-                    else "Could not write {what}: {reason}. Training continues.",
-                    what=what,
-                    reason=self.last_problem,
-                )
+                values = {"what": what, "reason": self.last_problem}
+                message = Text("Could not write {what}: {reason}.", **values)
+                if not over:
+                    message = Text.joined((message, Text("Training continues.")))
                 self.report(events.Warned(env_steps=env_steps, message=message))
             return False
         self._warned.discard(what)

@@ -1,6 +1,7 @@
 """Where a run stands: as a checkpoint, back from one, and as what is reported of it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from td3core.algorithm.agent import Algorithm
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Sampler
-from td3core.checkpoint import Checkpoint, Counters, Header
+from td3core.checkpoint import Checkpoint, Counters, Header, Origin
 from td3core.config import RunConfig
 from td3core.envs.info import EnvInfo
 from td3core.protocol.events import Phase, Progress
@@ -42,6 +43,8 @@ class RunState:
         self.env_steps = self.episodes = 0
         self.no_updates_until = 0
         """No updates before this step, where the replay buffer has to be filled again."""
+        self.origin: Origin | None = None
+        """The file of another program that the agent came from."""
         self._wall_before_s = 0.0
         self._pending_metrics: dict[str, NDArray[Any]] = {}
 
@@ -53,8 +56,12 @@ class RunState:
     @property
     def phase(self) -> Phase:
         """Warm-up or learning, by the number of steps."""
-        learning = self.env_steps >= self._config.learning_starts
-        return Phase.LEARNING if learning else Phase.WARM_UP
+        return Phase.LEARNING if self.exploring else Phase.WARM_UP
+
+    @property
+    def exploring(self) -> bool:
+        """Whether the actor acts, with noise; one that was imported does from its first step."""
+        return self.env_steps >= self._config.learning_starts or self.origin is not None
 
     def keep_pending_metrics(self) -> None:
         """Let the next checkpoint hold the metrics as they are, though a row takes them now.
@@ -93,6 +100,7 @@ class RunState:
             created=timestamp.now(),
             wall_s=self.wall_s,
             numerics=dict(self._numerics),
+            origin=self.origin,
         )
         learned = self._agent.state() | self._pending_metrics
         require_finite_state(learned, self.env_steps)
@@ -109,6 +117,9 @@ class RunState:
         self._live.resume_from(counters.env_steps, counters.changes)
         self.env_steps, self.episodes = counters.env_steps, counters.episodes
         self.no_updates_until = counters.no_updates_until
+        origin = saved.header.origin
+        # What the file lacked is there from now on.
+        self.origin = None if origin is None else replace(origin, notes=())
         self._wall_before_s = wall_s
         self._clock.begin_at(self.env_steps)
 

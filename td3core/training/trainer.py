@@ -42,11 +42,33 @@ LOG_STEPS = 50
 REPORT_S = 0.1
 """Seconds between two Progress events."""
 
-UNMARKED = (
+UNMARKED = Text(
     "The replay buffer is of an earlier version, which did not store where episodes were truncated:"
     " until these transitions are overwritten, n-step returns run on into an episode that begins"
     " with the very observation with which the one before it was truncated."
 )
+
+
+def _refilled(saved: Checkpoint, reason: str | Text, until: int) -> Text:
+    """Say that the replay buffer is missing, and how it is filled."""
+    if saved.header.origin is not None:
+        return Text(
+            "The replay buffer could not be restored: {reason}. Until step {step} the agent fills"
+            " it with its own noisy actions, without updates.",
+            reason=reason,
+            step=until,
+        )
+    return Text(
+        "The replay buffer could not be restored: {reason}. It is filled again until step {step},"
+        " without updates.",
+        reason=reason,
+        step=until,
+    )
+
+
+def _lacking(saved: Checkpoint) -> tuple[Text, ...]:
+    """Return what the file lacked that an agent was imported from, when it first goes on."""
+    return () if saved.header.origin is None else saved.header.origin.notes
 
 
 @contextmanager
@@ -79,9 +101,9 @@ class Trainer:
         *,
         repeated_steps: int = 0,
         numerics: Mapping[str, str],
-        computed_with: str,
+        engine: Text,
     ) -> None:
-        """``numerics``: the record for checkpoints; ``computed_with``: the engine, in words."""
+        """``numerics``: the record for checkpoints; ``engine``: in words."""
         self.directory, self.config = directory, directory.config
         self._agent, self._control = agent, control
         self._listeners, report = listeners, listeners.report
@@ -98,7 +120,7 @@ class Trainer:
         self._evaluator = Evaluator(self.config, self._on_process_lost)
         parts = agent, self._collector, self._sampler, buffer
         self._state = RunState(self.config, info, *parts, self._live, self._clock, numerics)
-        self._computed_with = computed_with
+        self._engine = engine
         self._evaluations = EvaluationRecord(
             directory, self._recorder, self._checkpointer, lambda: self._state.wall_s
         )
@@ -127,17 +149,13 @@ class Trainer:
         # A branch has a clock of its own, as it has tables of its own.
         resumed = point.origin == "resume"
         before = max(saved.header.wall_s, self.directory.wall_s_on_record()) if resumed else 0.0
-        self._deviations.extend((*point.deviations, *deviations))
+        self._deviations.extend((*point.deviations, *deviations, *_lacking(saved)))
         self._state.restore(saved, wall_s=before)
         missing = self._checkpointer.load_buffer(saved)
         if missing:
             until = self.env_steps + min(config.learning_starts, config.buffer_size)
             self._state.no_updates_until = until
-            template = (
-                "The replay buffer could not be restored: {reason}. It is filled again until step"
-                " {step}, without updates."
-            )
-            self._deviations.append(Text(template, reason=missing, step=until))
+            self._deviations.append(_refilled(saved, missing, until))
         lost = []
         if point.reseeded:
             # Those of another seed cannot be repeated, and are not to be.
@@ -145,11 +163,13 @@ class Trainer:
         else:
             lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
         if lost and not missing:
-            template = (
-                "The environment did not return to its state in episode {episode}; that episode"
-                " starts again. It may depend on more than its seed and the actions."
+            self._deviations.append(
+                Text(
+                    "The environment did not return to its state in episode {episode}; that episode"
+                    " starts again. It may depend on more than its seed and the actions.",
+                    episode=lost[0],
+                )
             )
-            self._deviations.append(Text(template, episode=lost[0]))
         if exact and self._deviations:
             reasons = Text.joined(self._deviations)
             raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
@@ -203,7 +223,8 @@ class Trainer:
             while control.has_requests:
                 if self._handle_requests():
                     return True
-            exploring = state.env_steps >= config.learning_starts
+            self._live.advance(state.env_steps + self._num_envs)
+            exploring = state.exploring
             self._step(exploring)
             learning = exploring and state.env_steps > state.no_updates_until
             # Updates release the GIL while torch computes; bare steps do not.
@@ -226,8 +247,6 @@ class Trainer:
     def _learn(self) -> bool:
         """Do the updates of this turn; return whether there were any."""
         self._clock.mark_learning(self.env_steps - self._num_envs)
-        if self.config.lr_final < 1.0:
-            self._agent.set_lr_share(self._lr_share)
         tunables, now = self._agent.tunables, self.env_steps
         every = tunables.update_interval
         turns = now // every - (now - self._num_envs) // every
@@ -237,11 +256,6 @@ class Trainer:
         if updates:
             self._clock.mark_update(now)
         return updates > 0
-
-    @property
-    def _lr_share(self) -> float:
-        done = min(self.env_steps / self.config.steps, 1.0)
-        return 1.0 + (self.config.lr_final - 1.0) * done
 
     def _do_due_work(self, learning: bool) -> None:
         config = self.config
@@ -269,8 +283,7 @@ class Trainer:
         for source in self._metric_sources:
             metrics |= source.take_metrics()
         if metrics and self._reached(HEALTH_STEPS):
-            parts = self._agent, self.config, self._buffer, self._sampler
-            metrics |= measure(*parts, self._lr_share)
+            metrics |= measure(self._agent, self.config, self._buffer, self._sampler)
         if metrics:
             require_finite_metrics(metrics, self.env_steps)
             self._recorder.add_training(
@@ -375,7 +388,7 @@ class Trainer:
                 device=self.config.device,
                 threads=self.config.torch_threads,
                 reward_threshold=self._info.reward_threshold,
-                products=self._computed_with,
+                engine=self._engine,
                 name=name_of(self.directory),
             )
         )
@@ -388,7 +401,7 @@ class Trainer:
         needed = self._agent.tunables.n_step > 1 and self._buffer.has_unmarked
         if needed and not self._warned_of_unmarked:
             self._warned_of_unmarked = True
-            self._report(Warned(env_steps=self.env_steps, message=Text(UNMARKED)))
+            self._report(Warned(env_steps=self.env_steps, message=UNMARKED))
 
     # The end ------------------------------------------------------------------------------------
 

@@ -114,7 +114,10 @@ def _resume(
 
     def report(event: Event) -> None:
         # What holds for the run whether or not it is interrupted is no difference.
-        if isinstance(event, Warned) and event.message.template not in (KERNELS_ASSUMED, UNMARKED):
+        if isinstance(event, Warned) and event.message.template not in (
+            KERNELS_ASSUMED,
+            UNMARKED.template,
+        ):
             warnings.append(event.message)
         elif isinstance(event, Preparing):
             announce(event.message)
@@ -141,8 +144,11 @@ def _differences(one: Path, other: Path) -> list[Text]:
     names = [n for n, a in first.tensors.items() if a.tobytes() != second.tensors[n].tobytes()]
     found: list[Text] = []
     if names:
-        template = "{count} tensors differ, {example} among them."
-        found.append(Text(template, count=len(names), example=names[0]))
+        found.append(
+            Text(
+                "{count} tensors differ, {example} among them.", count=len(names), example=names[0]
+            )
+        )
     if first.header.counters != second.header.counters:
         found.append(Text("The counters differ."))
     tables = [

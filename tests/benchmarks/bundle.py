@@ -2,11 +2,13 @@
 
     .venv/bin/python tests/benchmarks/bundle.py RUN [--best] --command "td3-studio train ENV"
     .venv/bin/python tests/benchmarks/bundle.py RUN --snapshots 10000 50000
+    .venv/bin/python -m tests.benchmarks.bundle --repeat
     .venv/bin/python tests/benchmarks/bundle.py --table
 
 Beside each agent lies a record (JSON): how it was trained, its curve, and the returns of the 100
-episodes. Their seed chose nothing: neither the run nor the choice of the checkpoint used it. The
-table of ``resources/agents/README.md`` is made from the records.
+episodes. Their seed chose nothing: neither the run nor the choice of the checkpoint used it.
+``--repeat`` adds what the first of them come to in the numerics class of this process. The table of
+``resources/agents/README.md`` is made from the records.
 """
 
 import argparse
@@ -111,6 +113,29 @@ def add_snapshots(run: Path, steps: list[int]) -> None:
         export(run / "checkpoints" / file, AGENTS / name / file)
 
 
+def repeat() -> None:
+    """Add to each record the first episodes as they are played here, if they are as good."""
+    from td3core import checkpoint
+    from tests.support.playing import (
+        EPISODES,
+        MANY,
+        played_with,
+        recorded_returns,
+        require_alike,
+        returns_of,
+    )
+
+    for path in sorted(AGENTS.glob("*.json")):
+        record = json.loads(path.read_text("utf-8"))
+        agent = checkpoint.load(path.with_suffix(".safetensors"))
+        if recorded_returns(agent, record) is None:
+            returns = returns_of(agent, record, MANY)
+            require_alike(returns, record)
+            found = {"returns": returns[:EPISODES], "played_with": played_with(agent)}
+            record["repeated"] = [*record.get("repeated", ()), found]
+            path.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+
 def table() -> str:
     """Return the page that lists all agents."""
     lines = []
@@ -133,10 +158,13 @@ def main() -> None:
     parser.add_argument("--command", help="what trained the run")
     parser.add_argument("--best", action="store_true", help="the best agent instead of the last")
     parser.add_argument("--snapshots", type=int, nargs="+", help="add the agents of these steps")
+    parser.add_argument("--repeat", action="store_true", help="repeat all agents in this class")
     parser.add_argument("--table", action="store_true", help="only write the page anew")
     chosen = parser.parse_args()
     if chosen.snapshots:
         add_snapshots(chosen.run.absolute(), chosen.snapshots)
+    elif chosen.repeat:
+        repeat()
     elif not chosen.table:
         which = "best" if chosen.best else "last"
         bundle(chosen.run.absolute(), chosen.command, which)

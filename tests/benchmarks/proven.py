@@ -5,10 +5,11 @@
     .venv/bin/python tests/benchmarks/proven.py                print the tables
     .venv/bin/python tests/benchmarks/proven.py draw FILE.png  draw the evaluations
 
-For each run ``proven/ENV.csv`` keeps every evaluation (seed, step, seconds, mean and all returns),
-and ``proven/ENV.json`` what the table says: the first step at which ten noise-free episodes passed
-the threshold, the mean of the last ten evaluations, and 100 episodes of the last agent with a seed
-that the run did not use. Only finished runs with a preset's settings are taken.
+For each run ``proven/PRESET.csv`` keeps every evaluation (seed, step, seconds, mean and all
+returns), and ``proven/PRESET.json`` what the table says: the first step at which ten noise-free
+episodes passed the threshold, the mean of the last ten evaluations, and 100 episodes of the last
+agent with a seed that the run did not use; also command, processor and numerics class. Only
+finished runs with a preset's settings are taken.
 """
 
 import argparse
@@ -40,8 +41,10 @@ def measure(run: Path) -> tuple[dict[str, Any], list[list[Any]]]:
     from td3core.runs.directory import RunDirectory
     from td3core.runs.listing import summarise
     from td3core.runs.tables import read_table
+    from td3core.system.regular_files import parse_toml, read_text
 
     opened = RunDirectory.open(run)
+    machine = parse_toml(read_text(run / "run.toml"))["machine"]
     about, config = summarise(opened), opened.config
     if about.env_steps < config.steps:
         raise SystemExit(f"{run.name} is not finished")
@@ -65,6 +68,9 @@ def measure(run: Path) -> tuple[dict[str, Any], list[list[Any]]]:
         "final_std": found.std,
         "final_lowest": min(found.returns),
         "wall_s": about.wall_s,
+        "command": f"td3-studio train {config.env} --preset '{config.preset}' --seed {config.seed}",
+        "processor": machine["processor"],
+        "numerics": config.numerics,
     }
     columns = ("env_steps", "time_s", "mean", "returns")
     return result, [[config.seed, *(row[name] for name in columns)] for row in table]
@@ -76,24 +82,24 @@ def add(runs: list[Path]) -> None:
 
     HERE.mkdir(exist_ok=True)
     for run in runs:
-        env = RunDirectory.open(run).config.env
+        name = RunDirectory.open(run).config.preset
         result, rows = measure(run.absolute())
-        kept = [r for r in read(env) if r["seed"] != result["seed"]]
+        kept = [r for r in read(name) if r["seed"] != result["seed"]]
         results = sorted([*kept, result], key=lambda each: each["seed"])
-        (HERE / f"{env}.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-        raw = HERE / f"{env}.csv"
+        (HERE / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        raw = HERE / f"{name}.csv"
         before = raw.read_text("utf-8").splitlines()[1:] if raw.exists() else []
         others = [line for line in before if line.split(",")[0] != str(result["seed"])]
         with raw.open("w", newline="", encoding="utf-8") as file:
             file.write("seed,env_steps,time_s,mean,returns\n")
             file.writelines(f"{line}\n" for line in others)
             csv.writer(file, lineterminator="\n").writerows(rows)
-        print(f"{env} seed {result['seed']}: {result['final']:.1f}")
+        print(f"{name} seed {result['seed']}: {result['final']:.1f}")
 
 
-def read(env: str) -> list[dict[str, Any]]:
-    """Return what is kept for an environment."""
-    path = HERE / f"{env}.json"
+def read(name: str) -> list[dict[str, Any]]:
+    """Return what is kept for a preset."""
+    path = HERE / f"{name}.json"
     found: list[dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else []
     return found
 

@@ -3,17 +3,22 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractItemView,
     QAbstractScrollArea,
+    QAbstractSpinBox,
     QComboBox,
+    QDockWidget,
     QHeaderView,
     QLabel,
     QLineEdit,
     QMainWindow,
+    QPlainTextEdit,
     QPushButton,
+    QSlider,
     QSplitter,
     QStackedWidget,
     QStyle,
@@ -25,11 +30,67 @@ from PySide6.QtWidgets import (
 
 from studio.widgets.labels import ElidedLabel
 
+_CONTROLS = (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QSlider,
+)
+_OWN_PARTS = (QAbstractItemView, QAbstractSpinBox, QComboBox, QHeaderView, QLineEdit, QTabBar)
+"""Qt makes buttons and fields inside these."""
+
 
 def clipped(top: QWidget) -> list[str]:
     """Return a sentence for each visible text that is cut off and in no tooltip."""
     found = [why for part in _shown(top) for why in _cuts(part)]
     return [*found, *_overlaps(top)]
+
+
+def unreachable(top: QWidget, part: QWidget | None = None) -> list[str]:
+    """Return a sentence for each control that lies beyond what can be seen or scrolled to.
+
+    ``part``: only those in this part of the window.
+    """
+    found = []
+    for control in (part or top).findChildren(QWidget):
+        if not (isinstance(control, _CONTROLS) and control.isVisible()):
+            continue
+        if control.window() is not top or isinstance(control.parentWidget(), _OWN_PARTS):
+            continue
+        if _is_behind_a_tab(control):
+            continue
+        room, at = _room_of(control)
+        if not room.contains(at):
+            found.append(f"{_name(control)} “{control.accessibleName()}” at {at} is beyond {room}")
+    return found
+
+
+def _is_behind_a_tab(control: QWidget) -> bool:
+    holder: QWidget | None = control
+    while holder is not None and not isinstance(holder, QDockWidget):
+        holder = holder.parentWidget()
+    return holder is not None and holder.visibleRegion().isEmpty()
+
+
+def _room_of(control: QWidget) -> tuple[QRect, QRect]:
+    """Return what can be seen of the nearest parent that cuts it off, and where the control is.
+
+    What scrolls has all the room of its contents, in the directions in which it scrolls.
+    """
+    holder = control.parentWidget()
+    while holder is not None:
+        above = holder.parentWidget()
+        if isinstance(above, QAbstractScrollArea) and above.viewport() is holder:
+            control, holder = above, above.parentWidget()
+            continue
+        at = QRect(control.mapTo(holder, QPoint()), control.size())
+        if not holder.rect().contains(at) or holder.isWindow():
+            return holder.rect(), at
+        holder = above
+    return control.rect(), control.rect()
 
 
 def _shown(top: QWidget) -> list[QWidget]:
@@ -130,7 +191,11 @@ def _overlaps(top: QWidget) -> Iterator[str]:
         managed = [
             child
             for child in parent.children()
-            if isinstance(child, QWidget) and child.isVisible() and layout.indexOf(child) >= 0
+            if isinstance(child, QWidget)
+            and child.isVisible()
+            and layout.indexOf(child) >= 0
+            # Such as the legend of a plot that has no curves yet.
+            and not (isinstance(child, QLabel) and not child.text())
         ]
         for one, other in combinations(managed, 2):
             both: QRect = one.geometry() & other.geometry()

@@ -32,8 +32,8 @@ SHORT = {
 """Lengths of episodes, where they are known to be short."""
 SLACK = 200
 LIVE: dict[str, tuple[Any, ...]] = {
-    "tau": (0.001, 0.02, 0.3),
-    "exploration_noise": (0.0, 0.3, 0.5),
+    "tau": (0.001, 0.02, 0.3, "0.3@0, x0.1@100%"),
+    "exploration_noise": (0.0, 0.3, 0.5, "0.5@10%, 0.1@400"),
     "policy_noise": (0.0, 0.1, 0.4),
     "policy_delay": (1, 2, 3),
     "gamma": (0.5, 0.9, 0.98),
@@ -160,12 +160,12 @@ def _settings(source: random.Random) -> dict[str, Any]:
         "checkpoint_interval": choice((20, 50, 100, 170)),
         "keep_every": choice((0, 1, 3)),
         "keep_best": choice((0, 2)),
-        "tau": choice((0.005, 0.05)),
+        "tau": choice((0.005, 0.05, "0.05@100, 0.005@50%")),
         "exploration_noise": choice((0.1, 0.4)),
         "policy_delay": choice((1, 2, 3)),
         "gamma": choice((0.9, 0.99)),
         "batch_size": choice((8, 16, 32)),
-        "updates_per_step": choice((1, 1, 2)),
+        "updates_per_step": choice((1, 1, 2, "2, 1@250")),
         "update_interval": choice((1, 1, 3)),
         "n_step": choice((1, 2, 3, 5)),
         "noise_correlation": choice((0.0, 0.0, 0.9)),

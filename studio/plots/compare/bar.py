@@ -20,7 +20,7 @@ from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.figure_export import choose_file, fill_export_menu
-from studio.widgets.labels import ElidedLabel
+from studio.widgets.labels import ElidedLabel, plain_tip
 from td3core.text import Text, tr
 
 KINDS = ("png", "svg", "pdf", "csv")
@@ -184,7 +184,7 @@ class CompareBar(QFrame):
             parts.append(Text("reading…"))
         self._heading.setText("  ·  ".join(map(str, parts)))
         self._notes.setText("  ".join(map(str, shown.notes)))
-        self._notes.setToolTip("<br>".join(map(str, shown.notes)))
+        self._notes.setToolTip(plain_tip("\n".join(map(str, shown.notes))))
         self._notes.setVisible(bool(shown.notes))
         view = session.view
         self._grouped.setCurrentIndex(self._grouped.findData(view.grouped))

@@ -110,7 +110,8 @@ class ComparedLayer(Layer):
         points = max(int(view.points * share * (1 + 2 * _AHEAD)), _LEAST_POINTS)
         wider = LayerView(low=view.low - ahead, high=view.high + ahead, points=points)
         self._shown, self._range = lines, (wider.low, wider.high)
-        drawn = [self._part(line, wider) for line in lines]
+        # The mean of a group lies on top of its runs.
+        drawn = [self._part(line, wider) for line in sorted(lines, key=lambda line: not line.faint)]
         self._item.set_lines(drawn)
         self._heights = [line.y for line in drawn] + self._draw_bands(lines, wider)
         return self._heights

@@ -91,6 +91,8 @@ class ComparisonChoice:
     """Names of groups."""
     single: frozenset[Path] = frozenset()
     """Runs that are drawn besides their group."""
+    names: Mapping[Path, str] = field(default_factory=dict)
+    """What the user calls groups, by the folder of their first run."""
     q: str = "q1"
     """One of :data:`CHOICES`, as is the next."""
     critic_loss: str = "critic1_loss"
@@ -221,7 +223,8 @@ def build(found: RunSet, view: ComparisonChoice) -> Shown:
         RequestError: there are no runs, or they cannot be grouped as wanted.
     """
     by = (BY_SETTINGS if view.grouped else BY_RUN,)
-    comparison = compare([run.results for run in found.runs], view.metric, by)
+    names = view.names if view.grouped else {}
+    comparison = compare([run.results for run in found.runs], view.metric, by, names)
     runs = {run.path: run for run in found.runs}
     return Shown(
         comparison=comparison,

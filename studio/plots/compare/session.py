@@ -24,7 +24,7 @@ from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric
 from td3core.errors import RequestError
 from td3core.exporters.registry import export_figure
-from td3core.text import tr
+from td3core.text import Text, tr
 
 MOST_DRAWN = 10
 """Runs of a group that are drawn besides it from the start."""
@@ -153,6 +153,23 @@ class CompareSession(QObject):
         """Draw one run of a group besides it, or do not."""
         single = self.view.single
         self.change(single=single | {path} if visible else single - {path})
+
+    def rename_group(self, name: str, new: str) -> None:
+        """Call a group something else, here and in figures; by its own name again if empty."""
+        assert self.shown is not None
+        groups = {each.name: each.group for each in self.shown.comparison.groups}
+        new = new.strip()
+        if new != name and new in groups:
+            self.refused.emit(Text("Another group is called {name}.", name=new))
+            # The name that was typed is taken back.
+            self.shown_changed.emit()
+            return
+        names = dict(self.view.names)
+        names[groups[name].runs[0].path] = new
+        hidden = self.view.hidden
+        if name in hidden:
+            hidden = hidden - {name} | ({new} if new else set())
+        self.change(names=names, hidden=hidden)
 
     # Exporting -----------------------------------------------------------------------------------
 

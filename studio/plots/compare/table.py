@@ -1,6 +1,6 @@
 """The numbers of a comparison, and which of its lines are drawn."""
 
-from PySide6.QtCore import QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -8,6 +8,8 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QSizePolicy,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -44,6 +46,7 @@ _FIGURES = {
     3: Text("{figure} {interval}", figure=BEST_ABOUT, interval=INTERVAL_ABOUT),
 }
 _DEVIATION = Text("{figure} {interval}", figure=DEVIATION_ABOUT, interval=INTERVAL_ABOUT)
+_RENAME = Text("Double-click or press F2 to rename. The name goes into the figure.")
 _KEY = Qt.ItemDataRole.UserRole
 _SWATCH_PX, _LINE_PX = 10, 16
 """With the usual font."""
@@ -65,7 +68,12 @@ class CompareTable(QWidget):
         self.tree.setAccessibleName(tr("Comparison"))
         self.tree.setUniformRowHeights(True)
         self.tree.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
-        self.tree.itemChanged.connect(self._on_ticked)
+        triggers = QTreeWidget.EditTrigger
+        self.tree.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
+        self._editor = _NameEditor(self.tree)
+        self.tree.setItemDelegateForColumn(0, self._editor)
+        self._editor.closeEditor.connect(self._show, Qt.ConnectionType.QueuedConnection)
+        self.tree.itemChanged.connect(self._on_changed)
         self._better = self._combo("compare_better_combo", tr("First group"))
         self._worse = self._combo("compare_worse_combo", tr("Second group"))
         self._chance = QLabel()
@@ -123,7 +131,8 @@ class CompareTable(QWidget):
     @Slot()
     def _show(self) -> None:
         shown = self._session.shown
-        if shown is None:
+        # Filled anew while a name is typed, the tree would take the field away.
+        if shown is None or self._editor.editing:
             return
         with QSignalBlocker(self.tree):
             self._fill(shown)
@@ -180,7 +189,11 @@ class CompareTable(QWidget):
         item.setData(0, _KEY, each.name)
         item.setIcon(0, self._swatch(place))
         _tick(item, each.name not in shown.view.hidden)
-        item.setToolTip(0, plain_tip("\n".join(run.title for run in each.group.runs)))
+        titles = "\n".join(run.title for run in each.group.runs)
+        if shown.view.grouped:
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
+            titles = f"{titles}\n\n{_RENAME}"
+        item.setToolTip(0, plain_tip(titles))
         _align(item)
         return item
 
@@ -218,11 +231,14 @@ class CompareTable(QWidget):
     # Choosing ------------------------------------------------------------------------------------
 
     @Slot(QTreeWidgetItem, int)
-    def _on_ticked(self, item: QTreeWidgetItem, column: int) -> None:
+    def _on_changed(self, item: QTreeWidgetItem, column: int) -> None:
+        """Take a tick, or another name."""
         if column:
             return
         key, ticked = item.data(0, _KEY), item.checkState(0) == Qt.CheckState.Checked
-        if isinstance(key, str):
+        if isinstance(key, str) and item.text(0) != key:
+            self._session.rename_group(key, item.text(0))
+        elif isinstance(key, str):
             self._session.set_group_visible(key, ticked)
         else:
             self._session.set_run_visible(key, ticked)
@@ -262,6 +278,32 @@ class CompareTable(QWidget):
             self._chance.setText(str(problem))
         else:
             self._chance.setText(f"= {typographic(estimate_text(found, 2))}")
+
+
+class _NameEditor(QStyledItemDelegate):
+    """Edits the name of a group."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.editing = False
+        self.closeEditor.connect(self._on_closed)
+
+    @Slot()
+    def _on_closed(self) -> None:
+        self.editing = False
+
+    def createEditor(  # noqa: N802
+        self,
+        parent: QWidget,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> QWidget:
+        """Return the field, and note that it is there."""
+        self.editing = True
+        editor = super().createEditor(parent, option, index)
+        editor.setObjectName("group_name_edit")
+        editor.setAccessibleName(tr("Name of the group"))
+        return editor
 
 
 def _figure(found: Estimate | None, decimals: int) -> str:

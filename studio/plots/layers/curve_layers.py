@@ -58,7 +58,7 @@ class CurveLayer(Layer):
                 continue
             striped = curve.style == "stripes" and len(x) > 2 * _STRIPES
             joined = _stripes(x, (view.high - view.low) / _STRIPES, depth) if striped else "all"
-            item.setData(view.along.places_of(x), y, connect=joined)
+            item.setData(view.step_map.places_of(x), y, connect=joined)
             heights.append(y)
         return heights
 

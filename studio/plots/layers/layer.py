@@ -21,7 +21,7 @@ class LayerView:
     """First and last step in view; of a comparison, the ends of its x axis."""
     points: int
     """About how many points of a curve the screen can show."""
-    along: StepToX = BY_STEPS
+    step_map: StepToX = BY_STEPS
     """Where steps stand on the x axis."""
     logarithmic: bool = False
     """True if the y axis counts in powers of ten."""

@@ -56,7 +56,7 @@ class ParentCurveLayer(Layer):
         heights = []
         for curve, item in self._items.items():
             x, y = view.drawable(*points_in_view(curve, self._model.record.parent_curves, view))
-            item.setData(view.along.places_of(x), y)
+            item.setData(view.step_map.places_of(x), y)
             heights.append(y)
         return heights
 

@@ -32,7 +32,7 @@ class TickLayer(Layer):
 
     def draw(self, view: LayerView) -> Sequence[Doubles]:
         """Mark the steps; the y axis takes no notice of them."""
-        steps = [float(view.along.places_of(step)) for step in self.steps()]
+        steps = [float(view.step_map.places_of(step)) for step in self.steps()]
         if self._ticks.xvals != steps:
             self._ticks.setXVals(steps)
         return ()

@@ -2,18 +2,17 @@
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING
 
+from PySide6.QtWidgets import QWidget
+
+from studio.experiments.many_runs import ManyRuns
 from studio.experiments.queue_file import QueuedRun
 from studio.widgets.controls import bring_to_front
 from td3core.experiments.lessons import Lesson
 
-if TYPE_CHECKING:
-    from studio.window.main_window import MainWindow
 
-
-def show_lessons(window: "MainWindow") -> None:
-    """Open the dialog of the lessons."""
+def show_lessons(many: ManyRuns, window: QWidget) -> None:
+    """Open the dialog of the lessons in front of a window."""
     # Imported on first use, so that it does not delay the start.
     from studio.lessons.dialog import LessonsDialog
     from td3core.experiments.lessons import load_lessons
@@ -21,20 +20,20 @@ def show_lessons(window: "MainWindow") -> None:
     dialog = window.findChild(LessonsDialog)
     if dialog is None:
         dialog = LessonsDialog(load_lessons(), window)
-        dialog.wanted.connect(partial(train_lesson, window))
+        dialog.wanted.connect(partial(train_lesson, many))
     bring_to_front(dialog)
 
 
-def train_lesson(window: "MainWindow", lesson: Lesson) -> None:
+def train_lesson(many: ManyRuns, lesson: Lesson) -> None:
     """Train the arms of a lesson one after the other, or let them wait for what trains."""
     series = f"{lesson.title} · {time.strftime('%H:%M:%S')}"
     first, *others = (
         QueuedRun(config=arm.config, tunables=arm.tunables, seeds=lesson.seeds, series=series)
         for arm in lesson.arms
     )
-    if window.many.busy:
+    if many.busy:
         others.insert(0, first)
     else:
-        window.many.start(first)
+        many.start(first)
     for run in others:
-        window.many.add(run)
+        many.add(run)

@@ -1,14 +1,15 @@
 """The agents and runs opened lately, offered by the menu of the Runs button."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from studio.session.history import RunHistory
+from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.labels import plain_tip, shortened
 from studio.window.opener import Opener
@@ -16,19 +17,27 @@ from td3core.protocol import events
 from td3core.runs.naming import names_of_folders
 from td3core.text import tr
 
-if TYPE_CHECKING:
-    from studio.window.main_window import MainWindow
-
 _KEY = "opened_lately"
 _KEPT = 8
 
 
 class RecentFiles(QObject):
-    """Remembers paths in the user's settings; looks in the background which still exist."""
+    """Remembers in the user's settings what is opened and trained.
 
-    def __init__(self, settings: QSettings, opener: Opener, button: QToolButton) -> None:
+    It looks in the background which of it still exists.
+    """
+
+    def __init__(
+        self,
+        settings: QSettings,
+        opener: Opener,
+        model: RunModel,
+        button: QToolButton,
+        more: Sequence[QAction] = (),
+    ) -> None:
+        """``more``: other ways to open something."""
         super().__init__(button)
-        self._settings, self._opener = settings, opener
+        self._settings, self._opener, self._more = settings, opener, more
         stored = settings.value(_KEY)
         # A list of one is stored as a string.
         names = stored if isinstance(stored, list) else [stored]
@@ -42,9 +51,21 @@ class RecentFiles(QObject):
         self.menu.aboutToShow.connect(self.refresh)
         button.setMenu(self.menu)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+        model.run_opened.connect(self._add_opened)
+        model.run_started.connect(self._add_started)
+        opener.agent_opened.connect(self.add)
         self._fill()
         self.refresh()
 
+    @Slot(object)
+    def _add_opened(self, history: RunHistory) -> None:
+        self.add(history.record.run)
+
+    @Slot(object)
+    def _add_started(self, event: events.Started) -> None:
+        self.add(event.run)
+
+    @Slot(Path)
     def add(self, path: Path | None) -> None:
         """Put a path first."""
         if path is None:
@@ -67,7 +88,7 @@ class RecentFiles(QObject):
 
     def _fill(self) -> None:
         self.menu.clear()
-        self.menu.addAction(self._opener.action)
+        self.menu.addActions([self._opener.action, *self._more])
         self.menu.addSeparator()
         self._actions: dict[Path, QAction] = {}
         for path in self._paths:
@@ -106,21 +127,3 @@ def _look(paths: tuple[Path, ...], _: Stopped) -> dict[Path, str | None]:
     """Return what each path is called; None for one that does not exist."""
     names = names_of_folders([_run_of(path) for path in paths])
     return {path: _shown(path, names[_run_of(path)]) if path.exists() else None for path in paths}
-
-
-def install_recent(window: "MainWindow", settings: QSettings, button: QToolButton) -> RecentFiles:
-    """Let a window remember what it opens and trains."""
-    recent = RecentFiles(settings, window.opener, button)
-
-    def on_opened(history: RunHistory) -> None:
-        recent.add(history.record.run)
-
-    def on_started(event: events.Started) -> None:
-        recent.add(event.run)
-
-    window.runs.model.renamed.connect(recent.refresh)
-    window.model.run_opened.connect(on_opened)
-    window.model.run_started.connect(on_started)
-    window.opener.agent_opened.connect(recent.add)
-    window.closed.connect(recent.stop)
-    return recent

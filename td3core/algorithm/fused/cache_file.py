@@ -150,8 +150,10 @@ def _require_private(path: Path, about: os.stat_result) -> None:
     if writable == stat.S_IWGRP and _is_own_group(about.st_gid):
         return
     if writable and not sticky:
-        template = "others may write to {path} ('chmod go-w' changes that)"
-        raise UntrustedError(template, path=path)
+        raise UntrustedError(
+            "others may write to {path} ('chmod go-w' changes that)",
+            path=path,
+        )
 
 
 def _is_own_group(gid: int) -> bool:

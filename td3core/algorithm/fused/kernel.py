@@ -19,7 +19,7 @@ from td3core.algorithm.fused.passes import (
     outputs,
     tanh,
 )
-from td3core.algorithm.metric_slots import ACTOR_LOSS, CRITIC_LOSS, Q_GAP, TARGET, TD_MAX, Q
+from td3core.algorithm.metric_slots import CRITIC_LOSS, SLOT, Q
 from td3core.inference.normaliser import OBS_CLIP
 
 
@@ -152,8 +152,8 @@ def _measure_errors(critics, w, sums):
             if error > largest or error != error:
                 largest = error
         gap += abs(w.q[0, row] - w.q[critics.members - 1, row])
-    sums[Q_GAP] += gap / batch
-    sums[TD_MAX] += largest
+    sums[SLOT.q_gap] += gap / batch
+    sums[SLOT.td_max] += largest
 
 
 @fast
@@ -187,7 +187,7 @@ def update_actor(actor, critics, live, w, sums):
     total = 0.0
     for row in range(batch):
         total += q[row, 0]
-    sums[ACTOR_LOSS] -= total / batch
+    sums[SLOT.actor_loss] -= total / batch
     slope = outputs(w.actor_g, actor.widths, batch, actor.widths.shape[0] - 2)
     _action_gradient(critics, w, slope)
     for row in range(batch):
@@ -245,7 +245,7 @@ def in_order(target_qs: Any, update_critics: Any) -> Any:
             load(rows, at, index[i], noise[i], shift, scale, normalise, w)
             target_action(actor, live, w)
             target_qs(critics, w)
-            sums[TARGET] += fill_y(critics, live, w)
+            sums[SLOT.target] += fill_y(critics, live, w)
             moves_actor = (updates + i + 1) % live.policy_delay == 0
             # The actor's step does not ask the targets, so those of the critics may move before it.
             step = begin_step(critics, live.critic_lr, live.tau, moves_actor)

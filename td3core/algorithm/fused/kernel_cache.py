@@ -69,11 +69,13 @@ def provide(
             try:
                 _load_from_cache(machine_code, announce, stopped)
             except (cache_file.UntrustedError, OSError) as problem:
-                template = (
-                    "The cache of compiled code is not used: {reason}. The update is compiled for"
-                    " this process alone, which takes about half a minute."
+                announce(
+                    Text(
+                        "The cache of compiled code is not used: {reason}. The update is compiled"
+                        " for this process alone, which takes about half a minute.",
+                        reason=cache_file.reason(problem),
+                    )
                 )
-                announce(Text(template, reason=cache_file.reason(problem)))
                 machine_code.install(_compile_privately(stopped))
             _loaded.set()
 
@@ -94,8 +96,9 @@ def examine() -> tuple[bool | None, Text]:
     except cache_file.DamagedError:
         return False, Text("{file} is damaged; the next run compiles it again", file=path)
     except (cache_file.UntrustedError, OSError) as problem:
-        template = "{reason}; every process compiles it for itself"
-        return False, Text(template, reason=cache_file.reason(problem))
+        return False, Text(
+            "{reason}; every process compiles it for itself", reason=cache_file.reason(problem)
+        )
     except KernelError as problem:
         return False, problem.message
     return True, Text("ready")
@@ -168,8 +171,12 @@ def _load_from_cache(
         except FileNotFoundError:
             pass
         except cache_file.DamagedError:
-            template = "The compiled update in {folder} is damaged; it is compiled again."
-            announce(Text(template, folder=path.parent))
+            announce(
+                Text(
+                    "The compiled update in {folder} is damaged; it is compiled again.",
+                    folder=path.parent,
+                )
+            )
         else:
             return
         if compiled:
@@ -197,11 +204,12 @@ def _compile_or_wait(path: Path, announce: Announce, stopped: Callable[[], bool]
         StoppedError: a stop was requested.
     """
     if not _another_compiles():
-        template = (
-            "Compiling the update for this computer; this happens once and takes about half a"
-            " minute."
+        announce(
+            Text(
+                "Compiling the update for this computer; this happens once and takes about half a"
+                " minute."
+            )
         )
-        announce(Text(template))
         _compile(path, stopped, in_cache=True)
         return True
     announce(Text("Waiting while another process compiles the update for this computer."))

@@ -123,13 +123,7 @@ class FusedUpdate:
         self._identity = np.zeros(self._obs_dim, np.float32), np.ones(self._obs_dim, np.float32)
         self._work: Any = None
 
-    def __call__(
-        self,
-        draws: Draws,
-        tunables: Tunables,
-        lr_share: float,
-        updates: int,
-    ) -> int:
+    def __call__(self, draws: Draws, tunables: Tunables, updates: int) -> int:
         """Do the updates of ``draws``, after the first ``updates`` of the run.
 
         Returns:
@@ -146,8 +140,8 @@ class FusedUpdate:
             tunables.tau,
             tunables.policy_noise,
             tunables.noise_clip,
-            lr_share * tunables.actor_lr,
-            lr_share * tunables.critic_lr,
+            tunables.actor_lr,
+            tunables.critic_lr,
             tunables.policy_delay,
         )
         batches = draws.rows, draws.buffer.layout, draws.index, noise

@@ -10,8 +10,7 @@ from rich.console import Console
 from td3core import checkpoint
 from td3core.cli.experiments.group_progress import GroupProgress, result_table
 from td3core.cli.interrupts import INTERRUPTED, interrupts_stop
-from td3core.cli.terminal import CommandResult, console, log, log_error
-from td3core.cli.train import FAILED, ending_as_dict
+from td3core.cli.terminal import FAILED, CommandResult, console, ending_as_dict, log, log_error
 from td3core.config import RunConfig, Tunables
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation

@@ -9,8 +9,7 @@ from td3core.cli.consent import allow_typed, obtain_consent
 from td3core.cli.interrupts import interrupts_stop
 from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
 from td3core.cli.paths import runs_folder
-from td3core.cli.terminal import CommandResult, console, log, log_error, print_result
-from td3core.cli.train import FAILED
+from td3core.cli.terminal import FAILED, CommandResult, console, log, log_error, print_result
 from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
 from td3core.protocol.control import Control

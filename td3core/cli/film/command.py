@@ -14,7 +14,6 @@ from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.terminal import CommandResult, console, print_result
 from td3core.errors import RequestError
-from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.exporters.film.growth import Growth, Scene
@@ -108,8 +107,9 @@ def _require_one_kind(
         together |= {"--speed": speed}
     for option, value in (growth if side_by_side else together).items():
         if value:
-            only = "cannot be used with" if side_by_side else "needs"
-            raise RequestError("{option} {only} --side-by-side.", option=option, only=Text(only))
+            if side_by_side:
+                raise RequestError("{option} cannot be used with --side-by-side.", option=option)
+            raise RequestError("{option} needs --side-by-side.", option=option)
 
 
 def _parse_size(text: str | None) -> tuple[int, int] | None:

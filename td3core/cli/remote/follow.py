@@ -3,11 +3,18 @@
 import time
 from typing import TYPE_CHECKING
 
-from td3core.cli.options import AsJson, Run, RunsDir, TensorBoard
+from td3core.cli.options import AsJson, Run, RunsDir
 from td3core.cli.paths import find_run
-from td3core.cli.sinks import sinks
-from td3core.cli.terminal import CommandResult, console, log, log_error
-from td3core.cli.train import FAILED, ending_as_dict
+from td3core.cli.sinks import NO_SINKS, Sinks, opened, with_sinks
+from td3core.cli.terminal import (
+    FAILED,
+    CommandResult,
+    console,
+    ending_as_dict,
+    log,
+    log_error,
+    run_failed,
+)
 
 if TYPE_CHECKING:
     from td3core.protocol.events import Ended, Failed, Interrupted
@@ -15,9 +22,10 @@ if TYPE_CHECKING:
 _POLL_S = 0.25
 
 
+@with_sinks
 def follow(
     run: Run,
-    tensorboard: TensorBoard = None,
+    sinks: Sinks = NO_SINKS,
     runs_dir: RunsDir = None,
     _as_json: AsJson = False,
 ) -> CommandResult:
@@ -29,7 +37,7 @@ def follow(
 
     path = find_run(run, runs_dir).path
     follower = RunReader(path)
-    listeners = Listeners(lambda _: None, sinks(tensorboard))
+    listeners = Listeners(lambda _: None, opened(sinks))
     try:
         with ProgressReporter(console) as report:
             while True:
@@ -58,7 +66,5 @@ def _answer(event: "Ended | Failed | Interrupted") -> CommandResult:
         result = {"run": str(event.run), "env_steps": event.env_steps, "state": "interrupted"}
         return CommandResult(status=FAILED, result=result, error=error)
     if isinstance(event, Failed):
-        log_error("The run failed:", event.message)
-        result = ending_as_dict(event.ending) | {"message": event.message, "state": "failed"}
-        return CommandResult(status=FAILED, result=result, error=event.message)
+        return run_failed(event, state="failed")
     return CommandResult(result=ending_as_dict(event) | {"state": str(event.state)})

@@ -85,8 +85,7 @@ def rehearse(
 
 
 def _needs_rehearsal(choice: EnvChoice) -> bool:
-    strange = bool(choice.kwargs) or trust.names_code(choice)
-    return strange and not is_usable(choice) and not trust.unconsented(choice)
+    return trust.is_strange(choice) and not is_usable(choice) and not trust.unconsented(choice)
 
 
 def _await_answer(

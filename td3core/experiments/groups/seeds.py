@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from td3core.errors import RequestError, brief
+from td3core.text import Text
 
 MOST_SEEDS = 1000
 HIGHEST_SEED = 2**31 - 1
-_HINT = "Give a number of seeds such as 5, or a list such as 0-4,7"
+_HINT = Text("Give a number of seeds such as 5, or a list such as 0-4,7.")
 _PART = re.compile(r"(\d{1,12})(?:\s*-\s*(\d{1,12}))?", re.ASCII)
 
 
@@ -22,7 +23,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """
     words = text.strip()
     if not words:
-        raise RequestError("seeds is empty. " + _HINT + ".")
+        raise RequestError("seeds is empty. {hint}", hint=_HINT)
     if words.isascii() and words.isdigit():
         return tuple(range(_count(words)))
     seeds: list[int] = []
@@ -53,7 +54,7 @@ def format_seeds(seeds: Sequence[int]) -> str:
 def _count(digits: str) -> int:
     count = int(digits[:12])
     if count < 1:
-        raise RequestError("seeds cannot be {count}. " + _HINT + ".", count=count)
+        raise RequestError("seeds cannot be {count}. {hint}", count=count, hint=_HINT)
     if count > MOST_SEEDS:
         raise _too_many()
     return count
@@ -63,7 +64,7 @@ def _range(part: str, text: str) -> tuple[int, int]:
     """Return the first and last seed of ``3`` or ``0-4``."""
     found = _PART.fullmatch(part)
     if found is None:
-        raise RequestError("seeds cannot be {text}. " + _HINT + ".", text=repr(brief(text, 60)))
+        raise RequestError("seeds cannot be {text}. {hint}", text=repr(brief(text, 60)), hint=_HINT)
     first = int(found[1])
     last = first if found[2] is None else int(found[2])
     if last < first:

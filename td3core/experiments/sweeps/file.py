@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from td3core.config import make_settings
+from td3core.config import given, make_settings
 from td3core.config.presets import load_presets, preset_for
+from td3core.config.settings import LR_FINAL
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.experiments.sweeps.spec import (
     LARGEST_GRID,
@@ -354,7 +355,9 @@ def _checked(name: str, value: Any) -> Any:
         RequestError: with the setting, the value and what is allowed.
     """
     config, tunables = make_settings({_REQUIRED: "any", name: value})
-    return getattr(config if hasattr(config, name) else tunables, name)
+    if name == LR_FINAL:
+        return value
+    return given(config if hasattr(config, name) else tunables, name)
 
 
 _REQUIRED = "env"

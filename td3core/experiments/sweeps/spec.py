@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, default
+from td3core.config import RunConfig, Tunables, default, given
 from td3core.config.env_choice import EnvChoice
 from td3core.config.presets import compose
+from td3core.config.settings import LR_FINAL
+from td3core.config.spec import setting_fields
 
 OBJECTIVES = ("last_eval", "best_eval", "area")
 SAMPLERS = ("tpe", "random", "grid", "cmaes")
@@ -129,7 +131,7 @@ class SweepSpec:
         first = {key: _any_value(each) for key, each in self.space.items()}
         config, tunables = self.run_settings(first, 0)
         owner = config if hasattr(config, name) else tunables
-        return (getattr(owner, name),)
+        return (given(owner, name),)
 
 
 def _any_value(dimension: Dimension) -> Any:
@@ -138,7 +140,8 @@ def _any_value(dimension: Dimension) -> Any:
 
 def setting_types() -> dict[str, Any]:
     """Return the type of every setting that a sweep may search or set."""
-    found = {item.name: item.type for cls in (RunConfig, Tunables) for item in fields(cls)}
+    found = {item.name: item.type for cls in (RunConfig, Tunables) for item in setting_fields(cls)}
+    found[LR_FINAL] = float
     return {name: kind for name, kind in found.items() if name not in SET_BY_SWEEP}
 
 

@@ -195,7 +195,7 @@ def test_a_change_is_accepted_in_the_run_that_trains(
 
     (advice,) = broken.health.board.advice
     assert advice.change is not None
-    broken.health._tried = health_advice._Tried(advice.change, Path("run"))
+    broken.health.tried = health_advice.TriedChange(advice.change, Path("run"))
     monkeypatch.setattr(type(broken.controller), "busy", property(lambda _: True))
     asked = []
     monkeypatch.setattr(broken.live, "apply", asked.append)

@@ -328,7 +328,7 @@ def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     assert process.job.values == {"steps": 1600, "tau": 0.02}
     assert process.job.numerics == parent.config.numerics != "auto"
     assert not process.detached
-    about = {"device": "cpu", "threads": 1, "products": "mkl"}
+    about = {"device": "cpu", "threads": 1}
     started = Started(
         run=parent.path, config=parent.config, tunables=Tunables(), env_steps=500, **about
     )

@@ -115,8 +115,8 @@ def test_a_lesson_waits_in_the_queue_while_something_trains(
     lessons: tuple[Lesson, ...],
     runs_dir: Path,
 ) -> None:
-    train_lesson(window, lessons[0])
-    train_lesson(window, lessons[1])
+    train_lesson(window.many, lessons[0])
+    train_lesson(window.many, lessons[1])
     waiting = len(lessons[0].arms) - 1 + len(lessons[1].arms)
     assert len(window.many.queue.runs) == waiting
     qtbot.waitUntil(lambda: len(read_queue(runs_dir)) == waiting)
@@ -127,7 +127,7 @@ def test_a_lesson_waits_in_the_queue_while_something_trains(
 @pytest.mark.slow
 @pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
 def test_a_lesson_runs_to_its_comparison(qtbot, window: MainWindow, lesson: Lesson) -> None:
-    train_lesson(window, short(lesson, 400))
+    train_lesson(window.many, short(lesson, 400))
     comparing = window.comparison.session
 
     def compared() -> bool:

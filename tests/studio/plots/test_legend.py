@@ -1,9 +1,11 @@
 """The legends of the plots, whole where there is room and cut by the name where there is none."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
 from studio.plots.layers.layer import Entry
@@ -81,7 +83,6 @@ def test_the_legends_of_one_critic_name_one(qtbot, window) -> None:
             env_steps=0,
             device="cpu",
             threads=1,
-            products="MKL",
             reward_threshold=None,
         )
     )
@@ -93,13 +94,51 @@ def test_the_legends_of_one_critic_name_one(qtbot, window) -> None:
     assert (found["plot_q"], found["plot_critic_loss"]) == (["Q₁", "target"], ["Q₁"])
 
 
+def scroll(legend: Legend, notches: int) -> None:
+    wheel = QWheelEvent(
+        QPointF(5, 5),
+        QPointF(5, 5),
+        QPoint(),
+        QPoint(0, 120 * notches),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(legend, wheel)
+
+
+def test_what_has_no_room_is_counted_and_shown_by_a_click_or_the_wheel(legend) -> None:
+    many = [Entry(text=f"group {number}", colour="curve_1") for number in range(7)]
+    legend.set_most_lines(2)
+    legend.show_entries(many)
+    legend.resize(legend.fontMetrics().horizontalAdvance("● group 0  +7") + 12, 40)
+    pages = [["group 0", "group 1"], ["group 2", "group 3"], ["group 4", "group 5"]]
+    for page in (*pages, ["group 5", "group 6"], pages[0]):
+        assert legend.names == page
+        assert plain_text(legend.text()).endswith("+5")
+        legend.linkActivated.emit("+")
+    assert legend.names == pages[1]
+    scroll(legend, -1)
+    assert legend.names == ["group 3", "group 4"]
+    # The same groups with other colours stay where they are, others begin anew.
+    legend.show_entries([replace(each, colour="curve_2") for each in many])
+    assert legend.names == ["group 3", "group 4"]
+    for _ in range(5):
+        scroll(legend, 1)
+    assert legend.names == pages[0]
+    legend.linkActivated.emit("+")
+    legend.show_entries(many[1:])
+    assert legend.names == ["group 1", "group 2"]
+
+
 def test_what_has_no_room_is_left_out_whole_and_named_in_the_tooltip(legend) -> None:
     legend.resize(600, 20)
     assert legend.names == ["first", "second", "third"]
-    assert "…" not in legend.text()
-    legend.resize(legend.fontMetrics().horizontalAdvance("● first  ● second  …") + 12, 20)
+    assert "+" not in plain_text(legend.text())
+    legend.resize(legend.fontMetrics().horizontalAdvance("● first  ● second  +3") + 12, 20)
     assert legend.names == ["first", "second"]
-    assert plain_text(legend.text()).endswith("…")
+    assert plain_text(legend.text()).endswith("+1")
     tip = plain_text(legend.toolTip())
     assert all(text in tip for text in ("What it is about", "first", "second", "third"))
 
@@ -116,7 +155,7 @@ def test_a_legend_of_several_lines_wraps_before_it_leaves_out(legend) -> None:
     before = legend.sizeHint().height()
     legend.set_most_lines(3)
     assert legend.names == ["first", "second", "third"]
-    assert "…" not in legend.text()
+    assert "+" not in plain_text(legend.text())
     assert legend.sizeHint().height() > before
     legend.set_most_lines(2)
     assert legend.names == ["first", "second"]

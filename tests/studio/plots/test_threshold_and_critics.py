@@ -24,7 +24,6 @@ def start(window, threshold: float | None, **values) -> None:
             env_steps=0,
             device="cpu",
             threads=1,
-            products="MKL",
             reward_threshold=threshold,
         )
     )

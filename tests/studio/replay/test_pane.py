@@ -80,17 +80,6 @@ def test_a_crash_offers_to_restart_the_renderer(
     assert not pane.message.isVisible()
 
 
-def test_a_hidden_pane_draws_nothing_and_goes_on_when_it_is_shown(
-    qtbot: QtBot, bundled: Path, pane: ReplayPane
-) -> None:
-    load(qtbot, pane.player, bundled)
-    pane.player.play()
-    pane.hide()
-    assert pane.player.state is PlayerState.PAUSED
-    pane.show()
-    assert pane.player.state is PlayerState.PLAYING
-
-
 def fits(pane: ReplayPane) -> bool:
     """Return whether the picture has the size that there is room for, and is not drawn again."""
     room = QSize(500, 500).scaled(pane.view.size(), Qt.AspectRatioMode.KeepAspectRatio)

@@ -210,7 +210,6 @@ def write_status(run: RunDirectory) -> Access:
             env_steps=0,
             device="cpu",
             threads=1,
-            products="MKL",
         )
     )
     access.report(

@@ -155,7 +155,7 @@ def started(path: str, env_steps: int = 0) -> events.Started:
         env_steps=env_steps,
         device="cpu",
         threads=1,
-        products="MKL",
+        engine=Text("MKL"),
     )
 
 

@@ -114,7 +114,6 @@ def test_a_branch_with_the_settings_of_its_parent_is_told_from_it(qtbot, window,
             env_steps=500,
             device="cpu",
             threads=1,
-            products="MKL",
             reward_threshold=None,
         )
     )

@@ -122,7 +122,6 @@ def feed(window, steps: int) -> None:
             env_steps=0,
             device="cpu",
             threads=1,
-            products="MKL",
         )
     )
     rows = [(float(s), s, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for s in range(50, steps + 1, 50)]

@@ -182,7 +182,7 @@ def test_the_time_left_follows_the_speed_of_learning_and_is_estimated_before(
 ) -> None:
     run = make_run(runs_dir, learning_starts=400)
     tell = window.model.handle
-    started = {"env_steps": 0, "device": "cpu", "threads": 1, "products": "MKL"}
+    started = {"env_steps": 0, "device": "cpu", "threads": 1}
     tell(events.Started(run=run.path, config=run.config, tunables=run.first_tunables, **started))
     window.status.show_state(SessionState.RUNNING)
     nothing = np.empty((0, 8), np.float32)

@@ -1,6 +1,7 @@
 """A run of a stranger in the window: its code is asked about once, and not run without a yes."""
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -182,6 +183,58 @@ def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
     assert time.monotonic() - started < SOON_S
     assert not child.is_running()
     assert sorted(run.parent.rglob("*")) == before
+    assert NAME not in sys.modules
+
+
+@pytest.mark.slow
+# A process of its own makes it once, the run twice before its first step: then comes the next
+# episode, or the evaluation.
+@pytest.mark.parametrize(
+    ("interval", "way", "how"),
+    [
+        (0, "stop", "in Python"),
+        (0, "close", "in C code that keeps the interpreter"),
+        (40, "stop", "in C code that keeps the interpreter"),
+    ],
+)
+def test_an_environment_that_hangs_when_it_is_made_again_ends_with_a_second_stop(
+    qtbot: QtBot,
+    window: MainWindow,
+    find: Find,
+    stranger: Stranger,
+    run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    interval: int,
+    way: str,
+    how: str,
+) -> None:
+    monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: None)
+    monkeypatch.setattr(window.replay, "show_run", lambda _, **__: None)
+    stranger.write_deaf(NAME, "__init__", after=3, how=how, everywhere=True)
+    stranger.allow(NAME)
+    monkeypatch.setattr(QDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
+    monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda *_, **__: "stop")
+    text = (run / "run.toml").read_text()
+    changed = re.sub(r"(?m)^eval_interval = .*$", f"eval_interval = {interval}", text)
+    assert changed != text or f"eval_interval = {interval}\n" in text
+    (run / "run.toml").write_text(changed)
+    before = set(psutil.Process().children(recursive=True))
+    window.launcher.resume(run)
+    qtbot.waitUntil(lambda: stranger.hangs, timeout=WAIT_MS)
+    children = set(psutil.Process().children(recursive=True)) - before
+    assert children
+    end = window.close if way == "close" else find("stop_button").click
+    end()
+    qtbot.waitUntil(lambda: window.controller.can_give_up, timeout=WAIT_MS)
+    assert window.isVisible()
+    assert "may hang" in find("stop_button").toolTip()
+    end()
+    if way == "close":
+        qtbot.waitUntil(lambda: not window.isVisible(), timeout=int(SOON_S * 1000))
+    else:
+        qtbot.waitUntil(lambda: idle(window), timeout=int(SOON_S * 1000))
+        assert "without an answer" in window.banner.text
+    assert psutil.wait_procs(children, timeout=SOON_S)[1] == []
     assert NAME not in sys.modules
 
 

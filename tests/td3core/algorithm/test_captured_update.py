@@ -55,7 +55,6 @@ def test_a_captured_update_does_what_the_update_does_through_live_changes(
         if number == 6:
             for agent in (plain, captured):
                 agent.apply(Tunables(tau=0.5, gamma=0.5, policy_delay=3, actor_lr=0.01))
-                agent.set_lr_share(0.5)
         data = batch(8 if number < 9 else 16, seed=number)
         plain.update(data)
         captured.update(data)

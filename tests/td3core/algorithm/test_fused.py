@@ -125,7 +125,6 @@ def test_every_live_setting_reaches_the_very_next_update(changed: dict[str, floa
     for agent in agents[:2]:
         agent.apply(Tunables(**changed))
     for agent in agents:
-        agent.set_lr_share(0.5)
         learn(agent, buffer, index)
     compiled, plain, unchanged = agents
     assert distance(compiled, plain) < 1e-5

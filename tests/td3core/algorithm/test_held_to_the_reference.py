@@ -1,6 +1,6 @@
 """The compiled update against the plain torch of td3.py, number by number."""
 
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ OPTIONS = list(
 )
 """Two critics, or one without smoothing as in DDPG; activations of actor and critics; steps of a
 return; normalised observations; delay."""
+SOME = OPTIONS[::11]
+"""Each value beside each other one of another option."""
 
 
 def filled() -> ReplayBuffer:
@@ -75,8 +77,24 @@ def error(found: Any, expected: Any) -> float:
     return float(max(worst - 1e-7, 0.0) / max(np.abs(expected).max(), 1e-30))
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=str)
-@pytest.mark.parametrize(("updates", "limit"), [(1, 1e-5), (100, 1e-3)])
+def cases() -> list[Any]:
+    """Return updates, limit and option: all after one update, some after a hundred."""
+    one = [pytest.param(1, 1e-5, option, id=f"1-{option}") for option in OPTIONS]
+    return one + [
+        pytest.param(
+            100, 1e-3, option, id=f"100-{option}", marks=[] if option in SOME else pytest.mark.slow
+        )
+        for option in OPTIONS
+    ]
+
+
+def test_some_options_are_every_pair_of_values() -> None:
+    for first, second in combinations(range(len(OPTIONS[0])), 2):
+        every = {(option[first], option[second]) for option in OPTIONS}
+        assert {(option[first], option[second]) for option in SOME} == every
+
+
+@pytest.mark.parametrize(("updates", "limit", "option"), cases())
 def test_the_compiled_update_stays_with_the_reference(
     updates: int, limit: float, option: Any
 ) -> None:

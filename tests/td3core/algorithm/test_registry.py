@@ -12,10 +12,10 @@ from td3core.algorithm import engine
 from td3core.algorithm.agent import make_agent
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint.shapes import network_shapes
-from td3core.config import algorithms, check_together, make_settings
-from td3core.config.algorithms import ALGORITHMS, DDPG, TD3, networks, title_of
+from td3core.config import algorithms, check_together, make_settings, title_of
+from td3core.config.algorithms import ALGORITHMS, DDPG, TD3
 from td3core.config.network_size import network_bytes
-from td3core.config.networks import CRITIC, NetworkGroup, Sizes, actor_and_critics
+from td3core.config.networks import CRITIC, NetworkGroup, Sizes, actor_and_critics, networks
 from td3core.config.presets import compose
 from td3core.config.run_config import RunConfig
 from td3core.errors import RequestError
@@ -83,7 +83,7 @@ def test_settings_written_before_there_was_a_choice_are_td3() -> None:
 def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    entry = replace(ALGORITHMS[TD3], title="TD3 of three", networks=three_critics)
+    entry = replace(ALGORITHMS[TD3], title="TD3 of three", networks=f"{__name__}:three_critics")
     monkeypatch.setattr(algorithms, "ALGORITHMS", {**ALGORITHMS, "three": entry})
     header = make_header(Path())
     usual = network_bytes(header.config, header.tunables, SIZES)

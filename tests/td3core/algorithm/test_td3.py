@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -258,7 +259,6 @@ def test_gap_and_largest_error_are_those_of_the_critics_before_their_step(twin: 
 @pytest.mark.parametrize("updates", [1, 3])
 def test_the_norms_are_those_of_the_last_step_of_each_network(updates: int) -> None:
     agent = make_agent(policy_delay=1, actor_lr=1e-3, critic_lr=2e-3)
-    agent.set_lr_share(0.5)
     for i in range(updates):
         before = {name: flat(layers(agent, name)) for name in ONLINE}
         agent.update(batch(seed=i))
@@ -295,8 +295,8 @@ def test_a_restored_agent_measures_the_last_step_that_was_done_before() -> None:
     for i in range(2):
         agent.update(batch(seed=i))
     other.load_state(agent.state(), agent.updates)
-    agent.set_lr_share(0.1)
-    other.set_lr_share(0.1)
+    agent.apply(replace(agent.tunables, actor_lr=1e-5))
+    other.apply(replace(other.tunables, actor_lr=1e-5))
     assert other.take_metrics() == agent.take_metrics()
 
 

@@ -225,7 +225,7 @@ def test_a_buffer_without_ends_is_read_by_the_old_rule_and_the_run_says_so(
     path = old_run(n_step=3, buffer_size=30)
     assert verify(path, steps=4).exact
     _, told = go_on(path, control=Control.stopping_at(75))
-    assert [str(event.message) for event in told.all(Warned)] == [UNMARKED]
+    assert [event.message for event in told.all(Warned)] == [UNMARKED]
     assert read_header(RunDirectory.open(path).last).counters.unmarked == 40
     # Until they are overwritten.
     _, told = go_on(path)
@@ -238,4 +238,4 @@ def test_a_longer_return_set_while_an_old_run_trains_says_so_once(
     control = Control()
     control.tune(make_settings({"env": STEPS, "n_step": 2, "batch_size": 8})[1])
     _, told = go_on(old_run(), control=control)
-    assert [str(event.message) for event in told.all(Warned)] == [UNMARKED]
+    assert [event.message for event in told.all(Warned)] == [UNMARKED]

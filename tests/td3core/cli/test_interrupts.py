@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +35,8 @@ NAME = "deaf_env"
 ENV = EnvChoice(f"{NAME}:Slide")
 KEEPS_INTERPRETER = "in C code that keeps the interpreter"
 WAYS = ["in Python", "in C code", KEEPS_INTERPRETER]
+HIDDEN, SHOWN = "\x1b[?25l", "\x1b[?25h"
+"""What hides and shows the cursor of a terminal."""
 SOON_S = 15.0
 """It takes a few seconds, but for a machine that is busy."""
 
@@ -62,17 +66,17 @@ class Command:
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
-    def press(self) -> None:
-        self.process.send_signal(signal.SIGINT)
+    def press(self, number: int = signal.SIGINT) -> None:
+        self.process.send_signal(number)
 
     def wait_for(self, text: str) -> None:
         with self._said:
             assert self._said.wait_for(lambda: text in "".join(self.lines), SOON_S), self.lines
 
-    def wait_until_noticed(self) -> None:
+    def wait_until_noticed(self, number: int = signal.SIGINT) -> None:
         """Wait until the system has told the process, which does not react."""
         status, end = Path(f"/proc/{self.process.pid}/status"), time.monotonic() + SOON_S
-        while int(status.read_text().split("SigCgt:")[1].split()[0], 16) & 1 << signal.SIGINT - 1:
+        while int(status.read_text().split("SigCgt:")[1].split()[0], 16) & 1 << number - 1:
             assert time.monotonic() < end
             time.sleep(0.01)
 
@@ -158,9 +162,15 @@ def test_one_ctrl_c_ends_a_group_whose_environment_is_never_made(
 
 
 @pytest.mark.parametrize("how", WAYS)
-@pytest.mark.parametrize("name", ["eval", "verify", "film", "check"])
-def test_ctrl_c_ends_a_command_whose_environment_hangs_at_a_late_step(
-    stranger: Stranger, tmp_path: Path, runs_dir: Path, name: str, how: str
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        *((name, signal.SIGINT) for name in ("eval", "verify", "film", "check")),
+        ("film", signal.SIGTERM),
+    ],
+)
+def test_a_signal_ends_a_command_whose_environment_hangs_at_a_late_step(
+    stranger: Stranger, tmp_path: Path, runs_dir: Path, name: str, how: str, number: int
 ) -> None:
     stranger.write(NAME)
     words = [ENV.env_id]
@@ -173,10 +183,80 @@ def test_ctrl_c_ends_a_command_whose_environment_hangs_at_a_late_step(
     words.append("--json")
     stranger.write_deaf(NAME, "step", after=120, how=how)
     with hanging(stranger, name, *words) as command:
-        command.press()
+        command.press(number)
         if how == KEEPS_INTERPRETER:
-            command.wait_until_noticed()
-            command.press()
-        assert command.end() == (-signal.SIGINT if how == KEEPS_INTERPRETER else 130)
+            command.wait_until_noticed(number)
+            command.press(number)
+        assert command.end() == (-number if how == KEEPS_INTERPRETER else 130)
         if how != KEEPS_INTERPRETER:
             assert json.loads(command.printed) == {"error": "Interrupted."}
+
+
+class Terminal:
+    """A command in a terminal of its own, and all that it wrote there."""
+
+    def __init__(self, *words: str) -> None:
+        ours, theirs = pty.openpty()
+        program = [sys.executable, "-m", "td3core", *words]
+        env = os.environ | {"TERM": "xterm", "COLUMNS": "200"}
+        streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        self.process = subprocess.Popen(program, **streams, env=env, start_new_session=True)
+        os.close(theirs)
+        self.said = ""
+        self._reader = threading.Thread(target=self._read, args=(ours,))
+        self._reader.start()
+
+    def wait_for(self, text: str) -> None:
+        end = time.monotonic() + 60
+        while text not in self.said:
+            assert time.monotonic() < end, self.said
+            assert self.process.poll() is None, self.said
+            time.sleep(0.02)
+
+    def end(self) -> int:
+        try:
+            return self.process.wait(SOON_S)
+        finally:
+            self.process.kill()
+            self._reader.join()
+
+    def _read(self, ours: int) -> None:
+        with open(ours, "rb", buffering=0) as stream, contextlib.suppress(OSError):
+            while piece := stream.read(4096):
+                self.said += piece.decode(errors="replace")
+
+
+def sentences(said: str) -> list[str]:
+    """Return the lines of a terminal less those of its bar, which moves."""
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", said).replace("\r", "\n").split("\n")
+    return [line.strip() for line in lines if line.strip()]
+
+
+def test_sigterm_saves_a_run_and_gives_the_terminal_back(runs_dir: Path) -> None:
+    options = ["--steps", "1000000", "--no-eval", "--runs-dir", str(runs_dir), *small()]
+    terminal = Terminal("train", "Pendulum-v1", *options)
+    terminal.wait_for("warm-up")
+    terminal.process.send_signal(signal.SIGTERM)
+    assert terminal.end() == 0, terminal.said
+    said = sentences(terminal.said)
+    assert said.count("Saving and ending.") == 1
+    assert any(line.startswith("stopped and saved at step") for line in said), said
+    assert "Traceback" not in terminal.said
+    assert terminal.said.rindex(SHOWN) > terminal.said.rindex(HIDDEN)
+    (run,) = runs_dir.iterdir()
+    assert (run / "checkpoints" / "last.safetensors").is_file()
+
+
+def test_sigterm_ends_a_film_with_one_sentence_and_gives_the_terminal_back(
+    runs_dir: Path, tmp_path: Path
+) -> None:
+    run = finish(runs_dir, "Pendulum-v1", checkpoint_interval=30).run
+    film = tmp_path / "film.gif"
+    terminal = Terminal("film", str(run), "--out", str(film), "--episodes-per", "1000")
+    terminal.wait_for(HIDDEN)
+    terminal.process.send_signal(signal.SIGTERM)
+    assert terminal.end() == 130, terminal.said
+    assert sentences(terminal.said).count("Interrupted.") == 1, terminal.said
+    assert "Traceback" not in terminal.said
+    assert terminal.said.rindex(SHOWN) > terminal.said.rindex(HIDDEN)
+    assert [*tmp_path.glob("*film*")] == []

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -84,9 +85,26 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Strang
     gym.registry.pop("StrangerSlide-v0", None)
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the runs folder of a run of a stranger, and the folder of their module."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        made = Stranger(folder, patch)
+        made.write(NAME)
+        finish(folder / "runs", ENV, eval_interval=30)
+        made.leave(NAME)
+        gym.registry.pop("StrangerSlide-v0", None)
+    return folder / "runs", made.folder
+
+
 @pytest.fixture
 def run(
-    stranger: Stranger, runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: tuple[Path, Path],
+    stranger: Stranger,
+    runs_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
     """Return a run of a stranger; this process has not imported their module.
 
@@ -94,8 +112,13 @@ def run(
     """
     stranger.write(NAME)
     stranger.write("own_env")
-    found = finish(runs_dir, ENV, eval_interval=30).run
-    stranger.leave(NAME)
+    theirs, modules = trained
+    shutil.copytree(theirs, runs_dir)
+    (found,) = (path for path in runs_dir.iterdir() if path.is_dir())
+    # As if it had been trained with the module of this test.
+    description = (found / "run.toml").read_text()
+    assert str(modules) in description
+    (found / "run.toml").write_text(description.replace(str(modules), str(stranger.folder)))
     opened = RunDirectory.open(found)
     group = create_group(runs_dir, (0, 1), opened.config, opened.first_tunables)
     group.path.rename(group.path.with_name("theirs"))

@@ -8,7 +8,7 @@ import tomli_w
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from td3core.config import RunConfig, Tunables, make_settings, specs
+from td3core.config import RunConfig, Tunables, make_settings, specs, to_dict
 from td3core.config.presets import Preset, compose, load_presets, parse_preset, preset_for
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.errors import RequestError
@@ -42,12 +42,18 @@ def test_a_preset_is_made_of_valid_settings_for_a_known_environment(name: str) -
 @pytest.mark.parametrize("name", NAMES)
 def test_an_environment_gets_its_own_preset_without_asking(name: str) -> None:
     preset = load_presets()[name]
-    config, tunables = compose(preset.env, [], {})
+    own = name == preset.env
+    config, tunables = compose(preset.env, [] if own else [name], {})
     assert config.preset == name
     assert config.env == preset.env
+    assert compose(preset.env, [], {})[0].preset == preset.env
+    found = to_dict(config) | to_dict(tunables)
+    final = preset.values.get("lr_final")
     for key, value in preset.values.items():
-        found = getattr(config, key, None) if hasattr(config, key) else getattr(tunables, key)
-        assert found == (tuple(value) if isinstance(value, list) else value)
+        if final is not None and key in ("actor_lr", "critic_lr"):
+            assert found[key] == f"{value}@0, x{final}@100%"
+        elif key != "lr_final":
+            assert found[key] == value
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -97,7 +103,8 @@ def test_a_preset_starts_and_learns_without_a_warning(
     told = Told()
     outcome = train(*compose(env, [name], cut), Control(), told, runs_dir)
     assert isinstance(outcome, Ended), outcome
-    assert (outcome.env_steps, outcome.updates) == (60, 40)
+    per_step = compose(env, [name], cut)[1].updates_per_step
+    assert (outcome.env_steps, outcome.updates) == (60, 40 * per_step)
     assert told.all(Warned) == []
     assert capfd.readouterr() == ("", "")
 

@@ -1,5 +1,4 @@
 import math
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -19,9 +18,10 @@ from td3core.config import (
     to_dict,
     type_words,
 )
+from td3core.config.spec import setting_fields
 from td3core.errors import RequestError
 
-FIELDS = {item.name: item for cls in (RunConfig, Tunables) for item in fields(cls)}
+FIELDS = {item.name: item for cls in (RunConfig, Tunables) for item in setting_fields(cls)}
 NUMBERS = [name for name, item in FIELDS.items() if item.type in (int, float)]
 LAYERS = [name for name, item in FIELDS.items() if item.type == tuple[int, ...]]
 CHOICES = [name for name, item in FIELDS.items() if item.metadata["spec"].choices]

@@ -57,7 +57,7 @@ class Actor:
 
     def start(self) -> None:
         settings = make_settings({"env": "E", "steps": 60})
-        about: dict[str, Any] = {"device": "cpu", "threads": 1, "products": "mkl"}
+        about: dict[str, Any] = {"device": "cpu", "threads": 1}
         self.report(
             Started(run=Path("r"), config=settings[0], tunables=settings[1], env_steps=0, **about)
         )

@@ -1,6 +1,6 @@
 """A change is tried in pairs of branches that differ in nothing else."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,16 +32,17 @@ def test_both_sides_differ_in_the_change_alone_and_each_pair_has_a_seed(last: Pa
     assert trial.seconds(10.0, jobs=2) == 2 * 2 * 40 / 10.0
 
 
-def test_rates_that_fall_are_held_where_they_are(last: Path) -> None:
+def test_what_follows_a_schedule_is_held_where_it_is(runs_dir: Path) -> None:
+    falling = finish(runs_dir, steps=60, critic_lr="0.004@0, x0.5@100%", tau="0.2@0, 0.1@60")
+    last = RunDirectory.open(falling.run).last
     header = read_header(last)
-    config = replace(header.config, lr_final=0.5, steps=120)
-    falling = replace(header, config=config)
-    trial = plan_trial(last, falling, {"critic_lr": 1e-4}, steps=40, pairs=1)
-    assert trial.with_change.config.lr_final == 1.0
-    assert trial.with_change.tunables.critic_lr == pytest.approx(0.75e-4)
-    for name in ("actor_lr", "critic_lr"):
-        before = asdict(header.tunables)[name]
-        assert asdict(trial.without.tunables)[name] == pytest.approx(0.75 * before)
+    assert dict(header.tunables.schedules).keys() == {"critic_lr", "tau"}
+    trial = plan_trial(last, header, {"critic_lr": 1e-4}, steps=40, pairs=1)
+    assert trial.with_change.tunables.critic_lr == 1e-4
+    assert trial.without.tunables.critic_lr == header.tunables.critic_lr
+    for arm in (trial.with_change, trial.without):
+        assert not arm.tunables.schedules
+        assert arm.tunables.tau == header.tunables.tau
 
 
 def test_what_cannot_be_tried_is_refused(last: Path) -> None:

@@ -70,7 +70,6 @@ def test_a_resumed_run_takes_back_what_was_written_after_its_checkpoint(
         env_steps=200,
         device="cpu",
         threads=1,
-        products="",
     )
     evaluated = partial(Evaluated, lengths=(200,), seed=0, is_best=False, wall_s=1.0)
     again.report(started)

@@ -34,6 +34,7 @@ from td3core.runs.liveness import PATIENCE_S, Liveness
 from td3core.runs.reader import RunReader
 from td3core.runs.status import Status
 from td3core.runs.tail import Tail
+from td3core.text import NO_TEXT
 from td3core.training.launch import resume
 from tests.support.scripted import Script
 from tests.td3core.helpers import Told, fail, finish, run
@@ -102,7 +103,7 @@ def test_a_follower_reports_what_the_run_reports(runs_dir: Path, scripted: Any) 
     followed.poll()
     seen = followed.seen
     assert isinstance(seen[0], Started)
-    assert replace(seen[0], products="") == replace(told.all(Started)[0], products="")
+    assert replace(seen[0], engine=NO_TEXT) == replace(told.all(Started)[0], engine=NO_TEXT)
     np.testing.assert_allclose(rows(seen), rows(told.events), rtol=1e-5)
     assert episodes(seen) == episodes(told.events)
     # Times have three digits on disk.

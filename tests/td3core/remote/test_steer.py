@@ -17,6 +17,7 @@ from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.status import RequestOutcome, Status
+from td3core.text import Text
 from td3core.training.launch import resume, train
 from tests.support.lives import differences
 from tests.support.scripted import Script
@@ -245,7 +246,7 @@ class Listener:
                 env_steps=0,
                 device="cpu",
                 threads=1,
-                products="MKL",
+                engine=Text("MKL"),
             )
         )
 

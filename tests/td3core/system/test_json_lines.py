@@ -75,7 +75,7 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         dtypes = st.sampled_from(["<f4", "<f8", "<i8", "|b1"])
         return dtypes.flatmap(lambda dtype: arrays.arrays(dtype, arrays.array_shapes(max_dims=2)))
     if isinstance(origin, type) and issubclass(origin, typing.Mapping):
-        return st.dictionaries(text, plain, max_size=3)
+        return st.dictionaries(*map(values_of, arguments), max_size=3)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return st.sampled_from(kind)
     assert is_dataclass(kind), kind

@@ -24,7 +24,7 @@ def test_a_run_says_and_records_what_computed_its_updates(runs_dir: Path) -> Non
     outcome, told = run(runs_dir, **VALUES)
     assert kernel.update_many.stats.cache_misses == before, "the run compiled something itself"
     assert isinstance(outcome, Ended)
-    assert told.all(Started)[0].products.startswith("the compiled update, ")
+    assert str(told.all(Started)[0].engine).startswith("the compiled update, ")
     assert outcome.last_checkpoint is not None
     assert checkpoint.read_header(outcome.last_checkpoint).numerics["engine"] == "compiled"
     assert outcome.updates == 100
@@ -76,7 +76,7 @@ def test_where_the_kernel_is_missing_a_resumed_run_says_that_digits_differ(
     assert isinstance(outcome, Ended)
     said = [str(warned.message) for warned in told.all(Warned)]
     assert ["the engine was compiled and is torch" in each for each in said] == [True]
-    assert told.all(Started)[0].products.startswith("torch, ")
+    assert str(told.all(Started)[0].engine).startswith("torch, ")
 
 
 @pytest.mark.parametrize("updates", [1, 3])

@@ -87,21 +87,24 @@ def test_rewards_are_scaled_and_floored_for_learning_but_logged_as_they_are(
     assert (float(row["return"]), float(row["shaped_return"])) == (-95.5, 17.5)
 
 
-def test_both_learning_rates_fall_linearly_to_their_final_share(
-    runs_dir: Path, monkeypatch
+@pytest.mark.parametrize("num_envs", [1, 3])
+def test_both_learning_rates_fall_to_their_final_share_with_the_digits_of_earlier_versions(
+    runs_dir: Path, monkeypatch, num_envs: int
 ) -> None:
-    shares = []
-    original = TD3.set_lr_share
+    rates = []
+    original = TD3.update_from
 
-    def note(self: TD3, share: float) -> None:
-        original(self, share)
-        rates = [float(self.actor.lr), float(self.critics.lr)]
-        wanted = [share * self.tunables.actor_lr, share * self.tunables.critic_lr]
-        assert rates == pytest.approx(wanted, rel=1e-6)
-        shares.append(share)
+    def note(self: TD3, draws) -> None:
+        rates.append((self.tunables.actor_lr, self.tunables.critic_lr))
+        assert float(self.actor.lr) == np.float32(self.tunables.actor_lr)
+        original(self, draws)
 
-    monkeypatch.setattr(TD3, "set_lr_share", note)
-    finish(runs_dir, steps=100, learning_starts=50, lr_final=0.2)
-    assert shares[0] == pytest.approx(1 - 0.8 * 51 / 100)
-    assert shares[-1] == pytest.approx(0.2)
-    assert np.allclose(np.diff(shares), -0.008)
+    monkeypatch.setattr(TD3, "update_from", note)
+    values = {"actor_lr": 1e-3, "critic_lr": 7e-4, "lr_final": 0.1, "learning_starts": 50}
+    finish(runs_dir, steps=100, num_envs=num_envs, **values)
+    steps = range(num_envs, 100 + num_envs, num_envs)
+    learning = [min(step, 100) / 100 for step in steps if step - num_envs >= 50]
+    # The very expression that they were computed with.
+    shares = [1.0 + (0.1 - 1.0) * done for done in learning]
+    # Loading the compiled update does an update of its own.
+    assert rates[-len(shares) :] == [(share * 1e-3, share * 7e-4) for share in shares]

@@ -163,6 +163,47 @@ def test_a_group_is_hidden_and_one_of_its_runs_is_drawn(qtbot, alone, groups) ->
     assert len(lines(alone)) == 3
 
 
+def type_name(qtbot, alone, at: int, name: str) -> None:
+    tree = alone.find("compare_table")
+    tree.setCurrentItem(row(alone.find, at))
+    qtbot.keyClick(tree, Qt.Key.Key_F2)
+    field = alone.find("group_name_edit")
+    # What a run that still trains brings meanwhile must not take the field away.
+    alone.comparison.session.shown_changed.emit()
+    field.clear()
+    qtbot.keyClicks(field, name)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    # Qt takes the name, and the field away, in the next round of events.
+    qtbot.waitUntil(lambda: alone.comparison.findChild(QWidget, "group_name_edit") is None)
+    settle(qtbot, alone)
+
+
+def test_a_group_has_the_name_that_is_typed_in_table_legend_and_figure(
+    qtbot, alone, groups
+) -> None:
+    alone.start(qtbot, groups)
+    first, second = (row(alone.find, at).text(0) for at in (0, 1))
+    refused: list[object] = []
+    alone.comparison.refused.connect(refused.append)
+    type_name(qtbot, alone, 0, "slow targets")
+    session = alone.comparison.session
+    assert row(alone.find, 0).text(0) == alone.find("compare_better_combo").itemText(0)
+    assert [each.text for each in card_legend(alone)] == ["slow targets", second]
+    assert [line.label for line in session.figure().lines] == [
+        "slow targets (n = 3)",
+        f"{second} (n = 3)",
+    ]
+    # A name is that of one group only.
+    type_name(qtbot, alone, 1, "slow targets")
+    assert [str(each) for each in refused] == ["Another group is called slow targets."]
+    assert [row(alone.find, at).text(0) for at in (0, 1)] == ["slow targets", second]
+    # It stays when the runs are read again, and goes when it is taken back.
+    alone.start(qtbot, groups)
+    assert row(alone.find, 0).text(0) == "slow targets"
+    type_name(qtbot, alone, 0, "")
+    assert [row(alone.find, at).text(0) for at in (0, 1)] == [first, second]
+
+
 def card_legend(window, plot: str = "compare_return"):
     return window.comparison.plots.card(plot).layers[0].legend()
 

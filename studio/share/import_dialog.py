@@ -1,0 +1,195 @@
+"""The dialog that imports an agent or curves of another program."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+
+from studio.consent.code_consent import CodeConsent, nothing_started
+from studio.formatting import format_count
+from studio.setup.env_picker import EnvPicker
+from studio.share.task_dialog import TaskDialog
+from studio.tasks.background_task import BackgroundTask, Stopped
+from studio.theme.sizes import scaled
+from studio.widgets.controls import describe
+from studio.widgets.labels import breakable, plain_label
+from td3core.config.env_choice import EnvChoice
+from td3core.errors import RequestError
+from td3core.importers.foreign import ForeignAgent
+from td3core.importers.importing import Found, examine
+from td3core.system.allowed_code import LocatedModule
+from td3core.text import Text, tr
+
+_FIELD_WIDTH = 300
+_STATED = Text("Named in the file.")
+_NAMED = Text("Not in the file; its name suggests it.")
+_SIZED = Text("Not in the file; the sizes fit.")
+_AGENT_DONE = Text("Imported. The agent is in the replay, and in the list of runs.")
+_CURVES_DONE = Text("Imported. Compare the curves with others in the list of runs.")
+_ASK = Text("Not in the file.")
+
+
+class ImportDialog(TaskDialog):
+    """Shows what a file holds, asks for its environment, and runs ``td3-studio import``."""
+
+    imported = Signal(object)
+    """What the command printed."""
+
+    def __init__(self, file: Path, runs_dir: Path, consent: CodeConsent, parent: QWidget) -> None:
+        about = tr("Reads {file} without running anything in it.", file=file.name)
+        super().__init__("import", tr("Import"), about, tr("Import"), parent)
+        self._file, self._runs_dir, self._consent = file, runs_dir, consent
+        self._found: Found | None = None
+        self._reader = BackgroundTask("import-file", self)
+        self.kind = _value("import_kind")
+        self.sizes = _value("import_sizes")
+        self.env = EnvPicker()
+        describe(self.env, "import_env_combo", tr("Environment"), tr("Where the agent acts"))
+        self.env.setCurrentText("")
+        self.env.setFixedWidth(scaled(_FIELD_WIDTH))
+        self.env_args = QLineEdit()
+        tip = tr("Arguments passed to the environment, as a JSON object. Empty for none.")
+        describe(self.env_args, "import_args_edit", tr("Arguments"), tip)
+        self.env_args.setPlaceholderText(tr("none"))
+        self.env_args.setFixedWidth(scaled(_FIELD_WIDTH))
+        self.hint = _value("import_hint")
+        self.hint.setProperty("role", "muted")
+        self.notes = _value("import_notes")
+        for label in (self.kind, self.sizes, self.hint):
+            # The form would give them the width of a word.
+            label.setMinimumWidth(scaled(_FIELD_WIDTH))
+        self.form.addRow(tr("Holds"), self.kind)
+        self.form.addRow(tr("Sizes"), self.sizes)
+        self.form.addRow(tr("Environment"), self.env)
+        self.form.addRow("", self.hint)
+        self.form.addRow(tr("Arguments"), self.env_args)
+        self.form.addRow(self.notes)
+        self.env.currentTextChanged.connect(self._on_env)
+        self.job.answered.connect(self.imported)
+        self._reader.failed.connect(self._on_unreadable)
+        self.start_button.setEnabled(False)
+        self.job.show_status(tr("Reading…"))
+        self._reader.read(partial(_examine, file), self._on_read)
+
+    @Slot(object)
+    def _on_read(self, found: Found) -> None:
+        self._found = found
+        self.kind.setText(breakable(found.kind))
+        self.sizes.setText(_sizes(found))
+        self.notes.setText("\n".join(f"• {note}" for note in found.notes))
+        stated, likely = found.env, found.likely
+        if stated is not None:
+            self.env.setCurrentText(stated.env_id)
+            self.env_args.setText(stated.args)
+        elif likely:
+            self.env.setCurrentText(likely[0])
+        self._on_env()
+        self.job.show_status("")
+        self.env.setFocus()
+
+    @Slot(object)
+    def _on_unreadable(self, problem: Text) -> None:
+        self.job.show_status(problem)
+
+    @Slot()
+    def _on_env(self) -> None:
+        found = self._found
+        self.start_button.setEnabled(
+            found is not None and bool(self.env.currentText().strip()) and not self.job.busy
+        )
+        if found is not None:
+            self.hint.setText(str(_hint(found, self.env.currentText().strip())))
+
+    def _choice(self) -> EnvChoice:
+        """Return the environment in the fields.
+
+        Raises:
+            RequestError: the arguments are no JSON object.
+        """
+        return EnvChoice(self.env.currentText().strip(), self.env_args.text())
+
+    @property
+    def _is_stated(self) -> bool:
+        return self._found is not None and self._choice() == self._found.env
+
+    @Slot()
+    def _on_start(self) -> None:
+        try:
+            choice, typed = self._choice(), not self._is_stated
+        except RequestError as problem:
+            self.job.show_status(problem.message)
+            return
+        self._consent.obtain(choice, super()._on_start, self._on_declined, typed=typed)
+
+    def _on_declined(self, module: LocatedModule) -> None:
+        self.job.show_status(nothing_started(module))
+
+    def words(self) -> tuple[list[str], Path | None] | None:
+        """Return the command."""
+        choice = self._choice()
+        options = ["--runs-dir", str(self._runs_dir), "--json"]
+        if not self._is_stated:
+            options += ["--env", choice.env_id]
+            options += ["--env-args", choice.args] if choice.args else []
+        return ["import", *options, "--", str(self._file)], None
+
+    def show_answer(self, found: dict[str, Any]) -> None:
+        """Say what it has become."""
+        self.job.show_status(_AGENT_DONE if found["checkpoint"] else _CURVES_DONE)
+        self.start_button.setEnabled(False)
+
+    @Slot(bool)
+    def _on_busy(self, busy: bool) -> None:
+        super()._on_busy(busy)
+        for field in (self.env, self.env_args):
+            field.setEnabled(not busy)
+
+    def shutdown(self) -> None:
+        """Stop reading, and end the command: the window is closing."""
+        self._reader.cancel()
+        super().shutdown()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        """Stop reading with the dialog."""
+        self._reader.cancel()
+        super().closeEvent(event)
+
+
+def _examine(file: Path, _: Stopped) -> Found:
+    return examine(file)
+
+
+def _value(name: str) -> QLabel:
+    label = plain_label()
+    label.setObjectName(name)
+    return label
+
+
+def _sizes(found: Found) -> str:
+    """Return how large the agent is, or how long the curves are."""
+    content = found.content
+    steps = Text("{steps} steps", steps=format_count(content.env_steps))
+    if not isinstance(content, ForeignAgent):
+        return str(steps)
+    parts = [
+        Text.counted("{n} observation", "{n} observations", n=content.obs_dim),
+        Text.counted("{n} action", "{n} actions", n=content.act_dim),
+    ]
+    if content.env_steps:
+        parts.append(steps)
+    return " · ".join(map(str, parts))
+
+
+def _hint(found: Found, chosen: str) -> Text:
+    """Return where the name in the field comes from."""
+    if found.env is not None:
+        return _STATED if chosen == found.env.env_id else Text("")
+    sized = [name for name in found.likely if name != found.content.likely_env]
+    if chosen and chosen == found.content.likely_env:
+        return _NAMED
+    if len(sized) > 1:
+        return Text("Not in the file; the sizes fit {names}.", names=", ".join(sized))
+    return _SIZED if sized == [chosen] else _ASK

@@ -1,0 +1,102 @@
+"""Whether a widget can be seen at all."""
+
+from enum import Enum, auto
+
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
+from PySide6.QtWidgets import QDockWidget, QWidget
+
+_CHANGES = frozenset(
+    {
+        QEvent.Type.Show,
+        QEvent.Type.Hide,
+        QEvent.Type.Move,
+        QEvent.Type.Resize,
+        QEvent.Type.Expose,
+        QEvent.Type.WindowStateChange,
+    }
+)
+
+
+class Shown(Enum):
+    """What can be seen of a widget."""
+
+    CLOSED = auto()
+    """Nothing: its panel is closed."""
+    BEHIND = auto()
+    """Nothing: its panel is behind a tab, or its window is minimised or on another desktop."""
+    SEEN = auto()
+
+
+class Sight(QObject):
+    """Tells whether a widget can be seen, which Qt calls visible behind a tab, too."""
+
+    changed = Signal(object)
+    """Carries :class:`Shown`."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self._widget = widget
+        self._around: list[QObject] = []
+        self._shown = Shown.CLOSED
+        # A panel that changes its place is hidden and shown within one event.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._look)
+        widget.installEventFilter(self)
+
+    @property
+    def seen(self) -> bool:
+        """True if the widget can be seen."""
+        return shown_of(self._widget) is Shown.SEEN
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Look again after what may have changed it."""
+        if event.type() in _CHANGES:
+            if watched is self._widget and event.type() == QEvent.Type.Show:
+                self._watch_around()
+            self._soon.start()
+        return False
+
+    def _watch_around(self) -> None:
+        """Watch the dock and the window, which a panel that floats has changed."""
+        around: list[QObject] = [self._widget.window()]
+        handle = self._widget.window().windowHandle()
+        if handle is not None:
+            around.append(handle)
+        above = self._widget.parentWidget()
+        while above is not None and not isinstance(above, QDockWidget):
+            above = above.parentWidget()
+        if above is not None:
+            around.append(above)
+        for each in around:
+            # Installed twice, it would still be called once.
+            each.installEventFilter(self)
+            if isinstance(each, QDockWidget) and each not in self._around:
+                each.visibilityChanged.connect(self._look_soon)
+        self._around = around
+
+    @Slot()
+    def _look_soon(self) -> None:
+        self._soon.start()
+
+    @Slot()
+    def _look(self) -> None:
+        shown = shown_of(self._widget)
+        if shown is not self._shown:
+            self._shown = shown
+            self.changed.emit(shown)
+
+
+def shown_of(widget: QWidget) -> Shown:
+    """Return what can be seen of a widget now."""
+    if not widget.isVisible():
+        return Shown.CLOSED
+    window = widget.window()
+    handle = window.windowHandle()
+    seen = (
+        not window.isMinimized()
+        and (handle is None or handle.isExposed())
+        # Qt keeps what is behind a tab outside the window.
+        and not widget.visibleRegion().isEmpty()
+    )
+    return Shown.SEEN if seen else Shown.BEHIND

@@ -1,0 +1,89 @@
+"""The command that imports agents and curves of other programs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from td3core.cli.consent import allow_typed, obtain_consent
+from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
+from td3core.cli.paths import require_writable_name, runs_folder
+from td3core.cli.terminal import CommandResult, log, print_result
+from td3core.config import EnvChoice
+from td3core.errors import RequestError
+
+if TYPE_CHECKING:
+    from td3core.envs.info import EnvInfo
+
+
+def import_command(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to import, or a folder of RL Zoo.")
+    ],
+    env: Annotated[
+        str | None,
+        typer.Option("--env", metavar="ID", help="Its environment, where the file names none."),
+    ] = None,
+    env_args: Annotated[
+        str, typer.Option("--env-args", metavar="JSON", help="Arguments of --env.")
+    ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="AGENT",
+            help="Write only the agent, to this .safetensors file; by default a run is made.",
+        ),
+    ] = None,
+    vecnormalize: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Statistics of observations that stable-baselines3 has saved."
+        ),
+    ] = None,
+    force: Force = False,
+    runs_dir: RunsDir = None,
+    trust_env: TrustEnv = False,
+    as_json: AsJson = False,
+) -> CommandResult:
+    """Import an agent or curves of another program. Nothing in the file is run."""
+    from td3core.importers import importing
+
+    if out is not None:
+        require_writable_name(out, overwrite=force)
+        out = out.absolute()
+    if env_args and env is None:
+        raise RequestError("--env-args needs --env.")
+    folder = runs_folder(runs_dir)
+    found = importing.examine(file.absolute(), vecnormalize and vecnormalize.absolute())
+    given = None if env is None else EnvChoice(env, env_args)
+    choice = importing.choice_of(found, given, file.name)
+
+    def make(choice: EnvChoice) -> "EnvInfo":
+        from td3core.envs.make import check_env
+
+        if given is not None:
+            allow_typed(choice)
+        obtain_consent(choice, given=trust_env)
+        return check_env(choice)
+
+    if out is not None:
+        made = importing.import_to_file(found, choice, make, out)
+    else:
+        made = importing.import_to_run(found, choice, make, folder)
+    notes = [str(note) for note in found.notes]
+    if not as_json:
+        target = made.checkpoint if out is not None else made.run
+        print_result(f"Imported from {found.kind} for {made.env_id}: {target}")
+        for note in notes:
+            log(f"  {note}")
+    return CommandResult(
+        result={
+            "run": made.run and str(made.run),
+            "checkpoint": made.checkpoint and str(made.checkpoint),
+            "kind": found.kind,
+            "env": made.env_id,
+            "sha256": made.sha256,
+            "notes": notes,
+        }
+    )

@@ -1,0 +1,115 @@
+"""Zip files of strangers: only plain members of a sensible size are read."""
+
+import struct
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+from td3core.importers.damage import UnexpectedError
+from td3core.system.regular_files import read_bytes
+
+MOST_BYTES = 512 * 2**20
+"""Of a file: an agent of ten layers of 1024 with its optimisers has a fifth of it."""
+_MOST_MEMBERS = 2_000
+_MOST_DIRECTORY = 2**20
+_MOST_RATIO = 100
+_CHEAP = 64 * 1024
+"""Bytes of a member that may be compressed as well as it likes."""
+_END, _LOCATOR, _END_64 = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
+_LONGEST_END = 22 + 0xFFFF
+
+
+class Archive:
+    """The members of a zip by name."""
+
+    def __init__(self, data: bytes) -> None:
+        """Read and check the directory.
+
+        Raises:
+            UnexpectedError: it has too many members, two of a name, or ones of an odd kind.
+            Exception: one of :data:`~td3core.importers.damage.DAMAGE`; it is no zip.
+        """
+        _require_short_directory(data)
+        self._zip = zipfile.ZipFile(BytesIO(data))
+        infos = self._zip.infolist()
+        self._infos = {info.filename: info for info in infos}
+        if len(self._infos) != len(infos):
+            raise UnexpectedError("two members have one name")
+        total = 0
+        for info in infos:
+            _require_plain(info)
+            total += info.file_size
+        if total > MOST_BYTES:
+            raise UnexpectedError("the members have {n} bytes together", n=total)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all members."""
+        return list(self._infos)
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is a member of this name."""
+        return name in self._infos
+
+    def read(self, name: str, most: int = MOST_BYTES) -> bytes:
+        """Return a member of at most so many bytes.
+
+        Raises:
+            UnexpectedError: there is none, or it is longer.
+            Exception: one of :data:`~td3core.importers.damage.DAMAGE`; it is damaged.
+        """
+        if name not in self._infos:
+            raise UnexpectedError("the member {name} is missing", name=name)
+        info = self._infos[name]
+        if info.file_size > most:
+            raise UnexpectedError("{name} has {n} bytes", name=name, n=info.file_size)
+        with self._zip.open(info) as member:
+            # Its length in the directory may be a lie.
+            data = member.read(info.file_size + 1)
+        if len(data) != info.file_size:
+            raise UnexpectedError("{name} is not as long as it says", name=name)
+        return data
+
+
+def read_file(path: Path) -> bytes:
+    """Return the contents of a file that may be imported.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is larger than :data:`MOST_BYTES`.
+    """
+    return read_bytes(path, MOST_BYTES)
+
+
+def _require_plain(info: zipfile.ZipInfo) -> None:
+    if info.flag_bits & 0x1:
+        raise UnexpectedError("{name} is encrypted", name=info.filename[:80])
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise UnexpectedError("{name} is compressed in an unusual way", name=info.filename[:80])
+    if info.file_size > max(_CHEAP, _MOST_RATIO * info.compress_size):
+        raise UnexpectedError(
+            "{name} would grow from {n} to {m} bytes",
+            name=info.filename[:80],
+            n=info.compress_size,
+            m=info.file_size,
+        )
+
+
+def _require_short_directory(data: bytes) -> None:
+    """Refuse what would take long to list.
+
+    Raises:
+        UnexpectedError: it has too many members, or is no zip.
+    """
+    at = data.rfind(_END, max(0, len(data) - _LONGEST_END))
+    if at < 0 or len(data) - at < 22:
+        raise UnexpectedError("the end of a zip file is missing")
+    count, size = struct.unpack_from("<HL", data, at + 10)
+    if data[at - 20 : at - 16] == _LOCATOR:
+        (begin,) = struct.unpack_from("<Q", data, at - 12)
+        # Other data may stand before the zip: its end is just before the locator.
+        for place in (begin, at - 76):
+            if 0 <= place <= len(data) - 56 and data[place : place + 4] == _END_64:
+                more, larger = struct.unpack_from("<QQ", data, place + 32)
+                count, size = max(count, more), max(size, larger)
+    if count > _MOST_MEMBERS or size > _MOST_DIRECTORY:
+        raise UnexpectedError("the zip lists {n} members", n=count)

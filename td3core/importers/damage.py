@@ -1,0 +1,63 @@
+"""How a file of another program is refused: in one sentence with its name, the part, the reason."""
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from td3core.errors import RequestError, brief, file_reason
+from td3core.text import Text
+
+# Whatever Python raises while it reads something that was damaged, by chance or on purpose.
+DAMAGE = (
+    *(OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError),
+    *(OverflowError, RecursionError, MemoryError, NotImplementedError, RuntimeError),
+    *(struct.error, zlib.error, zipfile.BadZipFile),
+)
+
+
+class UnexpectedError(ValueError):
+    """A part of a file is not what it has to be; the reason completes "in PART, …"."""
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        self.reason = Text(template, **values)
+        super().__init__(self.reason)
+
+
+@contextmanager
+def reading(file: str, part: str) -> Iterator[None]:
+    """Refuse a file that turns out to be damaged or of another kind while this part is read.
+
+    Args:
+        file: Its name.
+        part: What of it is read, such as the name of a member.
+
+    Raises:
+        RequestError: with file, part and reason.
+    """
+    try:
+        yield
+    except RequestError:
+        raise
+    except UnexpectedError as problem:
+        raise RequestError(
+            "{file} cannot be imported: in {part}, {reason}.",
+            file=file,
+            part=part,
+            reason=problem.reason,
+        ) from problem
+    except OSError as problem:
+        raise RequestError(
+            "{file} cannot be imported: {part} cannot be read ({reason}).",
+            file=file,
+            part=part,
+            reason=file_reason(problem),
+        ) from problem
+    except DAMAGE as problem:
+        raise RequestError(
+            "{file} cannot be imported: {part} is damaged ({reason}).",
+            file=file,
+            part=part,
+            reason=brief(problem).rstrip(".") or type(problem).__name__,
+        ) from problem

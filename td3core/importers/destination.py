@@ -1,0 +1,184 @@
+"""Writes what was imported: a run of its own, or a checkpoint of any name."""
+
+import math
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import fmean
+
+from td3core.checkpoint import Checkpoint, save
+from td3core.checkpoint.format import require_readable
+from td3core.config import EnvChoice, make_settings
+from td3core.errors import RequestError
+from td3core.importers.conversion import said_of
+from td3core.importers.curves import CurveFile, EpisodePoint, EvaluationPoint
+from td3core.importers.foreign import ForeignAgent
+from td3core.protocol.events import EpisodeEnded, Evaluated
+from td3core.protocol.metrics import training_row
+from td3core.protocol.rows import (
+    EPISODE_COLUMNS,
+    EVALUATION_COLUMNS,
+    episode_row,
+    evaluation_row,
+)
+from td3core.runs.directory import RunDirectory, training_columns
+from td3core.runs.metadata import RunLabel, write_label
+from td3core.system.files import alias
+from td3core.system.timestamp import now
+from td3core.text import Text
+
+
+def write_checkpoint(agent: Checkpoint, path: Path) -> None:
+    """Write an agent to a file, replacing what is there.
+
+    Raises:
+        RequestError: it cannot be written.
+    """
+    require_readable(path, agent)
+    try:
+        save(path, agent.header, agent.tensors)
+    except OSError as problem:
+        raise RequestError(
+            "{path} cannot be written: {reason}.",
+            path=str(path),
+            reason=problem.strerror or str(problem),
+        ) from problem
+
+
+def write_agent(
+    runs_dir: Path, foreign: ForeignAgent, agent: Checkpoint, curves: Sequence[CurveFile] = ()
+) -> Path:
+    """Make a run with an imported agent, and return its folder.
+
+    Its journal says where it came from and what the file lacked. ``curves`` are of its training.
+
+    Raises:
+        RequestError: it cannot be written; nothing is left of it.
+    """
+    header = agent.header
+    assert header.origin is not None
+    run = RunDirectory.create(runs_dir, header.config, header.tunables)
+    with _as_a_whole(run):
+        require_readable(run.last, agent)
+        step = run.step_checkpoint(header.counters.env_steps)
+        save(step, header, agent.tensors)
+        alias(step, run.last)
+        for each in curves:
+            _write_tables(run, each)
+        origin = header.origin
+        _finish(
+            run,
+            (origin.kind, origin.file, origin.sha256),
+            header.counters.env_steps,
+            said_of(foreign),
+        )
+    return run.path
+
+
+def write_curves(runs_dir: Path, choice: EnvChoice, curves: CurveFile) -> Path:
+    """Make a run without an agent, for comparisons, and return its folder.
+
+    Raises:
+        RequestError: it cannot be written; nothing is left of it.
+    """
+    values = {
+        "env": choice.env_id,
+        "env_args": choice.args,
+        "steps": max(curves.env_steps, 1),
+        "eval_interval": 0,
+    }
+    run = RunDirectory.create(runs_dir, *make_settings(values))
+    file, sha256 = curves.sources[0]
+    with _as_a_whole(run):
+        _write_tables(run, curves)
+        _finish(run, (curves.kind, file, sha256), curves.env_steps, curves.notes)
+    return run.path
+
+
+@contextmanager
+def _as_a_whole(run: RunDirectory) -> Iterator[None]:
+    """Leave nothing of a run that could not be written to its end."""
+    try:
+        yield
+    except BaseException as problem:
+        shutil.rmtree(run.path, ignore_errors=True)
+        if isinstance(problem, OSError):
+            raise RequestError(
+                "{path} cannot be written: {reason}.",
+                path=run.path,
+                reason=problem.strerror or problem,
+            ) from problem
+        raise
+
+
+def _finish(
+    run: RunDirectory, origin: tuple[str, str, str], env_steps: int, notes: Sequence[Text]
+) -> None:
+    """Write journal, label and ending; the last makes it a run that is over."""
+    kind, file, sha256 = origin
+    entry = {"step": env_steps, "event": "import", "kind": kind, "file": file, "sha256": sha256}
+    run.note(entry | {"time": now()})
+    for note in notes:
+        message = {"message": note.english, "time": now()}
+        run.note({"step": env_steps, "event": "import"} | message)
+    lines = [f"{kind}, {file}", f"SHA-256 {sha256}", *(note.english for note in notes)]
+    write_label(run.path, RunLabel(name=f"{file} ({kind})", note="\n".join(lines)))
+    evaluations = run.evaluations()
+    last = evaluations[-1][1] if evaluations else None
+    best = max((mean for _, mean in evaluations), default=None)
+    run.write_ending(
+        {
+            "stopped": "finished",
+            "env_steps": env_steps,
+            "last_eval_return": last,
+            "best_eval_return": best,
+        }
+    )
+
+
+def _write_tables(run: RunDirectory, curves: CurveFile) -> None:
+    evaluations = list[Sequence[object]]()
+    best = -math.inf
+    for point in curves.evaluations:
+        mean = fmean(point.returns)
+        evaluations.append(evaluation_row(_evaluated(point, is_best=mean > best)))
+        best = max(best, mean)
+    episodes = [episode_row(_ended(at, each)) for at, each in enumerate(curves.episodes)]
+    training = [
+        [*("" if math.isnan(value) else value for value in training_row(step, 0, metrics)), ""]
+        for step, metrics in curves.training
+    ]
+    for name, columns, rows in (
+        ("evaluations", EVALUATION_COLUMNS, evaluations),
+        ("episodes", EPISODE_COLUMNS, episodes),
+        ("training", training_columns(), training),
+    ):
+        if rows:
+            table = run.table(name, columns)
+            for row in rows:
+                table.add(row)
+            table.flush()
+
+
+def _evaluated(point: EvaluationPoint, *, is_best: bool) -> Evaluated:
+    return Evaluated(
+        env_steps=point.env_steps,
+        returns=point.returns,
+        lengths=point.lengths,
+        seed=0,
+        is_best=is_best,
+        wall_s=point.time_s,
+    )
+
+
+def _ended(number: int, point: EpisodePoint) -> EpisodeEnded:
+    return EpisodeEnded(
+        episode=number,
+        env_steps=point.env_steps,
+        episode_return=point.episode_return,
+        shaped_return=point.episode_return,
+        length=point.length,
+        terminated=False,
+        wall_s=point.time_s,
+    )

@@ -1,0 +1,159 @@
+"""Importing a file from first to last: read it, find its environment, write what it becomes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from td3core.checkpoint import SUFFIX
+from td3core.config.env_choice import EnvChoice
+from td3core.envs.info import EnvInfo
+from td3core.errors import RequestError, brief
+from td3core.importers import monitor, registry, rl_zoo, vec_normalize
+from td3core.importers.conversion import checkpoint_of, fitting, said_of
+from td3core.importers.curves import CurveFile
+from td3core.importers.destination import write_agent, write_checkpoint, write_curves
+from td3core.importers.foreign import ForeignAgent
+from td3core.system.regular_files import glob, is_regular
+from td3core.text import Text
+
+EnvMaker = Callable[[EnvChoice], EnvInfo]
+"""Makes an environment whose code may run, and returns its sizes and bounds."""
+_MOST_CURVES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a file holds, before anything is made of it."""
+
+    content: ForeignAgent | CurveFile
+    curves: tuple[CurveFile, ...] = ()
+    """Of the training of an agent, from files beside it."""
+
+    @property
+    def kind(self) -> str:
+        """What wrote it."""
+        return self.content.kind
+
+    @property
+    def env(self) -> EnvChoice | None:
+        """The environment that the file states."""
+        if isinstance(self.content, ForeignAgent):
+            return self.content.env
+        return EnvChoice(self.content.env_id) if self.content.env_id else None
+
+    @property
+    def likely(self) -> list[str]:
+        """Environments that names of files or sizes suggest, the likeliest first."""
+        named = [self.content.likely_env] if self.content.likely_env else []
+        sized = fitting(self.content) if isinstance(self.content, ForeignAgent) else []
+        return [*named, *(each for each in sized if each not in named)]
+
+    @property
+    def notes(self) -> list[Text]:
+        """What the file lacks."""
+        if isinstance(self.content, ForeignAgent):
+            return said_of(self.content)
+        return list(self.content.notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import has made."""
+
+    run: Path | None
+    """The folder of the run; None where only a file was asked for."""
+    checkpoint: Path | None
+    """None for curves alone."""
+    env_id: str
+    sha256: str
+
+
+def examine(path: Path, statistics: Path | None = None) -> Found:
+    """Read a file or folder; nothing is made and nothing of it is run.
+
+    Args:
+        path: What to import.
+        statistics: The ``vecnormalize.pkl`` that belongs to an agent of stable-baselines3.
+
+    Raises:
+        RequestError: it cannot be read; with file, part and reason.
+    """
+    content = registry.read(path)
+    if statistics is not None:
+        if not isinstance(content, ForeignAgent) or content.normalisation is not None:
+            raise RequestError(
+                "{file} takes no statistics of observations from another file.", file=path.name
+            )
+        content = vec_normalize.normalised(content, statistics)
+    folder = path if path.is_dir() else path.parent
+    zoo = isinstance(content, ForeignAgent) and rl_zoo.is_readable(path)
+    return Found(content=content, curves=_curves_beside(folder) if zoo else ())
+
+
+def _curves_beside(folder: Path) -> tuple[CurveFile, ...]:
+    """Return evaluations and episodes of a run of RL Zoo."""
+    evaluations = folder / "evaluations.npz"
+    found = [monitor.read(evaluations)] if is_regular(evaluations) else []
+    monitors = glob(folder, "*monitor.csv")[:_MOST_CURVES]
+    # Several environments took their steps together: their order is not on record.
+    if len(monitors) == 1:
+        found.append(monitor.read(monitors[0]))
+    return tuple(found)
+
+
+def choice_of(found: Found, given: EnvChoice | None, file: str) -> EnvChoice:
+    """Return the environment to use: the one that was given, else the one the file states.
+
+    Raises:
+        RequestError: there is neither; with those that would fit.
+    """
+    choice = given or found.env
+    if choice is not None:
+        return choice
+    if not found.likely:
+        raise RequestError("{file} does not name its environment; --env does.", file=file)
+    raise RequestError(
+        "{file} does not name its environment; --env does. It may be {names}.",
+        file=file,
+        names=brief(", ".join(found.likely)),
+    )
+
+
+def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Path) -> Imported:
+    """Make a run of what was found.
+
+    Raises:
+        RequestError: it does not suit the environment, or cannot be written; nothing is left.
+    """
+    content = found.content
+    if isinstance(content, CurveFile):
+        run = write_curves(runs_dir, choice, content)
+        return Imported(
+            run=run, checkpoint=None, env_id=choice.env_id, sha256=content.sources[0][1]
+        )
+    agent = checkpoint_of(content, make(choice))
+    run = write_agent(runs_dir, content, agent, found.curves)
+    return Imported(
+        run=run,
+        checkpoint=run / "checkpoints" / f"last{SUFFIX}",
+        env_id=agent.header.env.env_id,
+        sha256=content.sha256,
+    )
+
+
+def import_to_file(found: Found, choice: EnvChoice, make: EnvMaker, target: Path) -> Imported:
+    """Write an agent to a checkpoint of any name, replacing what is there.
+
+    Raises:
+        RequestError: there is no agent, it does not suit the environment, or cannot be written.
+    """
+    content = found.content
+    if not isinstance(content, ForeignAgent):
+        raise RequestError("Curves are imported as a run; --out is for agents.")
+    if target.suffix != SUFFIX:
+        raise RequestError("{path} must end in {suffix}.", path=str(target), suffix=SUFFIX)
+    agent = checkpoint_of(content, make(choice))
+    write_checkpoint(agent, target)
+    return Imported(
+        run=None, checkpoint=target, env_id=agent.header.env.env_id, sha256=content.sha256
+    )

@@ -1,0 +1,337 @@
+"""Reads pickles as data: no name in them is imported, nothing is called, nothing is run.
+
+``pickletools`` splits a pickle into its instructions; they are followed here on plain values. What
+Python would import becomes a :class:`Global`, what it would call a :class:`Made`.
+"""
+
+import pickletools
+import re
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.importers.damage import UnexpectedError
+
+MOST_BYTES = 4 * 2**20
+"""Of a pickle: its tensors lie elsewhere."""
+_MOST_STEPS = 100_000
+_KEYS = (str, bytes, int, float, bool, type(None))
+_NUMBERS = re.compile(r"[fiub][1248]")
+_MOST_DIMENSIONS = 8
+
+
+class Global(NamedTuple):
+    """A name that Python would import."""
+
+    module: str
+    name: str
+
+    def __str__(self) -> str:
+        """Return it as it is written in code."""
+        return f"{self.module}.{self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class Made:
+    """What Python would make by calling ``what`` with ``args``, and then fill."""
+
+    what: Any
+    args: tuple[Any, ...]
+    state: Any = None
+    items: list[Any] = field(default_factory=list)
+    pairs: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return what would be called."""
+        return str(self.what) if isinstance(self.what, Global) else type(self.what).__name__
+
+
+class Persistent(NamedTuple):
+    """A reference to something beside the pickle, such as the numbers of a tensor."""
+
+    identity: Any
+
+
+class _Mark:
+    pass
+
+
+_MARK = _Mark()
+
+
+def read_pickle(data: bytes) -> Any:
+    """Return what a pickle describes.
+
+    Raises:
+        UnexpectedError: it is longer than :data:`MOST_BYTES`, or does what no such file needs.
+        Exception: one of :data:`~td3core.importers.damage.DAMAGE`; it is damaged.
+    """
+    if len(data) > MOST_BYTES:
+        raise UnexpectedError("the pickle has {n} bytes", n=len(data))
+    return _Machine().run(data)
+
+
+class _Machine:
+    """The stack machine of the format, with inert values."""
+
+    def __init__(self) -> None:
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+
+    def run(self, data: bytes) -> Any:
+        for count, (instruction, argument, _) in enumerate(pickletools.genops(data)):
+            if count >= _MOST_STEPS:
+                raise UnexpectedError("the pickle has over {n} instructions", n=_MOST_STEPS)
+            name = instruction.name
+            if name == "STOP":
+                break
+            if name in _PUSHED:
+                self._stack.append(argument)
+            elif name not in _IGNORED:
+                act = _ACTS.get(name)
+                if act is None:
+                    raise UnexpectedError("the pickle has the instruction {name}", name=name)
+                act(self, argument)
+        if len(self._stack) != 1 or self._stack[0] is _MARK:
+            raise UnexpectedError("the pickle does not end with one value")
+        return self._stack[0]
+
+    def pop(self) -> Any:
+        value = self._stack.pop()
+        if value is _MARK:
+            raise UnexpectedError("the pickle takes a mark for a value")
+        return value
+
+    def push(self, value: Any) -> None:
+        self._stack.append(value)
+
+    def top(self) -> Any:
+        return self._stack[-1]
+
+    def down_to_mark(self) -> list[Any]:
+        for at in range(len(self._stack) - 1, -1, -1):
+            if self._stack[at] is _MARK:
+                found = self._stack[at + 1 :]
+                del self._stack[at:]
+                return found
+        raise UnexpectedError("the pickle lacks a mark")
+
+    def drop(self) -> None:
+        self._stack.pop()
+
+    def remember(self, at: int) -> None:
+        self._memo[at] = self._stack[-1]
+
+    def remember_next(self) -> None:
+        self._memo[len(self._memo)] = self._stack[-1]
+
+    def recall(self, at: int) -> None:
+        self._stack.append(self._memo[at])
+
+
+Act = Callable[[_Machine, Any], object]
+
+_PUSHED = frozenset(
+    (
+        *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
+        *("STRING", "BINSTRING", "SHORT_BINSTRING", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8"),
+        *("BYTEARRAY8", "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
+    )
+)
+_IGNORED = frozenset(("PROTO", "FRAME"))
+
+
+def _named(machine: _Machine, argument: str) -> None:
+    module, _, name = argument.partition(" ")
+    machine.push(Global(module, name))
+
+
+def _named_on_stack(machine: _Machine, _: Any) -> None:
+    name, module = machine.pop(), machine.pop()
+    if not (isinstance(name, str) and isinstance(module, str)):
+        raise UnexpectedError("the pickle imports what is no name")
+    machine.push(Global(module, name))
+
+
+def _arguments(value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, tuple):
+        raise UnexpectedError("the pickle calls without a tuple of arguments")
+    return value
+
+
+def _call(machine: _Machine, _: Any) -> None:
+    arguments = _arguments(machine.pop())
+    machine.push(Made(machine.pop(), arguments))
+
+
+def _call_with_names(machine: _Machine, _: Any) -> None:
+    names, arguments = machine.pop(), _arguments(machine.pop())
+    made = Made(machine.pop(), arguments)
+    if isinstance(names, dict):
+        made.pairs.extend(names.items())
+    machine.push(made)
+
+
+def _call_old(machine: _Machine, argument: str) -> None:
+    arguments = machine.down_to_mark()
+    module, _, name = argument.partition(" ")
+    machine.push(Made(Global(module, name), tuple(arguments)))
+
+
+def _call_object(machine: _Machine, _: Any) -> None:
+    what, *arguments = machine.down_to_mark()
+    machine.push(Made(what, tuple(arguments)))
+
+
+def _fill(machine: _Machine, _: Any) -> None:
+    state, target = machine.pop(), machine.top()
+    if isinstance(target, Made):
+        target.state = state
+
+
+def _append(machine: _Machine, values: list[Any]) -> None:
+    target = machine.top()
+    if isinstance(target, list):
+        target.extend(values)
+    elif isinstance(target, Made):
+        target.items.extend(values)
+    else:
+        raise UnexpectedError("the pickle appends to what is no list")
+
+
+def _set(machine: _Machine, values: list[Any]) -> None:
+    target = machine.top()
+    pairs = list(zip(values[::2], values[1::2], strict=True))
+    if isinstance(target, dict):
+        for key, value in pairs:
+            target[_key(key)] = value
+    elif isinstance(target, Made):
+        target.pairs.extend(pairs)
+    else:
+        raise UnexpectedError("the pickle sets keys of what is no mapping")
+
+
+def _key(key: Any) -> Hashable:
+    if not isinstance(key, _KEYS):
+        # A number or a name is all that is looked up here; anything else only has to be distinct.
+        return id(key), type(key).__name__
+    return key
+
+
+def _one(machine: _Machine) -> list[Any]:
+    return [machine.pop()]
+
+
+def _two(machine: _Machine) -> list[Any]:
+    value, key = machine.pop(), machine.pop()
+    return [key, value]
+
+
+def _dict(machine: _Machine, _: Any) -> None:
+    values = machine.down_to_mark()
+    machine.push({})
+    _set(machine, values)
+
+
+def _tuple(machine: _Machine, count: int) -> None:
+    values = [machine.pop() for _ in range(count)]
+    machine.push(tuple(reversed(values)))
+
+
+_ACTS: dict[str, Act] = {
+    "NONE": lambda m, _: m.push(None),
+    "NEWTRUE": lambda m, _: m.push(True),
+    "NEWFALSE": lambda m, _: m.push(False),
+    "MARK": lambda m, _: m.push(_MARK),
+    "POP": lambda m, _: m.drop(),
+    "POP_MARK": lambda m, _: m.down_to_mark(),
+    "DUP": lambda m, _: m.push(m.top()),
+    "PUT": lambda m, at: m.remember(at),
+    "BINPUT": lambda m, at: m.remember(at),
+    "LONG_BINPUT": lambda m, at: m.remember(at),
+    "MEMOIZE": lambda m, _: m.remember_next(),
+    "GET": lambda m, at: m.recall(at),
+    "BINGET": lambda m, at: m.recall(at),
+    "LONG_BINGET": lambda m, at: m.recall(at),
+    "EMPTY_TUPLE": lambda m, _: m.push(()),
+    "TUPLE1": lambda m, _: _tuple(m, 1),
+    "TUPLE2": lambda m, _: _tuple(m, 2),
+    "TUPLE3": lambda m, _: _tuple(m, 3),
+    "TUPLE": lambda m, _: m.push(tuple(m.down_to_mark())),
+    "EMPTY_LIST": lambda m, _: m.push([]),
+    "LIST": lambda m, _: m.push(m.down_to_mark()),
+    "EMPTY_DICT": lambda m, _: m.push({}),
+    "DICT": _dict,
+    # Nothing here looks into a set.
+    "EMPTY_SET": lambda m, _: m.push([]),
+    "FROZENSET": lambda m, _: m.push(m.down_to_mark()),
+    "APPEND": lambda m, _: _append(m, _one(m)),
+    "APPENDS": lambda m, _: _append(m, m.down_to_mark()),
+    "ADDITEMS": lambda m, _: _append(m, m.down_to_mark()),
+    "SETITEM": lambda m, _: _set(m, _two(m)),
+    "SETITEMS": lambda m, _: _set(m, m.down_to_mark()),
+    "GLOBAL": _named,
+    "STACK_GLOBAL": _named_on_stack,
+    "REDUCE": _call,
+    "NEWOBJ": _call,
+    "NEWOBJ_EX": _call_with_names,
+    "INST": _call_old,
+    "OBJ": _call_object,
+    "BUILD": _fill,
+    "PERSID": lambda m, identity: m.push(Persistent(identity)),
+    "BINPERSID": lambda m, _: m.push(Persistent(m.pop())),
+}
+
+
+# NumPy's arrays and numbers --------------------------------------------------------------------
+
+
+def array_of(value: Any) -> NDArray[Any]:
+    """Return the array or number that NumPy 1 or 2 pickled.
+
+    Raises:
+        UnexpectedError: it is none of plain numbers, or its size is not that of its bytes.
+    """
+    made = value if isinstance(value, Made) else Made(None, ())
+    match made.what, made.args, made.state:
+        case Global(name="_reconstruct"), _, (_, tuple(shape), kind, fortran, raw):
+            return _array(_raw(raw), kind, shape, fortran=bool(fortran))
+        case Global(name="_frombuffer"), (raw, kind, tuple(shape), order), _:
+            return _array(_raw(raw), kind, shape, fortran=order == "F")
+        case Global(name="scalar"), (kind, raw), _:
+            return _array(_raw(raw), kind, (), fortran=False)
+    raise UnexpectedError("{what} stands where numbers were expected", what=_brief(value))
+
+
+def _raw(raw: Any) -> bytes:
+    """Return bytes; protocol 2 has none, and spells them as text that is encoded."""
+    match raw:
+        case bytes() | bytearray():
+            return bytes(raw)
+        case Made(what=Global("_codecs", "encode"), args=(str(text), "latin1")):
+            return text.encode("latin-1")
+    raise UnexpectedError("an array is not of plain numbers")
+
+
+def _array(raw: bytes, kind: Any, shape: tuple[Any, ...], *, fortran: bool) -> NDArray[Any]:
+    dtype = _dtype(kind)
+    sizes = all(type(size) is int and size >= 0 for size in shape)
+    if not sizes or len(shape) > _MOST_DIMENSIONS:
+        raise UnexpectedError("an array has an impossible shape")
+    found = np.frombuffer(raw, dtype)
+    return found.reshape(shape, order="F" if fortran else "C")
+
+
+def _dtype(kind: Any) -> np.dtype[Any]:
+    match kind:
+        case Made(what=Global(name="dtype"), args=(str(name), *_)) if _NUMBERS.fullmatch(name):
+            order = kind.state[1] if isinstance(kind.state, tuple) and kind.state[1:] else "<"
+            return np.dtype((order if order in ("<", ">") else "") + name)
+    raise UnexpectedError("an array is not of plain numbers")
+
+
+def _brief(value: Any) -> str:
+    return str(value)[:80] if isinstance(value, Made | Global) else type(value).__name__

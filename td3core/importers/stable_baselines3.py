@@ -1,0 +1,328 @@
+"""Reads TD3, DDPG and the mean of SAC from the ``.zip`` that stable-baselines3 saves.
+
+``policy_class``, spaces and noise are pickles inside JSON. They are read as data (see
+:mod:`~td3core.importers.inert_pickle`); the replay buffer is a file of its own and is left alone.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from td3core.arrays import Floats
+from td3core.config.env_choice import EnvChoice
+from td3core.config.tunables import Tunables
+from td3core.errors import RequestError
+from td3core.importers.archive import Archive, read_file
+from td3core.importers.damage import UnexpectedError, reading
+from td3core.importers.foreign import (
+    NO_OPTIMISERS,
+    ForeignAgent,
+    Layers,
+    Moments,
+    moments_of,
+    numbered,
+    require_no_more,
+    source,
+    take_layers,
+)
+from td3core.importers.inert_pickle import Global, Made, array_of, read_pickle
+from td3core.importers.tensors import read_pth, state_dict
+from td3core.text import Text
+
+_DATA, _POLICY, _NOTES = "data", "policy.pth", "td3_studio.json"
+_MOST_JSON, _MOST_NOTES = 16 * 2**20, 256 * 1024
+_ACTIVATIONS = {
+    Global("torch.nn.modules.activation", "ReLU"): "relu",
+    Global("torch.nn.modules.activation", "Tanh"): "tanh",
+}
+_NAMES = {
+    "gamma": "gamma",
+    "tau": "tau",
+    "batch_size": "batch_size",
+    "buffer_size": "buffer_size",
+    "learning_starts": "learning_starts",
+    "n_steps": "n_step",
+    "policy_delay": "policy_delay",
+    "target_policy_noise": "policy_noise",
+    "target_noise_clip": "noise_clip",
+}
+"""Settings by their names there, with the name here."""
+_WHOLE = ("num_timesteps", "_n_updates", "_episode_num")
+
+
+def read(path: Path) -> ForeignAgent:
+    """Return the agent of a zip.
+
+    Raises:
+        RequestError: with file, part and reason.
+    """
+    return read_zip(path.name, _contents(path))
+
+
+def is_readable(path: Path) -> bool:
+    """Return whether a file is of this kind, by its name."""
+    return path.suffix.lower() == ".zip"
+
+
+def _contents(path: Path) -> bytes:
+    with reading(path.name, "the file"):
+        return read_file(path)
+
+
+def read_zip(file: str, contents: bytes) -> ForeignAgent:
+    """Return the agent of the contents of a zip that is called ``file``.
+
+    Raises:
+        RequestError: with file, part and reason.
+    """
+    with reading(file, "the zip"):
+        archive = Archive(contents)
+        if _DATA not in archive or _POLICY not in archive:
+            raise UnexpectedError("there is no agent of stable-baselines3")
+    with reading(file, _DATA):
+        data = json.loads(archive.read(_DATA, _MOST_JSON))
+        if not isinstance(data, dict):
+            raise UnexpectedError("there is no description")
+    reader = _Reader(file, archive, data)
+    return reader.agent(source(file, contents))
+
+
+class _Reader:
+    """Reads the parts of one zip, and gathers what it lacks."""
+
+    def __init__(self, file: str, archive: Archive, data: Mapping[str, Any]) -> None:
+        self._file, self._archive, self._data = file, archive, data
+        self._notes: list[Text] = []
+        self._rates: dict[str, float] = {}
+        """Learning rates of ``actor`` and ``critic`` when they were saved."""
+
+    def agent(self, origin: tuple[str, str]) -> ForeignAgent:
+        with reading(self._file, _POLICY):
+            tensors = state_dict(read_pth(self._archive.read(_POLICY)))
+        with reading(self._file, _DATA):
+            low, high = self._bounds()
+            found: dict[str, Any] = {
+                "activation": self._activation(),
+                "low": low,
+                "high": high,
+                "env": self._own_env(),
+                "sources": (origin,),
+            }
+            inputs = self._observations()
+            steps, updates, episodes = (self._whole(name) for name in _WHOLE)
+            found |= {"env_steps": steps, "updates": updates, "episodes": episodes}
+        with reading(self._file, _POLICY):
+            if "actor.mu.0.weight" not in tensors and "actor.mu.weight" in tensors:
+                found |= self._mean_of_sac(tensors, inputs)
+            else:
+                found |= self._networks(tensors, inputs)
+        if "critics" in found:
+            found |= self._optimisers(found)
+        with reading(self._file, _DATA):
+            found["settings"] = self._settings(found)
+        return ForeignAgent(**found | {"notes": tuple(self._notes)})
+
+    # Networks ------------------------------------------------------------------------------------
+
+    def _networks(self, tensors: dict[str, NDArray[Any]], obs_dim: int) -> dict[str, Any]:
+        """Return actor, critics and targets of TD3 or DDPG."""
+        names = numbered(tensors, "actor.mu.", begin=0, step=2)
+        actor = take_layers(tensors, names or ["actor.mu.0"], inputs=obs_dim)
+        inputs = obs_dim + actor[-1][0].shape[0]
+        count = 2 if "critic.qf1.0.weight" in tensors else 1
+        critics, targets = list[Layers](), list[Layers]()
+        for role, into in (("critic", critics), ("critic_target", targets)):
+            for at in range(count):
+                layers = numbered(tensors, f"{role}.qf{at}.", begin=0, step=2)
+                names = layers or [f"{role}.qf{at}.0"]
+                into.append(take_layers(tensors, names, inputs=inputs, outputs=1))
+        names = [f"actor_target.mu.{2 * at}" for at in range(len(actor))]
+        target = take_layers(tensors, names)
+        require_no_more(tensors)
+        networks = (actor, target), *((each, critics[0]) for each in (*critics, *targets))
+        for one, other in networks:
+            if [w.shape for w, _ in one] != [w.shape for w, _ in other]:
+                raise UnexpectedError("a network and its target have other sizes")
+        return {
+            "kind": f"stable-baselines3 {'TD3' if count > 1 else 'DDPG'}",
+            "actor": actor,
+            "critics": tuple(critics),
+            "target_actor": target,
+            "target_critics": tuple(targets),
+        }
+
+    def _mean_of_sac(self, tensors: dict[str, NDArray[Any]], obs_dim: int) -> dict[str, Any]:
+        names = numbered(tensors, "actor.latent_pi.", begin=0, step=2)
+        if "actor.log_std" in tensors:
+            require_no_more(["actor.log_std"])
+        actor = take_layers(tensors, [*names, "actor.mu"], inputs=obs_dim)
+        take_layers(tensors, ["actor.log_std"])
+        require_no_more(key for key in tensors if not key.startswith("critic"))
+        self._notes.append(
+            Text("SAC draws its actions; this is their mean, which can be watched, not trained on.")
+        )
+        return {"kind": "stable-baselines3 SAC", "actor": actor}
+
+    def _optimisers(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        moments: dict[str, Moments | None] = {}
+        for role, networks in (("actor", (found["actor"],)), ("critic", found["critics"])):
+            member = f"{role}.optimizer.pth"
+            if member not in self._archive:
+                moments[role] = None
+                continue
+            with reading(self._file, member):
+                state = read_pth(self._archive.read(member))
+                moments[role], rate = moments_of(state, networks)
+            if rate is not None:
+                self._rates[role] = rate
+        if None in moments.values():
+            self._notes.append(NO_OPTIMISERS)
+        return {"actor_moments": moments["actor"], "critic_moments": moments["critic"]}
+
+    # The description -----------------------------------------------------------------------------
+
+    def _pickled(self, name: str) -> Any:
+        """Return what JSON could not hold; None if it is not there."""
+        match self._data.get(name):
+            case {":serialized:": str(text)}:
+                try:
+                    return read_pickle(base64.b64decode(text, validate=True))
+                except UnexpectedError as problem:
+                    raise UnexpectedError(
+                        "{name}: {reason}", name=name, reason=problem.reason
+                    ) from problem
+        return None
+
+    def _activation(self) -> str:
+        plain = self._data.get("policy_kwargs")
+        found = self._pickled("policy_kwargs")
+        if found is None:
+            found = plain if isinstance(plain, dict) else {}
+        if not isinstance(found, dict):
+            raise UnexpectedError("policy_kwargs is no mapping")
+        chosen = found.get("activation_fn")
+        if chosen is None:
+            return "relu"
+        if chosen not in _ACTIVATIONS:
+            raise UnexpectedError(
+                "policy_kwargs has the activation {name}; ReLU and Tanh are known",
+                name=str(chosen)[:80],
+            )
+        return _ACTIVATIONS[chosen]
+
+    def _space(self, name: str) -> dict[str, Any]:
+        """Return the attributes of a box."""
+        match self._pickled(name):
+            case Made(what=Global(_, "Box"), args=args, state=state):
+                pass
+            case Made(what=what):
+                raise UnexpectedError("{name} is a {what}, not a Box", name=name, what=str(what))
+            case _:
+                raise UnexpectedError("{name} is missing", name=name)
+        if isinstance(state, tuple):
+            state = state[0]
+        if not isinstance(state, dict) or args:
+            raise UnexpectedError("{name} is described in an unknown way", name=name)
+        return state
+
+    def _bounds(self) -> tuple[Floats, Floats]:
+        space = self._space("action_space")
+        low, high = (array_of(space.get(name)) for name in ("low", "high"))
+        if low.shape != high.shape or low.dtype.kind != "f" or not (low < high).all():
+            raise UnexpectedError("action_space has impossible bounds")
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise UnexpectedError("action_space has infinite bounds")
+        return low.ravel().astype(np.float32), high.ravel().astype(np.float32)
+
+    def _observations(self) -> int:
+        """Return the size of an observation; pictures are scaled first, and refused."""
+        low = array_of(self._space("observation_space").get("low"))
+        if low.dtype.kind != "f":
+            raise UnexpectedError("observation_space has whole numbers")
+        return low.size
+
+    def _whole(self, name: str) -> int:
+        value = self._data.get(name, 0)
+        if type(value) is not int or not 0 <= value <= 10**12:
+            raise UnexpectedError("{name} is no number of steps", name=name)
+        return value
+
+    def _settings(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        if "critics" not in found:
+            return {}
+        data = self._data
+        settings = {here: data[there] for there, here in _NAMES.items() if there in data}
+        if settings.get("noise_clip") == 0:
+            # How stable-baselines3 spells DDPG.
+            settings["policy_noise"] = 0.0
+        seed = data.get("seed")
+        if type(seed) is int and 0 <= seed < 2**31:
+            settings["seed"] = seed
+        return settings | self._learning_rates() | self._frequency() | self._noise()
+
+    def _learning_rates(self) -> dict[str, Any]:
+        rate = self._data.get("learning_rate")
+        if isinstance(rate, int | float) and not isinstance(rate, bool):
+            return {"actor_lr": float(rate), "critic_lr": float(rate)}
+        self._notes.append(
+            Text("The learning rate followed a schedule; it stays at what it was last.")
+        )
+        return {f"{role}_lr": rate for role, rate in self._rates.items()}
+
+    def _frequency(self) -> dict[str, Any]:
+        """Return how often there are updates, and how many."""
+        steps, of_each = 1, self._data.get("gradient_steps", 1)
+        match self._data.get("train_freq", 1), self._pickled("train_freq"):
+            case int(every), _:
+                steps = every
+            case _, Made(args=(int(every), Made(args=("step",)))):
+                steps = every
+            case _:
+                self._notes.append(
+                    Text(
+                        "Updates were made after each episode; here they are made after each step."
+                    )
+                )
+                return {"update_interval": 1, "updates_per_step": 1}
+        # -1 stands for as many as there were steps.
+        each = of_each if type(of_each) is int and of_each >= 0 else steps
+        return {"update_interval": steps, "updates_per_step": each}
+
+    def _noise(self) -> dict[str, Any]:
+        """Return the exploration noise; both programs count it in units of half the range."""
+        found, sigma = self._pickled("action_noise"), None
+        if isinstance(found, Made) and str(found).endswith("NormalActionNoise"):
+            state = found.state if isinstance(found.state, dict) else {}
+            value = state.get("_sigma", found.args[1] if len(found.args) > 1 else None)
+            if value is not None:
+                sigma = np.unique(array_of(value))
+        if sigma is not None and sigma.size and 0 <= float(sigma.max()) <= 2:
+            if sigma.size > 1:
+                self._notes.append(
+                    Text("Exploration noise differed between actions; the largest is kept.")
+                )
+            return {"exploration_noise": float(sigma.max())}
+        usual = Tunables().exploration_noise
+        self._notes.append(
+            Text("The file has no Gaussian exploration noise; it is set to {usual:g}.", usual=usual)
+        )
+        return {"exploration_noise": usual}
+
+    def _own_env(self) -> EnvChoice | None:
+        """Return the environment that an export of this program names."""
+        if _NOTES not in self._archive:
+            return None
+        found = json.loads(self._archive.read(_NOTES, _MOST_NOTES))
+        args = dict(found.get("env_args") or {})
+        repeat = found.get("action_repeat", 1)
+        if repeat != 1:
+            args["action_repeat"] = repeat
+        try:
+            return EnvChoice(str(found["env_id"]), json.dumps(args) if args else "")
+        except RequestError as problem:
+            raise UnexpectedError("the environment is described wrongly") from problem

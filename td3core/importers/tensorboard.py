@@ -1,0 +1,221 @@
+"""Reads the scalars of TensorBoard's event files, of stable-baselines3, CleanRL or the studio.
+
+The framing is TFRecord's: length, its check sum, the record, its check sum. What a record says is
+a message that tensorboardX describes (the extra ``tensorboard``).
+"""
+
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from td3core.errors import RequestError
+from td3core.importers.archive import MOST_BYTES, read_file
+from td3core.importers.curves import CurveFile, EpisodePoint, EvaluationPoint
+from td3core.importers.damage import UnexpectedError, reading
+from td3core.importers.foreign import source
+from td3core.text import Text
+
+if TYPE_CHECKING:
+    from tensorboardX.proto.event_pb2 import Event
+
+EVALUATIONS = ("eval/mean_reward",)
+EPISODES = ("charts/episodic_return", "rollout/ep_rew_mean")
+_AVERAGED = "rollout/ep_rew_mean"
+_SUMMED = "train/critic_loss"
+METRICS = {
+    "train/actor_loss": "actor_loss",
+    "train/q1": "q1",
+    "train/q2": "q2",
+    "train/target": "target",
+    "losses/actor_loss": "actor_loss",
+    "losses/qf1_loss": "critic1_loss",
+    "losses/qf2_loss": "critic2_loss",
+    "losses/qf1_values": "q1",
+    "losses/qf2_values": "q2",
+}
+"""Tags with the column of ``training.csv``."""
+_SMALL = 16 * 1024
+"""Bytes of a record: no scalar has more, and pictures are not read."""
+_MOST_RECORDS = 1_000_000
+_MOST_STEPS = 10**12
+_SHOWN = 5
+
+Curve = list[tuple[int, float, float]]
+"""Step, value, and seconds since 1970."""
+
+
+def is_readable(path: Path) -> bool:
+    """Return whether a file is of this kind, by its name."""
+    return "tfevents" in path.name
+
+
+def read(path: Path) -> CurveFile:
+    """Return the curves of a file.
+
+    Raises:
+        RequestError: tensorboardX is not installed; or with file, part and reason.
+    """
+    parse = _parser()
+    with reading(path.name, "the file"):
+        data = read_file(path)
+    curves: dict[str, Curve] = {}
+    torn = False
+    for number, record in enumerate(records(path.name, data), 1):
+        if record is None:
+            torn = True
+            continue
+        with reading(path.name, f"record {number}"):
+            _add(curves, parse(record))
+    if not curves.keys() & {*EVALUATIONS, *EPISODES}:
+        tags = ", ".join(sorted(curves)[:_SHOWN]) or "-"
+        raise RequestError(
+            "{file} cannot be imported: it has no curve of returns (its tags: {tags}).",
+            file=path.name,
+            tags=tags[:200],
+        )
+    notes = [Text("The file ends within a record, which is left out.")] if torn else []
+    return _curve_file(path, data, curves, notes)
+
+
+def _parser() -> Any:
+    """Return what reads a message.
+
+    Raises:
+        RequestError: tensorboardX is not installed.
+    """
+    try:
+        from google.protobuf.message import DecodeError
+        from tensorboardX.proto.event_pb2 import Event
+    except ImportError as problem:
+        raise RequestError(
+            "TensorBoard needs the package {package}: {command}.",
+            package=problem.name or "tensorboardX",
+            command='pip install "td3-studio[tensorboard]"',
+        ) from problem
+
+    def parse(record: bytes) -> "Event":
+        try:
+            return Event.FromString(record)
+        except DecodeError as problem:
+            raise UnexpectedError("there is no message of TensorBoard") from problem
+
+    return parse
+
+
+def records(file: str, data: bytes) -> Iterator[bytes | None]:
+    """Yield the records of a file that are short enough for scalars; None for one that is torn.
+
+    Raises:
+        RequestError: a check sum differs.
+    """
+    at, number = 0, 0
+    while at < len(data):
+        number += 1
+        with reading(file, f"record {number}"):
+            if number > _MOST_RECORDS:
+                raise UnexpectedError("there are over {n} records", n=_MOST_RECORDS)
+            if len(data) - at < 12:
+                yield None
+                return
+            length, check = struct.unpack_from("<QI", data, at)
+            if masked_crc(data[at : at + 8]) != check:
+                raise UnexpectedError("the check sum of the length differs")
+            begin, end = at + 12, at + 12 + length
+            if length > MOST_BYTES or end + 4 > len(data):
+                yield None
+                return
+            at = end + 4
+            if length > _SMALL:
+                continue
+            record = data[begin:end]
+            if masked_crc(record) != struct.unpack_from("<I", data, end)[0]:
+                raise UnexpectedError("the check sum differs")
+        yield record
+
+
+def _add(curves: dict[str, Curve], event: "Event") -> None:
+    """Add the scalars of an event; a step back is a run that was resumed there."""
+    step, time_s = int(event.step), float(event.wall_time)
+    for value in event.summary.value:
+        number = _number(value)
+        if number is None:
+            continue
+        if not 0 <= step <= _MOST_STEPS or not math.isfinite(time_s):
+            raise UnexpectedError("the step or time of {tag} is impossible", tag=value.tag[:80])
+        curve = curves.setdefault(value.tag[:200], [])
+        while curve and curve[-1][0] >= step:
+            curve.pop()
+        curve.append((step, number, time_s))
+
+
+def _number(value: Any) -> float | None:
+    """Return the number of a value that is a scalar, and finite."""
+    kind = value.WhichOneof("value")
+    if kind == "simple_value":
+        found = float(value.simple_value)
+    elif kind == "tensor" and len(value.tensor.float_val) == 1:
+        found = float(value.tensor.float_val[0])
+    else:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _curve_file(
+    path: Path, data: bytes, curves: Mapping[str, Curve], notes: list[Text]
+) -> CurveFile:
+    began = min(curve[0][2] for curve in curves.values() if curve)
+    returns = next((curves[tag] for tag in EPISODES if tag in curves), [])
+    if EPISODES[0] not in curves and _AVERAGED in curves:
+        notes.append(Text("Returns of episodes are means of the last 100, as the file has them."))
+    if _SUMMED in curves:
+        notes.append(Text("The loss of both critics together is left out."))
+    return CurveFile(
+        kind="TensorBoard",
+        sources=(source(path.name, data),),
+        evaluations=tuple(
+            EvaluationPoint(env_steps=step, returns=(value,), time_s=max(at - began, 0.0))
+            for tag in EVALUATIONS
+            for step, value, at in curves.get(tag, ())
+        ),
+        episodes=tuple(
+            EpisodePoint(env_steps=step, episode_return=value, time_s=max(at - began, 0.0))
+            for step, value, at in returns
+        ),
+        training=_training(curves),
+        likely_env=path.absolute().parent.name.partition("__")[0]
+        if "__" in path.absolute().parent.name
+        else "",
+        notes=tuple(notes),
+    )
+
+
+def _training(curves: Mapping[str, Curve]) -> tuple[tuple[int, dict[str, float]], ...]:
+    rows: dict[int, dict[str, float]] = {}
+    for tag, column in METRICS.items():
+        for step, value, _ in curves.get(tag, ()):
+            rows.setdefault(step, {})[column] = value
+    return tuple(sorted(rows.items()))
+
+
+# Castagnoli's polynomial, from the lowest bit.
+def _table() -> tuple[int, ...]:
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+        table.append(byte)
+    return tuple(table)
+
+
+_TABLE = _table()
+
+
+def masked_crc(data: bytes) -> int:
+    """Return the check sum of TFRecord: CRC-32C, rotated, plus a constant."""
+    table, crc = _TABLE, 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 0xFF]
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

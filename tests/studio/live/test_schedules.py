@@ -1,0 +1,155 @@
+"""A live setting that follows a schedule: its row draws it, a hand ends it, undo brings it back."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLineEdit, QMenu, QWidget
+
+from studio.live.live_panel import LivePanel
+from studio.live.schedule_dialog import ScheduleDialog
+from studio.theme.theme import load_theme
+from td3core.config import Tunables, at_step, given
+from td3core.protocol.events import Tuned
+
+TAU = "0.02@20000, 0.005@40000"
+STEPS = 100_000
+
+
+class Requests:
+    """Takes requests as a run does."""
+
+    def __init__(self) -> None:
+        self.made: list[Tunables] = []
+
+    def __call__(self, tunables: Tunables) -> int:
+        self.made.append(tunables)
+        return len(self.made)
+
+    def acknowledged(self, step: int) -> Tuned:
+        return Tuned(
+            env_steps=step,
+            updates=0,
+            revision=len(self.made),
+            tunables=at_step(self.made[-1], step, STEPS),
+            changes=(),
+        )
+
+
+@pytest.fixture
+def requests() -> Requests:
+    return Requests()
+
+
+@pytest.fixture
+def panel(qtbot, requests: Requests) -> LivePanel:
+    made = LivePanel(requests)
+    qtbot.addWidget(made)
+    made.set_theme(load_theme("light"))
+    made.set_steps(STEPS)
+    made.show_defaults(Tunables(tau=TAU))  # type: ignore[arg-type]
+    made.set_busy(True)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def look(panel: LivePanel) -> Callable[[str], QWidget]:
+    def find(name: str) -> QWidget:
+        found = panel.findChild(QWidget, name)
+        assert found is not None, name
+        return found
+
+    return find
+
+
+def test_the_row_draws_its_schedule_and_follows_the_run(panel, look, requests) -> None:
+    curve = look("schedule_tau")
+    assert curve.isVisible()
+    assert curve.accessibleName() == f"Schedule: {TAU}"
+    assert not look("schedule_gamma").isVisible()
+    before = curve.grab().toImage()
+    panel.follow(30_000, STEPS)
+    assert look("spin_tau").value() == pytest.approx(0.0125)
+    assert curve.grab().toImage() != before
+    # To follow is no change, and asks nothing of the run.
+    look("slider_gamma").setValue(100)
+    panel._send()
+    assert given(requests.made[-1], "tau") == TAU
+    assert len(requests.made) == 1
+
+
+def test_a_slider_moved_by_hand_ends_its_schedule_and_undo_brings_it_back(
+    panel, look, requests
+) -> None:
+    panel.follow(25_000, STEPS)
+    look("spin_tau").setValue(0.3)
+    assert not look("schedule_tau").isVisible()
+    assert given(requests.made[-1], "tau") == 0.3
+    assert look("last_change").text() == "Last change: τ schedule → 0.3"
+    panel.acknowledge(requests.acknowledged(25_000))
+    panel.follow(30_000, STEPS)
+    assert look("spin_tau").value() == 0.3
+    panel.undo()
+    assert look("schedule_tau").isVisible()
+    assert given(requests.made[-1], "tau") == TAU
+    assert look("spin_tau").value() == pytest.approx(0.0125)
+    panel.redo()
+    assert given(requests.made[-1], "tau") == 0.3
+
+
+def test_the_reset_button_restores_the_schedule(panel, look, requests) -> None:
+    reset = look("reset_tau")
+    assert not reset.isEnabled()
+    panel.follow(30_000, STEPS)
+    assert not reset.isEnabled()
+    look("spin_tau").setValue(0.3)
+    reset.click()
+    assert given(requests.made[-1], "tau") == TAU
+    assert not reset.isEnabled()
+
+
+def test_a_schedule_is_entered_in_a_dialog_that_says_what_is_wrong(panel, look, requests) -> None:
+    seen: list[str] = []
+
+    def enter() -> None:
+        dialog = QApplication.activeModalWidget()
+        assert isinstance(dialog, ScheduleDialog)
+        ok = dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Ok)
+        text = dialog.findChild(QLineEdit, "schedule_text")
+        seen.append(text.text())
+        text.setText("0.9@0, 7@10")
+        assert not ok.isEnabled()
+        seen.append(dialog.findChild(QWidget, "schedule_problem").text())
+        text.setText("0.9@0, 0.99@100%")
+        assert ok.isEnabled()
+        ok.click()
+
+    QTimer.singleShot(0, enter)
+    panel._rows["gamma"].schedule_wanted.emit()
+    assert seen == ["0.99@0", "gamma cannot be 7.0; it must be a number from 0 to 1."]
+    assert given(requests.made[-1], "gamma") == "0.9@0, 0.99@100%"
+    assert look("schedule_gamma").isVisible()
+
+
+def test_a_row_offers_a_schedule_or_its_end(qtbot, panel, look, requests) -> None:
+    def actions(name: str) -> list:
+        row = panel._rows[name]
+        row.contextMenuEvent(_menu_event(row))
+        (menu,) = row.findChildren(QMenu)
+        return menu.actions()
+
+    (offer,) = actions("gamma")
+    assert offer.text() == "Follow a schedule…"
+    change, end = actions("tau")
+    assert (change.text(), end.text()) == ("Change schedule…", "End schedule here")
+    panel.follow(30_000, STEPS)
+    end.trigger()
+    assert given(requests.made[-1], "tau") == pytest.approx(0.0125)
+
+
+def _menu_event(row: QWidget):
+    from PySide6.QtGui import QContextMenuEvent
+
+    place = row.rect().center()
+    return QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, row.mapToGlobal(place))

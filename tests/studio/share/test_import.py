@@ -1,0 +1,103 @@
+"""The import dialog: what it shows of a file, what it asks, and what becomes of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from studio.share.import_dialog import ImportDialog
+from studio.window.main_window import MainWindow
+from td3core.checkpoint import read_header
+from td3core.runs.directory import RunDirectory
+from tests.studio.window.test_opening import drop
+from tests.td3core.importers import foreign_files as files
+
+WAIT_MS = 60_000
+
+
+def dialog_of(window: MainWindow) -> ImportDialog:
+    (dialog,) = window.findChildren(ImportDialog)
+    return dialog
+
+
+def opened(qtbot: QtBot, window: MainWindow, begin: Callable[[], Any]) -> ImportDialog:
+    """Do what opens the dialog, and wait until it has read the file."""
+    begin()
+    qtbot.waitUntil(lambda: bool(window.findChildren(ImportDialog)), timeout=WAIT_MS)
+    dialog = dialog_of(window)
+    qtbot.waitUntil(lambda: status(dialog) != "Reading…", timeout=WAIT_MS)
+    return dialog
+
+
+def status(dialog: ImportDialog) -> str:
+    return dialog.job.status.text().replace("\u200b", "")
+
+
+@pytest.mark.slow
+def test_a_dropped_agent_is_asked_for_its_environment_and_plays(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, runs_dir: Path
+) -> None:
+    file = files.write_cleanrl(tmp_path)
+    dialog = opened(qtbot, window, lambda: drop(window, file))
+    assert dialog.kind.text().replace("\u200b", "") == "CleanRL TD3"
+    assert dialog.sizes.text() == "3 observations · 1 action"
+    assert dialog.env.currentText() == "Pendulum-v1"
+    assert dialog.hint.text() == "Not in the file; its name suggests it."
+    assert "no target networks" in dialog.notes.text()
+    dialog.env.setCurrentText("")
+    assert not dialog.start_button.isEnabled()
+    dialog.env.setCurrentText("Pendulum-v1")
+    with qtbot.waitSignal(dialog.imported, timeout=2 * WAIT_MS) as told:
+        qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    assert status(dialog).startswith("Imported.")
+    run = RunDirectory.open(Path(told.args[0]["run"]))
+    assert window.replay.player.path == run.last
+    origin = read_header(run.last).origin
+    assert origin is not None
+    assert origin.kind == "CleanRL TD3"
+    # What does not fit is said in the dialog, and nothing comes of it.
+    before = len(list(run.path.parent.iterdir()))
+    dialog.env.setCurrentText("MountainCarContinuous-v0")
+    with qtbot.waitSignal(dialog.job.ended, timeout=2 * WAIT_MS):
+        qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    assert "those of MountainCarContinuous-v0 have 2 and 1" in status(dialog)
+    assert len(list(run.path.parent.iterdir())) == before
+    dialog.close()
+
+
+def test_a_file_that_cannot_be_read_says_so_and_cannot_be_imported(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.zip").write_bytes(b"PK\x05\x06")
+    chosen = str(tmp_path / "broken.zip")
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(
+        QFileDialog, "getOpenFileName", lambda *words: asked.append(words) or (chosen, "")
+    )
+    dialog = opened(qtbot, window, window.importing.action.trigger)
+    assert "*.zip" in asked[0][3]
+    assert status(dialog).startswith("broken.zip cannot be imported: in the zip, ")
+    dialog.env.setCurrentText("Pendulum-v1")
+    assert not dialog.start_button.isEnabled()
+    dialog.close()
+
+
+def test_curves_name_their_environment(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    file = tmp_path / "monitor.csv"
+    file.write_text(files.monitor([(-1000.0, 200, 1.5), (-800.0, 200, 3.0)]))
+    dialog = opened(qtbot, window, lambda: drop(window, file))
+    assert dialog.env.currentText() == "Pendulum-v1"
+    assert dialog.hint.text() == "Named in the file."
+    assert dialog.sizes.text() == "400 steps"
+    words = dialog.words()
+    assert words is not None
+    assert "--env" not in words[0]
+    dialog.env_args.setText('{"g": 9.0}')
+    words = dialog.words()
+    assert words is not None
+    assert words[0][4:8] == ["--env", "Pendulum-v1", "--env-args", '{"g": 9.0}']
+    dialog.close()

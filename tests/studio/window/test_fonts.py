@@ -1,0 +1,95 @@
+"""With fonts of 100 to 200 percent, nothing of the window is beyond its edges or cut off."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.theme.sizes import scale
+from studio.window.main_window import MainWindow
+from studio.window.panels import PANELS
+from tests.studio.clipped import clipped, unreachable
+from tests.studio.fake_runs import make_run
+from tests.studio.window.test_enter import dialogs
+
+SCREEN = QSize(1280, 800)
+WAIT_MS = 20_000
+Find = Callable[[str], QWidget]
+
+
+_SLOW = pytest.mark.slow
+_SCALES = [1.0, pytest.param(1.25, marks=_SLOW), 1.5, pytest.param(2.0, marks=_SLOW)]
+
+
+@pytest.fixture(params=_SCALES, ids=["100%", "125%", "150%", "200%"])
+def font(request: pytest.FixtureRequest, qapp: QApplication) -> Iterator[float]:
+    before = qapp.font()
+    font = QFont(before)
+    font.setPointSizeF(before.pointSizeF() * request.param)
+    qapp.setFont(font)
+    yield request.param
+    qapp.setFont(before)
+
+
+def settle(qtbot: QtBot, window: MainWindow) -> None:
+    """Wait until the panels have found their places."""
+    for _ in range(4):
+        QApplication.processEvents()
+    qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=WAIT_MS)
+
+
+def problems(window: MainWindow) -> list[str]:
+    found = [*clipped(window), *unreachable(window)]
+    if window.size() != SCREEN:
+        found.append(f"the window is {window.size().toTuple()}")
+    return found
+
+
+def show_all(qtbot: QtBot, window: MainWindow, runs: Path) -> Iterator[str]:
+    """Show one part of the window after the other; yield what each is called."""
+    yield "first"
+    for spec in PANELS:
+        window.docks.open(spec.name)
+        qtbot.waitUntil(lambda name=spec.name: window.docks.is_seen(name), timeout=WAIT_MS)
+        yield spec.name
+    for name in ("log", "runs", "many", "sweeps", "instruments"):
+        window.docks.close(name)
+    window.comparison.session.compare([make_run(runs, name=name).path for name in "ab"])
+    session = window.comparison.session
+    qtbot.waitUntil(lambda: session.active and not session.busy, timeout=WAIT_MS)
+    yield "comparison"
+
+
+def test_every_part_of_the_window_is_whole_and_reached(
+    qtbot: QtBot, font: float, window: MainWindow, runs_dir: Path
+) -> None:
+    window.resize(SCREEN)
+    qtbot.waitUntil(lambda: window.size() == SCREEN)
+    assert scale() == pytest.approx(font, rel=0.1)
+    found = {}
+    for part in show_all(qtbot, window, runs_dir):
+        settle(qtbot, window)
+        if here := problems(window):
+            found[part] = here
+    assert not found, "\n".join(f"{where}: {why}" for where, all_ in found.items() for why in all_)
+
+
+def test_every_dialog_is_whole_and_reached(
+    qtbot: QtBot, font: float, window: MainWindow, runs_dir: Path
+) -> None:
+    found = {}
+    for _, dialog in dialogs(window, runs_dir):
+        dialog.show()
+        QApplication.processEvents()
+        here = [*clipped(dialog), *unreachable(dialog)]
+        needed = dialog.minimumSizeHint().expandedTo(dialog.minimumSize())
+        if needed.width() > SCREEN.width() or needed.height() > SCREEN.height():
+            here.append(f"it needs {needed.toTuple()}")
+        if here:
+            found[type(dialog).__name__] = here
+        dialog.close()
+    assert not found, "\n".join(f"{where}: {why}" for where, all_ in found.items() for why in all_)

@@ -1,0 +1,282 @@
+"""Files that were made to do harm: nothing of them is run, and each is refused in a sentence."""
+
+import base64
+import builtins
+import contextlib
+import io
+import json
+import os
+import pickle
+import struct
+import subprocess
+import time
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from td3core.errors import RequestError
+from td3core.importers import registry
+from td3core.importers.damage import DAMAGE, UnexpectedError
+from td3core.importers.inert_pickle import Global, Made, read_pickle
+from td3core.importers.tensors import read_pth
+from tests.td3core.importers import foreign_files as files
+
+SLOWEST_S = 2.0
+
+
+def hostile(mark: Path) -> bytes:
+    """Return a pickle that runs a command when it is read."""
+    return f"cos\nsystem\n(Vtouch {mark}\ntR.".encode()
+
+
+@pytest.fixture
+def _watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everything fail that a payload might call."""
+    for importer in registry.IMPORTERS:
+        # Python itself runs the code of a module with exec.
+        importer.load()
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("something of a file was run")
+
+    for owner, name in (
+        *((os, "system"), (os, "popen"), (subprocess, "Popen"), (builtins, "eval")),
+        *((builtins, "exec"), (pickle, "loads"), (pickle, "load"), (pickle, "Unpickler")),
+        (torch, "load"),
+    ):
+        monkeypatch.setattr(owner, name, refuse)
+
+
+def pth(pickled: bytes) -> bytes:
+    """Return a file of torch around any pickle."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("archive/data.pkl", pickled)
+    return file.getvalue()
+
+
+@pytest.mark.usefixtures("_watched")
+def test_a_pickle_in_every_member_changes_nothing(peers: dict[str, Path], tmp_path: Path) -> None:
+    mark, parts = tmp_path / "mark", files.members(peers["tanh"])
+    payload = hostile(mark)
+    text = base64.b64encode(payload).decode()
+    data = json.loads(parts["data"])
+    serialised = [name for name, value in data.items() if isinstance(value, dict)]
+    assert len(serialised) > 10
+    for name in serialised:
+        other = dict(data, **{name: {":type:": "x", ":serialized:": text}})
+        tried = files.write_zip(tmp_path / "a.zip", parts | {"data": json.dumps(other).encode()})
+        try_to_read(tried)
+    for name in parts:
+        for contents in (payload, pth(payload)):
+            try_to_read(files.write_zip(tmp_path / "a.zip", parts | {name: contents}))
+    everything = dict.fromkeys(parts, pth(payload))
+    everything["data"] = json.dumps(
+        {name: {":serialized:": text} if name in serialised else data[name] for name in data}
+    ).encode()
+    with pytest.raises(RequestError, match="cannot be imported"):
+        registry.read(files.write_zip(tmp_path / "a.zip", everything))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zip"]
+
+
+def try_to_read(path: Path) -> None:
+    with contextlib.suppress(RequestError):
+        registry.read(path)
+
+
+@pytest.mark.usefixtures("_watched")
+@pytest.mark.parametrize("name", ["a.cleanrl_model", "a_actor", "a_critic"])
+def test_other_kinds_of_files_run_nothing_either(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(pth(hostile(tmp_path / "mark")))
+    for other in ("a_actor", "a_critic"):
+        if not (tmp_path / other).exists():
+            (tmp_path / other).write_bytes(pth(hostile(tmp_path / "mark")))
+    with pytest.raises(RequestError, match="cannot be imported"):
+        registry.read(tmp_path / name)
+    assert not (tmp_path / "mark").exists()
+
+
+def test_what_a_pickle_would_call_comes_back_as_data(tmp_path: Path) -> None:
+    found = read_pickle(hostile(tmp_path / "mark"))
+    assert isinstance(found, Made)
+    assert found.what == Global("os", "system")
+    assert found.args == (f"touch {tmp_path / 'mark'}",)
+    assert not (tmp_path / "mark").exists()
+
+
+def test_the_payload_would_run_if_it_were_unpickled(tmp_path: Path) -> None:
+    assert pickle.loads(hostile(tmp_path / "mark")) == 0
+    assert (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_plain_values_of_every_protocol_are_what_python_reads(protocol: int) -> None:
+    value = {
+        "a": [1, -(2**70), 2.5, None, True, False, "ü", ()],
+        "b": {"c": (1, 2, 3, 4), 5: [[]]},
+        "d": "x" * 300,
+        "e": [1] * 2000,
+    }
+    assert read_pickle(pickle.dumps(value, protocol)) == value
+
+
+def bomb(size: int) -> bytes:
+    """Return a zip whose only member would become ``size`` bytes."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data", b"0" * size)
+        archive.writestr("policy.pth", b"")
+    return file.getvalue()
+
+
+def many_members() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for at in range(2_001):
+            archive.writestr(f"{at}", b"")
+    return file.getvalue()
+
+
+def twice() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("data", b"{}")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("data", b"{}")
+    return file.getvalue()
+
+
+def lying_about_its_directory() -> bytes:
+    data = bytearray(bomb(100))
+    at = data.rfind(b"PK\x05\x06")
+    struct.pack_into("<L", data, at + 12, 2**31)
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (bomb(20 * 2**20), "data would grow from"),
+        (many_members(), "the zip lists 2001 members"),
+        (lying_about_its_directory(), "the zip lists 2 members"),
+        (b"", "the end of a zip file is missing"),
+        (b"PK\x05\x06", "the end of a zip file is missing"),
+        (b"x" * 1000, "the end of a zip file is missing"),
+    ],
+)
+def test_zips_of_absurd_sizes_are_refused_at_once(tmp_path: Path, data: bytes, words: str) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(data)
+    began = time.process_time()
+    with pytest.raises(RequestError, match=rf"a.zip cannot be imported: in the zip, {words}"):
+        registry.read(path)
+    assert time.process_time() - began < SLOWEST_S
+
+
+def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(twice())
+    with pytest.raises(RequestError, match="two members have one name"):
+        registry.read(tmp_path / "a.zip")
+
+
+def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.zip")
+    with pytest.raises(RequestError, match="not a regular file"):
+        registry.read(tmp_path / "a.zip")
+
+
+def tensor(size: Any, stride: Any, offset: Any = 0) -> bytes:
+    """Return the contents of a file of torch whose only tensor of 4 numbers is described so."""
+
+    class Storage:
+        pass
+
+    class Described:
+        def __reduce__(self) -> Any:
+            hooks: Any = OrderedDict()
+            return torch._utils._rebuild_tensor_v2, (
+                *(Storage(), offset, size, stride, False, hooks),
+            )
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, value: Any) -> Any:
+            if isinstance(value, Storage):
+                return ("storage", torch.FloatStorage, "0", "cpu", 4)
+            return None
+
+    pickled, whole = io.BytesIO(), io.BytesIO()
+    Pickler(pickled, 2).dump({"l1.weight": Described()})
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("archive/data.pkl", pickled.getvalue())
+        archive.writestr("archive/data/0", np.arange(4, dtype="<f4").tobytes())
+    return whole.getvalue()
+
+
+def test_a_tensor_within_its_numbers_is_read() -> None:
+    found = read_pth(tensor((2, 1), (1, 2), 1))
+    assert found["l1.weight"].tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "offset"),
+    [
+        ((5,), (1,), 0),
+        ((4,), (1,), 1),
+        ((2, 2), (3, 1), 0),
+        ((10**9,), (0,), 0),
+        ((10**12, 10**12), (0, 0), 0),
+        ((-1,), (1,), 0),
+        ((4,), (-1,), 3),
+        ((4,), (1,), -1),
+        ((2,), (10**30,), 0),
+        ((4,), (1, 1), 0),
+        ((1,) * 9, (1,) * 9, 0),
+        ((True,), (1,), 0),
+        ((2.0,), (1,), 0),
+    ],
+)
+def test_a_tensor_beyond_its_numbers_is_refused(size: Any, stride: Any, offset: int) -> None:
+    with pytest.raises(UnexpectedError, match="a tensor"):
+        read_pth(tensor(size, stride, offset))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        # A place in the memo for which Python's own reader would take gigabytes.
+        b"\x80\x04Nr\xff\xff\xff\x7f.",
+        b"\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\x7fabc.",
+        b"(" * 100_000 + b".",
+        b"]" * 250_000 + b".",
+        b"\x80\x04" + b"]\x94" + b"h\x00a" * 60_000 + b".",
+        b"L" + b"9" * 100_000 + b"L\n.",
+        b"cos\nsystem\n(S'true'\ntR0.",
+        b"\x80\x04.",
+        b"\x82\x01.",
+        b"}(]]u.",
+        b"R.",
+        b"",
+    ],
+)
+def test_a_pickle_that_is_none_is_refused_soon(data: bytes) -> None:
+    began = time.process_time()
+    with contextlib.suppress(*DAMAGE):
+        read_pickle(data)
+    assert time.process_time() - began < SLOWEST_S
+
+
+def test_lists_that_hold_each_other_do_not_grow(tmp_path: Path) -> None:
+    value: Any = []
+    for _ in range(60):
+        value = [value, value]
+    path = tmp_path / "a.cleanrl_model"
+    path.write_bytes(pth(pickle.dumps((value, value))))
+    began = time.process_time()
+    with pytest.raises(RequestError, match="nested too deeply"):
+        registry.read(path)
+    assert time.process_time() - began < SLOWEST_S

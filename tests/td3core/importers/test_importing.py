@@ -1,0 +1,191 @@
+"""An import makes a run that is listed, played, exported and branched as any other."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from td3core import checkpoint
+from td3core.cli import app
+from td3core.config import EnvChoice
+from td3core.envs.make import check_env
+from td3core.errors import RequestError
+from td3core.importers import destination, importing
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended
+from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import read as read_journal
+from td3core.training.launch import branch
+from tests.td3core.helpers import Told
+from tests.td3core.importers import foreign_files as files
+
+PENDULUM = EnvChoice("Pendulum-v1")
+
+
+def imported(path: Path, runs_dir: Path) -> RunDirectory:
+    made = importing.import_to_run(importing.examine(path), PENDULUM, check_env, runs_dir)
+    assert made.run is not None
+    return RunDirectory.open(made.run)
+
+
+def messages(run: Path) -> list[str]:
+    return [entry.get("message", "") for entry in read_journal(run / "journal.jsonl")]
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    status = app.main([*words, "--json"])
+    return status, json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def test_the_command_asks_for_the_environment_and_makes_a_run(
+    tmp_path: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, folder = files.write_cleanrl(tmp_path), str(runs_dir)
+    status, told = command(capsys, "import", str(file), "--runs-dir", folder)
+    assert status == 2
+    assert told["error"] == (
+        "td3_continuous_action.cleanrl_model does not name its environment; --env does. It may be"
+        " Pendulum-v1."
+    )
+    assert not runs_dir.exists() or not list(runs_dir.iterdir())
+    words = ("import", str(file), "--env", "Pendulum-v1", "--runs-dir", folder)
+    status, told = command(capsys, *words)
+    assert status == 0
+    assert told["kind"] == "CleanRL TD3"
+    assert len(told["notes"]) == 4
+    run = RunDirectory.open(Path(told["run"]))
+    assert messages(run.path)[1:] == told["notes"]
+    assert str(run.last) == told["checkpoint"]
+    # Again: another run, and the first stays.
+    assert command(capsys, *words)[1]["run"] != told["run"]
+    status, told = command(capsys, "eval", str(run.path), "--episodes", "1")
+    assert (status, told["episodes"]) == (0, 1)
+    target = tmp_path / "actor.py"
+    status, told = command(capsys, "export", str(run.path), "--to", str(target))
+    assert (status, target.exists()) == (0, True)
+
+
+def test_a_file_that_exists_is_replaced_only_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, target = files.write_cleanrl(tmp_path), tmp_path / "mine.safetensors"
+    target.write_text("mine")
+    words = ("import", str(file), "--env", "Pendulum-v1", "--out", str(target))
+    status, told = command(capsys, *words)
+    assert (status, target.read_text()) == (2, "mine")
+    assert "already exists" in told["error"]
+    status, told = command(capsys, *words, "--force")
+    assert (status, told["checkpoint"], told["run"]) == (0, str(target), None)
+    origin = checkpoint.load(target).header.origin
+    assert origin is not None
+    assert origin.sha256 == told["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nothing.zip",), "nothing.zip cannot be imported: the file cannot be read (No such"),
+        (("nothing",), "There is no"),
+        (("notes.txt",), "cannot be imported; these can: RL Zoo"),
+        (("a.cleanrl_model", "--env-args", "{}"), "--env-args needs --env"),
+        (("a.cleanrl_model",), "a.cleanrl_model cannot be imported: in the file,"),
+        (("monitor.csv", "--out", "x.safetensors"), "Curves are imported as a run"),
+        (("monitor.csv", "--vecnormalize", "v.pkl"), "takes no statistics"),
+    ],
+)
+def test_what_cannot_be_imported_gets_a_sentence(
+    tmp_path: Path,
+    words: tuple[str, ...],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("notes.txt", "a.cleanrl_model"):
+        Path(name).write_text("no agent")
+    Path("monitor.csv").write_text(files.monitor([(-1.0, 200, 1.0)]))
+    status, told = command(capsys, "import", *words)
+    assert status == 2
+    assert said in told["error"]
+    assert not Path("x.safetensors").exists()
+
+
+def test_nothing_is_left_of_an_import_that_fails(
+    cleanrl: Path, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(destination, "write_label", full)
+    with pytest.raises(RequestError, match="No space left on device"):
+        imported(cleanrl, runs_dir)
+    assert not list(runs_dir.iterdir())
+
+
+def test_a_branch_fills_its_buffer_with_the_agents_own_actions_and_says_so(
+    peers: dict[str, Path], runs_dir: Path, stored: list[Any]
+) -> None:
+    origin, told = imported(peers["td3"], runs_dir), Told()
+    values = {"steps": 110, "eval_interval": 0, "checkpoint_interval": 0, "exploration_noise": 0.0}
+    outcome = branch(origin.last, values, Control(), told, runs_dir)
+    assert isinstance(outcome, Ended), outcome
+    before = checkpoint.load(origin.last)
+    # 40 steps to fill it, then an update for each.
+    assert outcome.updates == before.header.counters.updates + 10
+    policy = before.policy()
+    assert len(stored) == 50
+    for obs, action, *_ in stored[:40]:
+        assert np.array_equal(action, policy(obs))
+    said = messages(outcome.run)
+    assert any("Until step 100 the agent fills it with its own noisy actions" in m for m in said)
+    assert outcome.last_checkpoint is not None
+    after = checkpoint.load(outcome.last_checkpoint)
+    assert after.header.origin is not None
+    assert before.header.origin is not None
+    assert after.header.origin.sha256 == before.header.origin.sha256
+    assert after.header.origin.notes == ()
+    # Adam goes on from the steps in the file.
+    assert after.tensors["critic_adam.step"] == before.tensors["critic_adam.step"] + 10
+
+
+def test_a_branch_of_an_agent_without_targets_and_moments_says_so(
+    cleanrl: Path, runs_dir: Path, stored: list[Any]
+) -> None:
+    origin, told = imported(cleanrl, runs_dir), Told()
+    values = {"steps": 20, "eval_interval": 0, "checkpoint_interval": 0, "batch_size": 8}
+    outcome = branch(origin.last, values, Control(), told, runs_dir)
+    assert isinstance(outcome, Ended), outcome
+    # It was trained before: no action is drawn at random, though its steps are not known.
+    policy = checkpoint.load(origin.last).policy()
+    assert all(np.abs(action - policy(obs)).max() < 0.6 for obs, action, *_ in stored)
+    said = " ".join(messages(outcome.run))
+    assert "no target networks: they begin as copies" in said
+    assert "no optimiser state: its moments begin at zero" in said
+
+
+@pytest.mark.slow
+def test_an_imported_pendulum_learns_on(peers: dict[str, Path], runs_dir: Path) -> None:
+    from td3core.evaluation.evaluate import evaluate
+
+    origin = imported(peers["tanh"], runs_dir)
+    values = {
+        "steps": 6060,
+        "eval_interval": 0,
+        "checkpoint_interval": 0,
+        "batch_size": 100,
+        "actor_lr": 1e-3,
+        "critic_lr": 1e-3,
+        "update_interval": 1,
+        "updates_per_step": 1,
+    }
+    outcome = branch(origin.last, values, Control(), Told(), runs_dir)
+    assert isinstance(outcome, Ended), outcome
+    assert outcome.last_checkpoint is not None
+    returns = [
+        np.mean(evaluate(checkpoint.load(p).policy(), PENDULUM, episodes=10, seed=1).returns)  # type: ignore[union-attr]
+        for p in (origin.last, outcome.last_checkpoint)
+    ]
+    assert returns[0] < -900
+    assert returns[1] > -500
