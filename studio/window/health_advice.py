@@ -7,13 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings, Slot
+from PySide6.QtWidgets import QWidget
 
+from studio.consent.code_consent import CodeConsent
+from studio.experiments.many_runs import ManyRuns
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.trial_session import TrialSession, TrialStage
 from studio.health.advice_card import in_words
 from studio.health.board import AdviceBoard
+from studio.live.live_panel import LivePanel
+from studio.plots.compare.session import CompareSession
+from studio.run_browser.browser import RunBrowser
+from studio.session.controller import RunController
+from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask
+from studio.widgets.messages import Banner, Log
+from studio.window.docks import Docks
+from studio.window.panels import Panels
 from studio.window.preferences.dialog import Page
+from studio.window.status_bar import StatusBar
 from td3core.checkpoint import Header, read_header
 from td3core.config import Tunables, specs, with_values
 from td3core.errors import RequestError
@@ -24,10 +36,7 @@ from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.text import Text, tr
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
     from studio.health.panel import HealthPanel
-    from studio.window.main_window import MainWindow
     from td3core.analysis.advice import Advice, SettingChange
     from td3core.experiments.trials import Trial
 
@@ -49,11 +58,31 @@ class TriedChange:
     run: Path
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthParts:
+    """The parts of the window that this takes part in."""
+
+    model: RunModel
+    controller: RunController
+    many: ManyRuns
+    consent: CodeConsent
+    comparing: CompareSession
+    panels: Panels
+    docks: Docks
+    status: StatusBar
+    banner: Banner
+    log: Log
+    runs: RunBrowser
+    live: LivePanel
+    widget: QWidget
+    """The window itself, the parent of dialogs."""
+
+
 class HealthAdvice(QObject):
     """What is advised of the current run, and the change that is being tried."""
 
-    def __init__(self, window: "MainWindow", runs_dir: Path, settings: QSettings) -> None:
-        super().__init__(window)
+    def __init__(self, window: HealthParts, runs_dir: Path, settings: QSettings) -> None:
+        super().__init__(window.widget)
         self._window = window
         self.board = AdviceBoard(window.model, settings, self)
         self.trials = TrialSession(runs_dir, self._cores_in_use, self)
@@ -170,7 +199,7 @@ class HealthAdvice(QObject):
             header.counters.env_steps,
             header.config.steps,
             seconds,
-            self._window,
+            self._window.widget,
             waits=self.trials.free_cores < 1,
         )
 
@@ -209,7 +238,7 @@ class HealthAdvice(QObject):
     @Slot()
     def _on_judged(self) -> None:
         paths = [path for runs in self.trials.runs for path in runs.values()]
-        session = self._window.comparison.session
+        session = self._window.comparing
         session.compare(paths, self.trials.series, series=True)
         self._window.docks.open("health")
         if self.tried is not None and self.trials.verdict is not None:
@@ -295,7 +324,7 @@ class HealthAdvice(QObject):
         self._window.banner.show_message("error", problem)
 
 
-def thresholds_page(board: AdviceBoard, window: "QWidget") -> Page:
+def thresholds_page(board: AdviceBoard, window: QWidget) -> Page:
     """Return the settings of the rules, for the dialog of the window's settings."""
 
     def show() -> None:

@@ -34,7 +34,7 @@ from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
-from studio.window.health_advice import HealthAdvice, thresholds_page
+from studio.window.health_advice import HealthAdvice, HealthParts, thresholds_page
 from studio.window.opener import Opener
 from studio.window.opening.importing import ImportAction
 from studio.window.opening.late_panels import connect_sweeps
@@ -321,7 +321,22 @@ class MainWindow(QMainWindow):
             self.replay.load(Path(found["checkpoint"]))
 
     def _connect_late_panels(self) -> None:
-        self.health = HealthAdvice(self, self._runs_dir, self._settings)
+        parts = HealthParts(
+            model=self.model,
+            controller=self.controller,
+            many=self.many,
+            consent=self.consent,
+            comparing=self.comparison.session,
+            panels=self.panels,
+            docks=self.docks,
+            status=self.status,
+            banner=self.banner,
+            log=self.log,
+            runs=self.runs,
+            live=self.live,
+            widget=self,
+        )
+        self.health = HealthAdvice(parts, self._runs_dir, self._settings)
         self.health.trials.busy_changed.connect(self._close_if_asked)
         self.preferences.add_page(thresholds_page(self.health.board, self))
 

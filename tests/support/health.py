@@ -19,7 +19,7 @@ def started(config: RunConfig, tunables: Tunables, env_steps: int = 0) -> Starte
         env_steps=env_steps,
         device="cpu",
         threads=1,
-        products="",
+        engine="",
     )
 
 

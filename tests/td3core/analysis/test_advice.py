@@ -55,7 +55,7 @@ def evaluated(env_steps: int, bias: float) -> Evaluated:
         seed=0,
         is_best=False,
         wall_s=0.0,
-        bias=bias,
+        measured={"bias": bias},
     )
 
 
