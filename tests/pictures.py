@@ -2,8 +2,8 @@
 
     python tests/pictures.py [FOLDER]
 
-takes about two minutes and writes start, light, dark, journal, resume, branch, group and
-compare_agents.png, each 1280 by 800.
+takes about two minutes and writes start, light, dark, journal, algorithm, resume, branch, group
+and compare_agents.png, each 1280 by 800.
 Nothing is staged: every curve comes from a training that went on meanwhile.
 """
 
@@ -166,11 +166,27 @@ def train_and_tune(by: Photographer) -> Path:
     by.point_at(window.model.record.journal.markers[0].env_steps)
     by.take("journal")
     by.look_away()
+    step_through(by)
     by.click("pause_button")
     by.idle()
     by.take("light")
     assert window.model.record.run is not None
     return window.model.record.run
+
+
+def step_through(by: Photographer) -> None:
+    """Do single updates of the paused run until one has moved all networks."""
+    docks = by.window.docks
+    docks.open("algorithm")
+    panel = by.window.panels.named("algorithm")
+    moved = False
+    while not moved:
+        before = panel.seen
+        by.click("algorithm_step_button")
+        by.until(lambda before=before: panel.seen is not before)
+        moved = panel.seen.moved_actor
+    by.take("algorithm")
+    docks.close("algorithm")
 
 
 def resume(by: Photographer, run: Path) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.experiments.queue_file import Change, QueuedRun, Runs, SharedQueue
 from studio.tasks.background_queue import BackgroundQueue
 from td3core.errors import RequestError
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 
 class RunQueue(QObject):
@@ -145,7 +145,7 @@ def _try(work: Callable[[], None]) -> Text | str:
     except OSError as problem:
         reason = problem.strerror or str(problem)
         return Text("The queue cannot be written: {reason}.", reason=reason)
-    return Text("")
+    return NO_TEXT
 
 
 def _moved(run: QueuedRun, to: int, runs: Runs) -> Runs:

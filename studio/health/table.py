@@ -21,7 +21,7 @@ from studio.health.quantities import QUANTITIES, Quantity
 from studio.session.curves import RunCurves
 from studio.session.series import thinned
 from studio.theme.theme import Theme
-from studio.widgets.sparkline import polyline
+from studio.widgets.polyline import polyline
 from td3core.analysis.advice import Rule
 from td3core.text import Text, tr
 

@@ -1,7 +1,7 @@
 """One plot on a card: heading, legend, layers, readout, export."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QVBoxLayout, QWidget
 from studio.plots.axis import ShortAxis
 from studio.plots.canvas import PlotCanvas, PlotViewBox
 from studio.plots.catalogue import PlotSpec
+from studio.plots.curve import logged
 from studio.plots.explanation import Explanation, ExplanationPopup
 from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
@@ -22,10 +23,11 @@ from studio.plots.keys import PlotKeys
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Layer, LayerView
 from studio.plots.legend import Legend
+from studio.plots.limits_dialog import LimitsDialog
 from studio.plots.quantities import fill_quantities
 from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
-from studio.plots.view_range import Range, heights_shown
+from studio.plots.view_range import NO_LIMITS, Limits, Range, heights_shown, limited
 from studio.plots.x_axis import BY_STEPS, LABELS, StepToX, heading_at
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
@@ -107,6 +109,7 @@ class PlotCard(QWidget):
         self._heights: list[Doubles] = []
         self._fitted: Range | None = None
         self._logarithmic = False
+        self._limits = NO_LIMITS
         self.step_map = BY_STEPS
         """Where the steps of the run stand on the x axis."""
         self._subject = subject
@@ -325,8 +328,29 @@ class PlotCard(QWidget):
             return
         low, high = min(y.min() for y in heights), max(y.max() for y in heights)
         self._fitted = heights_shown(float(low), float(high), self._fitted)
-        if box.viewRange()[1] != list(self._fitted):
-            box.setYRange(*self._fitted, padding=0.0)
+        shown = limited(self._fitted, self._limits, self._logarithmic)
+        if box.viewRange()[1] != list(shown):
+            box.setYRange(*shown, padding=0.0)
+
+    @property
+    def limits(self) -> Limits:
+        """The ends of the y axis that the user has fixed."""
+        return self._limits
+
+    def set_limits(self, limits: Limits) -> None:
+        """Fix the ends of the y axis, or let them follow the curves again."""
+        self._limits, self._fitted = limits, None
+        self._fit_heights()
+        self.view_changed.emit()
+
+    @Slot()
+    def _ask_limits(self) -> None:
+        dialog = LimitsDialog(
+            *(self._name, self._title, self._limits, self.set_limits, self),
+            logarithmic=self._logarithmic,
+        )
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
 
     @Slot(bool)
     def _set_log(self, on: bool) -> None:
@@ -408,9 +432,28 @@ class PlotCard(QWidget):
         scale.setChecked(self._logarithmic)
         scale.setEnabled(self._logarithmic or any((y > 0).any() for y in self._heights))
         scale.toggled.connect(self._header.set_logarithmic)
+        limits = menu.addAction(tr("Limits of the y axis…"))
+        limits.setCheckable(True)
+        limits.setChecked(self._limits != NO_LIMITS)
+        limits.triggered.connect(self._ask_limits)
         menu.addSeparator()
         menu.addActions(self._header.export_menu.actions())
         menu.popup(self.plot.mapToGlobal(at))
+
+    @property
+    def added(self) -> list[str]:
+        """Columns of the quantities that the user has added, in their order of names."""
+        layers = (layer for layer in self.layers if isinstance(layer, CurveLayer))
+        return sorted(column for layer in layers for column in layer.added_columns)
+
+    def add_quantities(self, columns: Collection[str]) -> None:
+        """Show these quantities too, as far as there are some of these names."""
+        for layer in self.layers:
+            if isinstance(layer, CurveLayer):
+                for curve in logged():
+                    if curve.column in set(columns) - layer.shown_columns:
+                        layer.add(curve)
+        self._on_quantities()
 
     def _on_quantities(self) -> None:
         self._fitted = None

@@ -12,9 +12,9 @@ from studio.plots.layers.notes import NoteLayer
 from studio.plots.layers.parent_curves import ParentCurveLayer
 from studio.plots.layers.threshold import ThresholdLayer
 from studio.session.model import RunModel
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
-_NONE, _NO_UPDATES = Text(""), Text("No updates yet")
+_NONE, _NO_UPDATES = NO_TEXT, Text("No updates yet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

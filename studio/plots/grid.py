@@ -151,6 +151,11 @@ class CurveGrid(QWidget):
         """True while new data has not been drawn yet."""
         return self._timer.isActive()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the plots are called."""
+        return tuple(self._cards)
+
     def card(self, name: str) -> PlotCard:
         """Return the plot called ``plot_return``, ``plot_q``, ..."""
         return self._cards[name]

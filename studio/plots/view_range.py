@@ -9,6 +9,11 @@ import math
 
 Range = tuple[float, float]
 
+Limits = tuple[float | None, float | None]
+"""The ends of a y axis that the user has fixed; None follows the curves."""
+
+NO_LIMITS: Limits = (None, None)
+
 _AHEAD = 0.12
 """Free space to the right of the curves, as a share of the last step."""
 
@@ -48,3 +53,23 @@ def heights_shown(low: float, high: float, shown: Range | None) -> Range:
     if height <= 1e-9 * max(abs(low), abs(high)):
         margin = max(0.5 * abs(high), 0.5)
     return low - margin, high + margin
+
+
+def limited(shown: Range, limits: Limits, logarithmic: bool) -> Range:
+    """Return a range with the ends that are fixed, if it is one; logarithmic in powers of ten.
+
+    A fixed end beyond the curves would turn the axis around: then the other end keeps the height.
+    """
+    fixed = [_on_axis(end, logarithmic) for end in limits]
+    low = shown[0] if fixed[0] is None else fixed[0]
+    high = shown[1] if fixed[1] is None else fixed[1]
+    if low < high:
+        return low, high
+    height = shown[1] - shown[0]
+    return (high - height, high) if fixed[0] is None else (low, low + height)
+
+
+def _on_axis(end: float | None, logarithmic: bool) -> float | None:
+    if end is None or not logarithmic:
+        return end
+    return math.log10(end) if end > 0.0 else None

@@ -16,7 +16,7 @@ from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.timeline.points import Mark, SavedFile, marks_of
 from studio.session.agents import SavedAgents
 from td3core.checkpoint import SUFFIX, Header
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -130,7 +130,7 @@ class CheckpointModel(QAbstractListModel):
         found = self.headers.look_up(path)
         if not isinstance(found, Header):
             return found
-        return Text("") if found.complete else _ONLY_NETWORKS
+        return NO_TEXT if found.complete else _ONLY_NETWORKS
 
     # What changes -------------------------------------------------------------------------------
 

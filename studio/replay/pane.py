@@ -26,7 +26,7 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
 from studio.widgets.labels import breakable, plain_tip
 from studio.widgets.sight import Shown, Sight
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 _INVITATION = Text("Choose an agent below and press Play")
 
@@ -99,7 +99,7 @@ class ReplayPane(QWidget):
             return
         first = self._tracker.newest if live and follows else agents.favourite
         if first is not None:
-            self.show_message(Text(""))
+            self.show_message(NO_TEXT)
             self._load(first)
 
     def play_at_start(self) -> None:
@@ -242,7 +242,7 @@ class ReplayPane(QWidget):
     @Slot(Path)
     def load(self, path: Path) -> None:
         """Load an agent and show its first picture."""
-        self.show_message(Text(""))
+        self.show_message(NO_TEXT)
         self._load(path, chosen=True)
 
     def _load(self, path: Path, *, at_episode_end: bool = False, chosen: bool = False) -> None:
@@ -330,7 +330,7 @@ class ReplayPane(QWidget):
         if loaded.no_picture:
             why = loaded.no_picture
             self.view.show_text(tr("{why} The instruments show its numbers.", why=why))
-        self.show_message(Text(""))
+        self.show_message(NO_TEXT)
 
     @Slot()
     def _show_agent(self) -> None:

@@ -16,7 +16,7 @@ from td3core.errors import quoted
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.numbers import Steps
 from td3core.system import allowed_code
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class Player(QObject):
         self._cause: Text | None = None
         self._watchdog = Watchdog(self)
         self._watchdog.silent.connect(lambda why: self.silent.emit(_while_training(why)))
-        self._watchdog.answering.connect(lambda: self.silent.emit(Text("")))
+        self._watchdog.answering.connect(lambda: self.silent.emit(NO_TEXT))
 
     @property
     def state(self) -> PlayerState:
@@ -316,7 +316,7 @@ class Player(QObject):
             client.close(kill=True)
         # Paused: the same agent would run into the same step again.
         self._playing = False
-        self.silent.emit(Text(""))
+        self.silent.emit(NO_TEXT)
 
     @Slot()
     def close(self) -> None:

@@ -5,7 +5,7 @@ import time
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.replay.renderer.heartbeat import LifeSigns
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 _CHECK_MS = 200
 _STEP_S = 1.5
@@ -17,7 +17,7 @@ _BEAT_S = 1.5
 _STOPPED = Text("The renderer is not answering: its process does not run.")
 _SLOW = Text("The environment is not answering.")
 _LOADING = Text("The environment is not answering: the agent does not finish loading.")
-_FINE = Text("")
+_FINE = NO_TEXT
 
 
 class Watchdog(QObject):

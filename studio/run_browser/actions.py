@@ -24,11 +24,11 @@ from td3core.errors import quoted
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, read_label, write_label
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 _BUSY = Text("A run is training: stop it first")
 _ONE = Text("Choose one run first")
-_POSSIBLE = Text("")
+_POSSIBLE = NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from studio.run_browser.columns import RunColumn, told_below
 from studio.run_browser.sparklines import Sparklines
 from studio.run_browser.tree_model import LINES, ROW
 from studio.theme.sizes import scaled
-from studio.widgets.sparkline import polyline
+from studio.widgets.polyline import polyline
 from td3core.text import tr
 
 _AROUND = 8

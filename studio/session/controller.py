@@ -12,7 +12,7 @@ from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress
+from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress, Traced
 from td3core.protocol.steering import Steering
 from td3core.runs.journal import Change
 from td3core.runs.reader import RunReader
@@ -42,6 +42,8 @@ class RunController(QObject):
 
     state_changed = Signal(object)
     event_reported = Signal(object)
+    traced = Signal(object)
+    """A single update, a ``Traced``: no part of what is known of the run."""
     caught_up = Signal(object)
     """What a run had reported before it was followed: a tuple of events."""
     refused = Signal(object)
@@ -55,7 +57,7 @@ class RunController(QObject):
         self._control: Steering | None = None
         """Of the run of this window, or the followed one."""
         self._followed: FollowedRun | None = None
-        self._own_process = False
+        self._own_process = self._tracing = False
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.setInterval(_PATIENCE_MS)
@@ -200,6 +202,8 @@ class RunController(QObject):
         else:
             control = self._control = Control(shares_interpreter=True)
             self._worker = Worker(job, control)
+        if self._tracing:
+            self._control.trace(True)
 
     @property
     def can_leave(self) -> bool:
@@ -248,6 +252,18 @@ class RunController(QObject):
         if self._control:
             self._control.save()
 
+    def trace(self, wanted: bool) -> None:
+        """Let runs of this window report single updates from now on, or no longer."""
+        self._tracing = wanted
+        if self._control and self.busy:
+            self._control.trace(wanted)
+
+    @Slot()
+    def step(self) -> None:
+        """Ask a paused run of this window for a single update."""
+        if self._control and self.busy and self._state is SessionState.PAUSED:
+            self._control.step()
+
     def end_now(self, patience_ms: int) -> None:
         """Let the run save and end, and wait for it: the process is about to end."""
         thread, control = self._thread, self._control
@@ -283,6 +299,9 @@ class RunController(QObject):
 
     @Slot(object)
     def _on_event(self, event: object) -> None:
+        if isinstance(event, Traced):
+            self.traced.emit(event)
+            return
         self._follow_state(event)
         self.event_reported.emit(event)
 

@@ -9,7 +9,7 @@ from studio.tasks.background_task import BackgroundTask
 from td3core.config import RunConfig
 from td3core.config.networks import Sizes
 from td3core.runs import disk_usage
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 
 class DiskLabel(QLabel):
@@ -17,7 +17,7 @@ class DiskLabel(QLabel):
 
     def __init__(self) -> None:
         super().__init__()
-        self._estimate, self._needed = Text(""), 0
+        self._estimate, self._needed = NO_TEXT, 0
         self._free: int | None = None
         """Free bytes in the folder of the runs, as last read."""
         self._reader = BackgroundTask("free-space", self)

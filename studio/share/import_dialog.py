@@ -21,7 +21,7 @@ from td3core.errors import RequestError
 from td3core.importers.foreign import ForeignAgent
 from td3core.importers.importing import Found, examine
 from td3core.system.allowed_code import LocatedModule
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 _FIELD_WIDTH = 300
 _STATED = Text("Named in the file.")
@@ -186,7 +186,7 @@ def _sizes(found: Found) -> str:
 def _hint(found: Found, chosen: str) -> Text:
     """Return where the name in the field comes from."""
     if found.env is not None:
-        return _STATED if chosen == found.env.env_id else Text("")
+        return _STATED if chosen == found.env.env_id else NO_TEXT
     sized = [name for name in found.likely if name != found.content.likely_env]
     if chosen and chosen == found.content.likely_env:
         return _NAMED

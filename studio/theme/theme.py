@@ -104,10 +104,13 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     """
     folder = files("resources")
     style = (folder / "theme" / "style.qss").read_text("utf-8")
-    arrow = str(folder / "icons" / f"arrow_down_{theme.name}.svg").replace("\\", "/")
+    icons = {
+        name: str(folder / "icons" / f"{name}_{theme.name}.svg").replace("\\", "/")
+        for name in ("arrow_down", "check")
+    }
     sizes: dict[str, Any] = SheetSizes()
     colours = {name: getattr(theme, name) for name in Theme.__slots__}
-    sheet = Template(style).substitute(ChainMap(colours, sizes), arrow_down=arrow)
+    sheet = Template(style).substitute(ChainMap(colours, sizes), **icons)
     if sheet != app.styleSheet():
         if app.style().name() != _STYLE:
             app.setStyle(_STYLE)

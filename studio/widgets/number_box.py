@@ -9,7 +9,7 @@ from studio.widgets.number_text import read_number
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config.spec import Spec
 from td3core.errors import RequestError
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 _LARGEST = 2**31 - 1
 _DECIMALS = 40
@@ -69,7 +69,7 @@ class _Entry:
         if (text, reason) == (self.text, self.reason):
             return
         self.text, self.reason = text, reason
-        sentence = Text("")
+        sentence = NO_TEXT
         if reason and text:
             sentence = Text("{text} is {reason}.", text=text, reason=reason)
         elif reason:

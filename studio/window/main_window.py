@@ -26,6 +26,7 @@ from studio.share.menu import ShareButton
 from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.sizes import scale
 from studio.theme.theme import Theme, apply_theme, load_theme
+from studio.welcome.first_run import FirstRunNotes
 from studio.welcome.start_page import StartPage
 from studio.widgets.controls import bring_to_front
 from studio.widgets.form_area import FormArea
@@ -102,6 +103,7 @@ class MainWindow(QMainWindow):
         self.comparison = RunComparisonView(theme)
         self.start = StartPage(self.plots.card(self.plots.large).plot, runs_dir)
         self.banner = Banner()
+        self.first_run = FirstRunNotes(self.model, settings)
         self.status = StatusBar(self.model, theme)
         self.toolbar = Toolbar(self)
         self.preferences = Preferences(
@@ -178,6 +180,7 @@ class MainWindow(QMainWindow):
         self._centre.addWidget(self.comparison)
         area = FormArea(self._centre)
         area.setObjectName("centre_area")
+        layout.addWidget(self.first_run)
         layout.addWidget(area, 1)
         self.banner.float_over(centre)
         self.setCentralWidget(centre)
@@ -291,6 +294,8 @@ class MainWindow(QMainWindow):
         page = self.start
         page.runs_requested.connect(self.show_runs)
         train = self.start_request.start
+        # Before the run is asked for: it may begin at once.
+        page.train_requested.connect(self.first_run.expect)
         page.train_requested.connect(partial(train_first, self.setup, train))
         page.watch_requested.connect(partial(watch_walker, self.docks, self.replay.checkpoints))
         page.continue_requested.connect(self.launcher.resume)

@@ -103,6 +103,12 @@ def _make_instruments(context: PanelContext) -> QWidget:
     return InstrumentPanel(context.settings, context.theme)
 
 
+def _make_algorithm(context: PanelContext) -> QWidget:
+    from studio.algorithm_view.panel import AlgorithmPanel
+
+    return AlgorithmPanel(context.model, context.controller, context.theme)
+
+
 PANELS = (
     PanelSpec(
         name="setup",
@@ -132,6 +138,18 @@ PANELS = (
         size=420,
         scrolls=True,
         grows=True,
+    ),
+    PanelSpec(
+        name="algorithm",
+        page="algorithm-view",
+        title=Text("Algorithm"),
+        side="right",
+        make=_make_algorithm,
+        size=420,
+        scrolls=True,
+        tabbed=True,
+        hidden=True,
+        late=True,
     ),
     PanelSpec(
         name="log",

@@ -1,5 +1,6 @@
 """Remembers the forms and the current run from one start of the window to the next."""
 
+import contextlib
 import json
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,7 @@ class SessionMemory(QObject):
     def restore_forms(self) -> None:
         """Show the settings of the last session, as far as this version still allows them."""
         self._plots.show_large(str(self._settings.value("large_plot", "")))
+        self._restore_quantities()
         try:
             values = json.loads(str(self._settings.value("forms", "{}")))
             config, tunables = make_settings(values)
@@ -47,6 +49,14 @@ class SessionMemory(QObject):
         self._setup.show_settings(config)
         self._live.show_tunables(tunables)
         self._live.forget_edits()
+
+    def _restore_quantities(self) -> None:
+        """Add to the plots what was added to them in the last session."""
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
+            found = json.loads(str(self._settings.value("plot_quantities", "{}")))
+            for name, columns in found.items():
+                if name in self._plots.names and isinstance(columns, list):
+                    self._plots.card(name).add_quantities([str(each) for each in columns])
 
     def reopen_run(self, model: RunModel, controller: RunController) -> None:
         """Show the run of the last session again, unless another one is shown by then."""
@@ -65,6 +75,8 @@ class SessionMemory(QObject):
         """Store the forms, if they are valid, and the current run."""
         self._settings.setValue("open_run", str(run.absolute()) if run else "")
         self._settings.setValue("large_plot", self._plots.large)
+        added = {name: self._plots.card(name).added for name in self._plots.names}
+        self._settings.setValue("plot_quantities", json.dumps(added))
         try:
             config, tunables = self._setup.settings(self._live.tunables())
         except RequestError:

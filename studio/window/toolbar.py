@@ -11,11 +11,11 @@ from studio.session.controller import SessionState
 from studio.theme.theme import Theme
 from studio.widgets.controls import MANUAL
 from studio.widgets.labels import ElidedLabel, plain_tip, shortened
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 _RESUME = Text("Continue a run from where it stopped")
 _NOTHING_TO_RESUME = Text("no run is shown or chosen in the list, or it is training")
-_POSSIBLE = Text("")
+_POSSIBLE = NO_TEXT
 _WHY_NOT = {
     SessionState.IDLE: Text("no run is training"),
     SessionState.STARTING: Text("the run is starting"),

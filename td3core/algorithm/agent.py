@@ -12,6 +12,7 @@ from td3core.config.algorithms import entry_of
 from td3core.config.networks import Sizes
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
+from td3core.protocol.events import Traced
 
 
 class Algorithm(Protocol):
@@ -56,6 +57,26 @@ class Algorithm(Protocol):
     def diverged_network(self) -> str | None:
         """Return the name of a network with a weight that is not finite, if there is one."""
         ...
+
+
+class UpdateTracer(Protocol):
+    """Does an update and shows what it computed."""
+
+    def update(self, draws: Draws, *, env_steps: int, single: bool) -> Traced:
+        """Do the one update of ``draws``, and return what it was.
+
+        The agent is as after :meth:`Algorithm.update_from`, bit for bit.
+        """
+        ...
+
+
+def make_tracer(agent: Algorithm, config: RunConfig, sizes: Sizes) -> UpdateTracer | None:
+    """Return what shows single updates of an agent; None if nothing does for its algorithm."""
+    name = entry_of(config.algorithm).tracer
+    if not name:
+        return None
+    tracer: UpdateTracer = resolve_name(name)(agent, config, sizes)
+    return tracer
 
 
 def make_agent(config: RunConfig, tunables: Tunables, sizes: Sizes) -> Algorithm:

@@ -108,14 +108,22 @@ class TD3:
 
     @torch.no_grad()
     def _target_value(self, batch: Batch[Tensor], noise: Tensor) -> Tensor:
-        """Return y = r + γ (1 - terminated) min(Q1', Q2')(s', ã), shape (batch, 1).
+        """Return y = r + γ (1 - terminated) min(Q1', Q2')(s', ã), shape (batch, 1)."""
+        next_action = self._smoothed_action(batch.next_obs, noise)
+        q = self._target_q(batch.next_obs, next_action)
+        return batch.reward + self._gamma * (1.0 - batch.terminated) * torch.stack(q).amin(0)
 
-        ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1): the target actor sees the *next* state.
+    def _smoothed_action(self, next_obs: Tensor, noise: Tensor) -> Tensor:
+        """Return ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1), shape (batch, act_dim).
+
+        The target actor sees the *next* state.
         """
         smoothing = (self._sigma * noise).clamp(-self._clip, self._clip)
-        next_action = (_act(self.actor.target, batch.next_obs) + smoothing).clamp(-1.0, 1.0)
-        q = [_value(critic, batch.next_obs, next_action) for critic in self.critics.target.networks]
-        return batch.reward + self._gamma * (1.0 - batch.terminated) * torch.stack(q).amin(0)
+        return (act(self.actor.target, next_obs) + smoothing).clamp(-1.0, 1.0)
+
+    def _target_q(self, next_obs: Tensor, next_action: Tensor) -> list[Tensor]:
+        """Return Q'(s', ã) of each critic, shape (batch, 1)."""
+        return [_value(critic, next_obs, next_action) for critic in self.critics.target.networks]
 
     def _update_critics(self, batch: Batch[Tensor], y: Tensor) -> None:
         """Step both critics on L = MSE(Q1(s, a), y) + MSE(Q2(s, a), y)."""
@@ -126,7 +134,7 @@ class TD3:
 
     def _update_actor(self, obs: Tensor) -> None:
         """Step the actor on L = -mean Q1(s, π(s)); the critics get no gradient."""
-        loss = -_value(self.critics.online.networks[0], obs, _act(self.actor.online, obs)).mean()
+        loss = -_value(self.critics.online.networks[0], obs, act(self.actor.online, obs)).mean()
         self.actor.descend(loss)
         self._metrics.add_actor(loss)
 
@@ -180,16 +188,24 @@ class TD3:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of networks, targets, Adam moments, generator and pending metrics."""
+        return self.learned() | self.pending_metrics()
+
+    def learned(self) -> dict[str, NDArray[Any]]:
+        """Return copies of all that the next update depends on: of :meth:`state`, not metrics."""
         smoothing = {"generator.smoothing": generator_state(self._smoothing)}
-        return self.actor.state() | self.critics.state() | smoothing | self.pending_metrics()
+        return self.actor.state() | self.critics.state() | smoothing
 
     def load_state(self, arrays: Arrays, updates: int) -> None:
         """Restore what :meth:`state` returned, and the update counter."""
+        self.load_learned(arrays, updates)
+        self._metrics.load_state(arrays)
+
+    def load_learned(self, arrays: Arrays, updates: int) -> None:
+        """Restore what :meth:`learned` returned, and the update counter."""
         self.actor.load_state(arrays)
         self.critics.load_state(arrays)
         self._acting.flat.copy_(self.actor.online.flat)
         restore_generator(self._smoothing, arrays["generator.smoothing"].astype(np.uint64))
-        self._metrics.load_state(arrays)
         self._stepped_at.clear()
         self.updates = updates
 
@@ -200,7 +216,7 @@ def _as_tensors(batch: Batch[Floats] | Batch[Tensor]) -> Batch[Tensor]:
     return Batch(*parts)
 
 
-def _act(actor: Parameters, obs: Tensor) -> Tensor:
+def act(actor: Parameters, obs: Tensor) -> Tensor:
     """Return π(s), shape (batch, act_dim)."""
     return torch.tanh(actor.networks[0](obs))
 

@@ -1,7 +1,7 @@
 """From the replay buffer to finished batches: drawn, n steps long, normalised."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,10 @@ class Draws:
                 obs, next_obs = self.normaliser(batch.obs), self.normaliser(batch.next_obs)
                 batch = batch._replace(obs=obs, next_obs=next_obs)
             yield batch
+
+    def part(self, first: int, last: int | None = None) -> "Draws":
+        """Return the updates from ``first`` on, up to but without ``last``."""
+        return replace(self, index=self.index[first:last])
 
     @property
     def are_stored(self) -> bool:

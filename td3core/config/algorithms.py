@@ -20,6 +20,9 @@ class AlgorithmEntry:
     networks: str = "td3core.config.networks:actor_and_critics"
     """``module:function`` that returns its networks by role, in the order in which they are drawn,
     for settings and sizes; imported when they are asked for, and must not load torch."""
+    tracer: str = ""
+    """``module:class`` of what shows a single update of it (see
+    :class:`~td3core.algorithm.agent.UpdateTracer`); empty without."""
     fixed: tuple[tuple[str, Any], ...] = ()
     """Names and values of settings that it leaves no choice of."""
 
@@ -34,14 +37,16 @@ class AlgorithmEntry:
 
 TD3, DDPG = "td3", "ddpg"
 _TD3_AGENT = "td3core.algorithm.td3:TD3"
+_TD3_TRACER = "td3core.algorithm.trace:TD3Tracer"
 
 ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
     {
-        TD3: AlgorithmEntry(title="TD3", agent=_TD3_AGENT),
+        TD3: AlgorithmEntry(title="TD3", agent=_TD3_AGENT, tracer=_TD3_TRACER),
         # TD3 without any of its three tricks (Fujimoto et al. 2018, section 6.1).
         DDPG: AlgorithmEntry(
             title="DDPG",
             agent=_TD3_AGENT,
+            tracer=_TD3_TRACER,
             fixed=(("twin_critics", False), ("policy_delay", 1), ("policy_noise", 0.0)),
         ),
     }

@@ -25,7 +25,7 @@ from td3core.config.spec import (
 from td3core.config.tunables import Tunables
 from td3core.config.value_text import format_value
 from td3core.errors import RequestError, unknown_name
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 Settings = RunConfig | Tunables
 LiveT = TypeVar("LiveT", bound=Tunables)
@@ -281,7 +281,7 @@ class _Earlier:
     """Settings of earlier versions that are still read."""
 
     lr_final: float = setting(
-        1.0, low=0.0, high=1.0, label=Text("Final learning rate"), help=Text("")
+        1.0, low=0.0, high=1.0, label=Text("Final learning rate"), help=NO_TEXT
     )
 
 

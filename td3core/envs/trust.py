@@ -27,6 +27,7 @@ from td3core.system.import_path import (
     search_current_folder_last,
     search_last,
 )
+from td3core.text import Text
 
 _KNOWN_PACKAGES = ("gymnasium.envs", PYBULLET)
 """Packages of environments that need no consent where Gymnasium itself is installed."""
@@ -50,9 +51,11 @@ class UntrustedCodeError(RequestError):
     def __init__(self, env_id: str, module: LocatedModule) -> None:
         self.module = module
         super().__init__(
-            "{env_id} would run the code in {path}, which you have not allowed.",
-            env_id=env_id,
-            path=module.path,
+            Text(
+                "{env_id} would run the code in {path}, which you have not allowed.",
+                env_id=env_id,
+                path=module.path,
+            )
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """Curves of another program: what an importer returns, and how they become tables of a run."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from td3core.text import Text
 
@@ -12,7 +13,8 @@ class EvaluationPoint:
     env_steps: int
     returns: tuple[float, ...]
     lengths: tuple[int, ...] = ()
-    time_s: float = 0.0
+    time_s: float = math.nan
+    """Seconds since the start; NaN if not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,7 @@ class EpisodePoint:
     env_steps: int
     episode_return: float
     length: int = 0
-    time_s: float = 0.0
+    time_s: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +50,12 @@ class CurveFile:
         """The last step."""
         ends = (each[-1].env_steps for each in (self.evaluations, self.episodes) if each)
         return max((*ends, *(step for step, _ in self.training[-1:])), default=0)
+
+    def up_to(self, env_steps: int) -> "CurveFile":
+        """Return the points until this step."""
+        return replace(
+            self,
+            evaluations=tuple(each for each in self.evaluations if each.env_steps <= env_steps),
+            episodes=tuple(each for each in self.episodes if each.env_steps <= env_steps),
+            training=tuple(each for each in self.training if each[0] <= env_steps),
+        )

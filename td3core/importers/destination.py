@@ -65,7 +65,8 @@ def write_agent(
         save(step, header, agent.tensors)
         alias(step, run.last)
         for each in curves:
-            _write_tables(run, each)
+            # What came after this agent belongs to others.
+            _write_tables(run, each.up_to(header.counters.env_steps))
         origin = header.origin
         _finish(
             run,
@@ -146,7 +147,8 @@ def _write_tables(run: RunDirectory, curves: CurveFile) -> None:
         best = max(best, mean)
     episodes = [episode_row(_ended(at, each)) for at, each in enumerate(curves.episodes)]
     training = [
-        [*("" if math.isnan(value) else value for value in training_row(step, 0, metrics)), ""]
+        # Written as a run does; the tables hold no empty numbers.
+        (step, 0, *training_row(step, 0, metrics)[2:].tolist(), math.nan)
         for step, metrics in curves.training
     ]
     for name, columns, rows in (

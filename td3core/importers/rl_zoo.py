@@ -1,6 +1,7 @@
 """Reads the folder of a run of RL Zoo: its agent, environment, statistics and evaluations."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,8 @@ _ARGS, _CONFIG, _ENV_ARGS = "args.yml", "config.yml", "env_kwargs.yml"
 _STATISTICS = ("vecnormalize.pkl", "vec_normalize.pkl")
 _NO_AGENTS = ("train_eval_metrics.zip",)
 _MOST_FILES = 2_000
+_NOT_OBSERVATIONS = re.compile(r"norm_obs['\"]? ?[=:] ?False")
+"""Only rewards are normalised."""
 
 
 def is_readable(path: Path) -> bool:
@@ -117,5 +120,5 @@ def _require_not_normalised(folder: Path) -> None:
     """
     found = _document(folder / _CONFIG).get("normalize")
     with reading(_CONFIG, "normalize"):
-        if found not in (None, False, "False") and "norm_obs=False" not in str(found):
+        if found not in (None, False, "False") and not _NOT_OBSERVATIONS.search(str(found)):
             raise UnexpectedError("observations are normalised, but vecnormalize.pkl is missing")

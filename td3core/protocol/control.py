@@ -18,6 +18,10 @@ class Requests:
     save: bool
     pause: bool
     stop: bool
+    step: bool
+    """One update is wanted of a paused run."""
+    trace: bool
+    """Single updates are to be reported."""
 
 
 class Control:
@@ -54,6 +58,8 @@ class Control:
         self._save = False
         self._pause = False
         self._stop = False
+        self._step = False
+        self._trace = False
 
     @classmethod
     def stopping_at(cls, env_steps: int) -> "Control":
@@ -97,7 +103,19 @@ class Control:
     def resume(self) -> None:
         """Let a paused run continue."""
         with self._changed:
-            self._pause = False
+            self._pause = self._step = False
+            self._wake()
+
+    def step(self) -> None:
+        """Request a single update of a paused run, which is reported and pauses again."""
+        with self._changed:
+            self._step = True
+            self._wake()
+
+    def trace(self, wanted: bool) -> None:
+        """Request single updates to be reported, about two a second, or no longer."""
+        with self._changed:
+            self._trace = wanted
             self._wake()
 
     def save(self) -> None:
@@ -140,9 +158,28 @@ class Control:
                 save=self._save,
                 pause=self._pause,
                 stop=self._stop,
+                step=self._step,
+                trace=self._trace,
             )
-            self._tunables, self._save, self.has_requests = None, False, False
+            self._tunables, self._save, self._step = None, False, False
+            self.has_requests = False
             return requests
+
+    def take_step(self) -> bool:
+        """Return whether nothing but another update is requested. For the run only.
+
+        Any other request stays, for :meth:`take_requests` at the next step boundary.
+        """
+        with self._changed:
+            other = self._tunables is not None or self._save or self._stop or not self._pause
+            if other or not self._step:
+                return False
+            self._step = self.has_requests = False
+            return True
+
+    def look_again(self) -> None:
+        """Let the run take its requests again: a pause lasts. For the run only."""
+        self.has_requests = True
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Sleep until the next request; return False if none came in time. For the run only."""

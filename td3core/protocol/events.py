@@ -232,6 +232,66 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one update changed of a network."""
+
+    network: str
+    """``actor``, ``critic1``, ``critic2``, or its target, as ``actor_target``."""
+    step: float
+    """Norm of the change of its weights and biases; 0 if the update left it alone."""
+    weight: float
+    """Norm of its weights and biases before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traced:
+    """One update, with what it computed; reported only while asked for.
+
+    States and actions are means over the batch for each dimension, observations as the networks
+    see them. Numbers by critic have one entry where there is one critic.
+    """
+
+    env_steps: int
+    updates: int
+    """Done so far, this one included."""
+    tunables: Tunables
+    """The live settings it was done with."""
+    moved_actor: bool
+    """Whether it was one of those that move the actor and all targets."""
+    single: bool
+    """Whether the run is paused after it."""
+    obs: Doubles
+    action: Doubles
+    reward: float
+    terminated: float
+    """Share of the transitions, or of their discount where returns are n steps long."""
+    next_obs: Doubles
+    target_policy: Doubles
+    """π'(s')"""
+    next_action: Doubles
+    """ã, that is with noise."""
+    noise: float
+    """Mean |noise|, after its clip."""
+    noise_clipped: float
+    """Share of the noise that the clip has cut."""
+    target_q: tuple[float, ...]
+    """Q'(s', ã) by critic."""
+    target_min: float
+    """Mean of the smaller one of each transition."""
+    first_smaller: float
+    """Share of the transitions where it is Q1'; 1 with one critic."""
+    y: float
+    q: tuple[float, ...]
+    """Q(s, a) by critic, before the step."""
+    critic_loss: tuple[float, ...]
+    policy: Doubles
+    """π(s); empty where the actor was left alone, whose loss is None then."""
+    actor_loss: float | None
+    changes: tuple[Change, ...]
+    """Of all networks, measured from before to after."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Warned:
     """Something is wrong, but the run continues (a full disk, an odd environment)."""
 
@@ -315,6 +375,7 @@ Event = (
     | Saved
     | Tuned
     | Noted
+    | Traced
     | Warned
     | Ended
     | Failed

@@ -25,6 +25,12 @@ class Steering(Protocol):
     def stop(self) -> object:
         """Request the run to save and end."""
 
+    def step(self) -> object:
+        """Request a single update of a paused run, which is reported and pauses again."""
+
+    def trace(self, wanted: bool) -> object:
+        """Request single updates to be reported, about two a second, or no longer."""
+
 
 class Verb(StrEnum):
     """What is asked without further values."""
@@ -33,6 +39,12 @@ class Verb(StrEnum):
     RESUME = "resume"
     SAVE = "save"
     STOP = "stop"
+    STEP = "step"
+    """Do a single update, then pause again."""
+    TRACE = "trace"
+    """Report single updates."""
+    UNTRACE = "untrace"
+    """Report single updates no longer."""
     DETACH = "detach"
     """Go on when the process that asks ends."""
     KILL = "kill"
@@ -83,6 +95,14 @@ class Requesting:
         """Request the run to save and end; this also ends a pause."""
         return self.request(Ask(Verb.STOP))
 
+    def step(self) -> int:
+        """Request a single update of a paused run, which is reported and pauses again."""
+        return self.request(Ask(Verb.STEP))
+
+    def trace(self, wanted: bool) -> int:
+        """Request single updates to be reported, about two a second, or no longer."""
+        return self.request(Ask(Verb.TRACE if wanted else Verb.UNTRACE))
+
 
 def steer(steering: Steering, request: Request) -> None:
     """Pass a request on; ``DETACH`` and ``KILL`` are for the process, not for the run."""
@@ -97,5 +117,9 @@ def steer(steering: Steering, request: Request) -> None:
             steering.save()
         case Ask(Verb.STOP):
             steering.stop()
+        case Ask(Verb.STEP):
+            steering.step()
+        case Ask(Verb.TRACE | Verb.UNTRACE as verb):
+            steering.trace(verb is Verb.TRACE)
         case _:
             raise ValueError(f"a run cannot {request.verb}")

@@ -1,14 +1,14 @@
 """Events in words, for the terminal and the window alike."""
 
 from td3core.protocol.events import Ended, Evaluated, Started
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 
 def repeated_steps(event: Started) -> Text:
     """Return which steps on record a resumed run takes again; empty without any."""
     count, step = event.repeated_steps, event.env_steps
     if not count:
-        return Text("")
+        return NO_TEXT
     if not step:
         return Text("Repeating all {count:,} recorded steps: no checkpoint exists", count=count)
     if count == 1:
@@ -23,7 +23,7 @@ def repeated_steps(event: Started) -> Text:
 def success(event: Evaluated) -> Text:
     """Return the share of episodes that reach the threshold; empty if there is none."""
     if event.success is None:
-        return Text("")
+        return NO_TEXT
     return Text(
         "{share:.0%} reach {threshold:g}", share=event.success, threshold=event.reward_threshold
     )

@@ -70,8 +70,10 @@ def new_folder(runs_dir: Path, config: RunConfig, tunables: Tunables) -> Path:
     Raises:
         OSError: it cannot be made.
     """
-    env = re.sub(r"[^A-Za-z0-9._-]+", "-", config.env).strip("-.")
-    algorithm = title_of(config, tunables).lower()
+    env, algorithm = (
+        re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")
+        for text in (config.env, title_of(config, tunables).lower())
+    )
     stem = f"{env}_{algorithm}_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
     make_folder(runs_dir)
     for suffix in ("", *(f"-{n}" for n in range(2, 1000))):

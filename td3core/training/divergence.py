@@ -16,11 +16,13 @@ class DivergedError(RunError):
 
     def __init__(self, quantity: str, value: object, env_steps: int) -> None:
         super().__init__(
-            "Training diverged: {quantity} became {value} by step {step}. Try a smaller learning"
-            " rate.",
-            quantity=quantity,
-            value=value,
-            step=env_steps,
+            Text(
+                "Training diverged: {quantity} became {value} by step {step}. Try a smaller"
+                " learning rate.",
+                quantity=quantity,
+                value=value,
+                step=env_steps,
+            )
         )
 
     @property

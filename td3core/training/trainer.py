@@ -33,6 +33,7 @@ from td3core.training.live_settings import LiveSettings, Schedule
 from td3core.training.recorder import Recorder
 from td3core.training.run_clock import RunClock
 from td3core.training.run_state import RunState
+from td3core.training.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -120,6 +121,8 @@ class Trainer:
         self._evaluator = Evaluator(self.config, self._on_process_lost)
         parts = agent, self._collector, self._sampler, buffer
         self._state = RunState(self.config, info, *parts, self._live, self._clock, numerics)
+        self._tracing = Tracing(agent, self.config, info.sizes, report, self._wait_within_turn)
+        self._paused = False
         self._engine = engine
         self._evaluations = EvaluationRecord(
             directory, self._recorder, self._checkpointer, lambda: self._state.wall_s
@@ -228,9 +231,13 @@ class Trainer:
             self._step(exploring)
             learning = exploring and state.env_steps > state.no_updates_until
             # Updates release the GIL while torch computes; bare steps do not.
-            if not (learning and self._learn()):
+            updated = learning and self._learn()
+            if not updated:
                 control.yield_gil()
             self._do_due_work(learning)
+            if updated and self._paused:
+                # It was a single update.
+                control.look_again()
         return False
 
     # One turn -----------------------------------------------------------------------------------
@@ -252,7 +259,7 @@ class Trainer:
         turns = now // every - (now - self._num_envs) // every
         updates = turns * tunables.updates_per_step
         for draws in self._sampler.draw(updates, tunables):
-            self._agent.update_from(draws)
+            self._tracing.update(draws, now)
         if updates:
             self._clock.mark_update(now)
         return updates > 0
@@ -270,7 +277,9 @@ class Trainer:
             self._save(Kind.RENEWAL)
         if time.perf_counter() - self._reported_at >= REPORT_S:
             self._collect_evaluations()
-            self._send_progress(self._state.phase)
+            # Between two single updates the run is as good as paused.
+            single = learning and self._tracing.single
+            self._send_progress(Phase.PAUSED if single else self._state.phase)
             if self._checkpointer.forget_lost():
                 self._save(Kind.RENEWAL)
 
@@ -338,7 +347,6 @@ class Trainer:
 
     def _handle_requests(self) -> bool:
         """Do what was requested since the last step; return True if the run is to stop."""
-        paused = False
         while True:
             requests = self._control.take_requests()
             if requests.tunables is not None:
@@ -350,17 +358,35 @@ class Trainer:
             if requests.stop:
                 self._recorder.log_entry("stop", self.env_steps)
                 return True
+            step = requests.step and requests.pause and self._paused
+            self._tracing.watch(wanted=requests.trace, single=step)
             if not requests.pause:
+                self._paused = False
+                return False
+            if step:
                 return False
             # A save or a change of settings wakes a paused run, which is no new pause.
-            if not paused:
+            if not self._paused:
                 self._recorder.log_entry("pause", self.env_steps)
-            paused = True
+            self._paused = True
             self._send_progress(Phase.PAUSED)
-            with self._clock.stopped():
-                # Requests of other processes come by files, which wake nobody.
-                while not self._control.wait(IDLE_S):
-                    self._listeners.idle()
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait until something is asked of the run, which is paused."""
+        with self._clock.stopped():
+            # Requests of other processes come by files, which wake nobody.
+            while not self._control.wait(IDLE_S):
+                self._listeners.idle()
+
+    def _wait_within_turn(self) -> bool:
+        """Wait after a single update that is not the last of its turn.
+
+        Returns:
+            Whether another one is wanted. Anything else is done at the end of the turn.
+        """
+        self._wait()
+        return self._control.take_step()
 
     def _capture(self) -> Checkpoint:
         return self._checkpointer.attach_buffer(self._state.capture())

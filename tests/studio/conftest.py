@@ -1,11 +1,12 @@
 """Windows that leave nothing behind, and no trace in the user's own settings."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 from studio.app import build_window
 from studio.run_browser.browser import RunBrowser
@@ -14,16 +15,20 @@ from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow
 
 
-@pytest.fixture(autouse=True)
-def own_settings(tmp_path: Path) -> None:
+def keep_settings_in(folder: Path) -> None:
     QSettings.setPath(
-        QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(tmp_path / "settings")
+        QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(folder / "settings")
     )
     # Every run that trains in a window would start a renderer.
     settings = QSettings(
         QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
     )
     settings.setValue("replay/follow_latest", False)
+
+
+@pytest.fixture(autouse=True)
+def own_settings(tmp_path: Path) -> None:
+    keep_settings_in(tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -37,20 +42,55 @@ def _no_widget_outlives_its_test(own_settings: None) -> Iterator[None]:
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-@pytest.fixture
-def window(qtbot, tmp_path: Path) -> Iterator[MainWindow]:
-    """The whole window, shown, over an empty runs folder."""
+@contextmanager
+def _opened_window(runs_dir: Path) -> Iterator[MainWindow]:
     # Not given to qtbot: that would close it, and so ask about its run, before the run is ended.
-    window = build_window(tmp_path / "runs")
+    window = build_window(runs_dir)
     # The offscreen display is smaller than the usual window.
     window.resize(1280, 800)
     window.show()
     yield window
-    if window.controller.state is not SessionState.IDLE:
-        window.controller.stop()
-        qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=30_000)
     window.close()
     window.deleteLater()
+
+
+@pytest.fixture
+def window(request, qtbot, tmp_path: Path) -> Iterator[MainWindow]:
+    """The whole window, shown, over an empty runs folder.
+
+    Building it takes longer than most tests: those that are marked ``shared_window`` share one
+    with others of their module, unless they are marked ``own_window`` as well.
+    """
+    marks = {mark.name for mark in request.node.iter_markers()}
+    if "shared_window" in marks and "own_window" not in marks:
+        shared = request.getfixturevalue("_shared_window")
+        # Another one may have been in front meanwhile.
+        shared.activateWindow()
+        yield shared
+        return
+    with _opened_window(tmp_path / "runs") as window:
+        yield window
+        if window.controller.state is not SessionState.IDLE:
+            window.controller.stop()
+            idle = SessionState.IDLE
+            qtbot.waitUntil(lambda: window.controller.state is idle, timeout=30_000)
+
+
+@pytest.fixture(scope="module")
+def _shared_window(
+    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MainWindow]:
+    folder = tmp_path_factory.mktemp("shared")
+    keep_settings_in(folder)
+    with _opened_window(folder / "runs") as window:
+        yield window
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _shared_window_comes_first(request) -> None:
+    """Make it before a test notes which threads there are: it reads in the background."""
+    if request.node.get_closest_marker("shared_window"):
+        request.getfixturevalue("_shared_window")
 
 
 @pytest.fixture

@@ -224,3 +224,85 @@ def test_every_exception_is_needed() -> None:
 )
 def test_a_text_that_escapes_is_found(source: str, expected: bool) -> None:
     assert bool(list(faults(source))) is expected
+
+
+# What Babel finds -----------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+CORE = sorted((ROOT / "td3core").rglob("*.py"))
+PASSED_ON = {
+    "template": "the parameter of a function that takes a template",
+    "KERNELS_ASSUMED": "the template of a text that is marked where it is written",
+    "value": "what a file or another process says",
+    "found": "what a file or another process says",
+    "status.engine if status else ''": "what a file says",
+    "_text(found.get('message', ''), _MOST_TEXT)": "what a file says",
+}
+"""Arguments that are no literal, and why."""
+
+
+def keywords() -> dict[str, int]:
+    """Return the functions that the manual tells Babel of, each with the place of the template."""
+    manual = (ROOT / "resources" / "manual" / "extending.md").read_text("utf-8")
+    found = re.findall(r"-k (\w+)(?::(\d))?", manual)
+    return {name: int(place or 1) - 1 for name, place in found}
+
+
+def takes_templates(trees: list[ast.Module]) -> set[str]:
+    """Return errors with a message for people, but those that word it themselves, and functions
+    that take a template."""
+    classes = {each.name: each for tree in trees for each in tree.body if _is_class(each)}
+    found = {"MessageError"}
+    while more := {
+        name
+        for name, each in classes.items()
+        if name not in found and found & {getattr(base, "id", "") for base in each.bases}
+    }:
+        found |= more
+    wording_themselves = {
+        name
+        for name in found - {"MessageError"}
+        if any(getattr(part, "name", "") == "__init__" for part in classes[name].body)
+    }
+    functions = {
+        each.name
+        for tree in trees
+        for each in tree.body
+        if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")
+        if "template" in {one.arg for one in (*each.args.posonlyargs, *each.args.args)}
+    }
+    return (found - wording_themselves) | functions
+
+
+def _is_class(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ClassDef)
+
+
+def test_every_template_is_where_babel_looks_for_it() -> None:
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in (*CORE, *MODULES)}
+    known = keywords()
+    # `-k error:2` is for findings; what goes into the log is no text.
+    assert set(known) == takes_templates(list(trees.values())) | {"Text", "counted"}
+    hidden = []
+    for path, tree in trees.items():
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            place = known.get(name_of(call), -1)
+            if not 0 <= place < len(call.args) or _is_of_log(call):
+                continue
+            given = call.args[place]
+            if isinstance(given, ast.Constant) or _is_text(given):
+                continue
+            if ast.unparse(given) not in PASSED_ON:
+                hidden.append((path.name, call.lineno, ast.unparse(given)))
+    assert hidden == []
+
+
+def _is_of_log(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and _owner(call.func) in TECHNICAL | {"warnings"}
+
+
+def _is_text(given: ast.expr) -> bool:
+    """Return whether an error is given a text that is marked elsewhere."""
+    if isinstance(given, ast.Call):
+        return name_of(given) in {"Text", "counted", "joined"}
+    return ast.unparse(given).endswith((".message", "problems[-1]"))

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTreeView, QTreeWidget
 
-from tests.walkthroughs.seeing import NotSeenError
+from tests.walkthroughs.seeing import NotSeenError, shown_number
 from tests.walkthroughs.user import LEFT, User
 
 _LONG_S = 90
@@ -97,7 +97,7 @@ def find_runs(by: User) -> None:
 
     def returns() -> list[float]:
         shown = (runs.model().index(row, best).data() for row in range(runs.model().rowCount()))
-        return [float(text.replace(",", "")) for text in shown if text]
+        return [shown_number(text) for text in shown if text]
 
     by.expect(
         "the best of four runs is first",

@@ -13,6 +13,11 @@ PATIENCE_S = 40
 SETTLED_MS = 350
 
 
+def shown_number(text: str) -> float:
+    """Return a number from how the window shows it."""
+    return float(text.replace(",", "").replace("\N{MINUS SIGN}", "-"))
+
+
 class NotSeenError(AssertionError):
     """The window does not show what this user expects."""
 
@@ -78,7 +83,7 @@ class Eyes:
 
     def number(self, name: str) -> float:
         """Return the number that a field shows."""
-        return float(self.text(name).replace(",", ""))
+        return shown_number(self.text(name))
 
     def expect_wrong(self, name: str, why: str) -> None:
         """Expect a field that is marked as wrong, with the reason below it."""

@@ -115,7 +115,7 @@ class ComparedLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownComparison:
     """Everything that is shown of a comparison."""
 
     comparison: Comparison
@@ -216,7 +216,7 @@ def _stamp(path: Path) -> Stamp:
 # Showing -----------------------------------------------------------------------------------------
 
 
-def build(found: RunSet, view: ComparisonChoice) -> Shown:
+def build(found: RunSet, view: ComparisonChoice) -> ShownComparison:
     """Compute everything that is shown of runs in one view of them.
 
     Raises:
@@ -226,7 +226,7 @@ def build(found: RunSet, view: ComparisonChoice) -> Shown:
     names = view.names if view.grouped else {}
     comparison = compare([run.results for run in found.runs], view.metric, by, names)
     runs = {run.path: run for run in found.runs}
-    return Shown(
+    return ShownComparison(
         comparison=comparison,
         view=view,
         lines={plotted: _lines(plotted, comparison, runs, view) for plotted in PLOTTED},

@@ -14,7 +14,7 @@ from studio.plots.compare.run_set import (
     RETURN,
     ComparisonChoice,
     RunSet,
-    Shown,
+    ShownComparison,
     build,
     read_returns,
     read_training,
@@ -48,7 +48,7 @@ class CompareSession(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.view = ComparisonChoice()
-        self.shown: Shown | None = None
+        self.shown: ShownComparison | None = None
         """None without a comparison."""
         self.group = ""
         """The name of the group of seeds whose runs are compared, if they are one, or of the series

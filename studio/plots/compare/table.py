@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import typographic
 from studio.plots.compare.layer import colour_of, style_of
-from studio.plots.compare.run_set import Shown
+from studio.plots.compare.run_set import ShownComparison
 from studio.plots.compare.session import CompareSession
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
@@ -147,7 +147,7 @@ class CompareTable(QWidget):
     def _keep_lines(self) -> None:
         self._chance.setMinimumHeight(max(self._chance.heightForWidth(self.tree.width()), 0))
 
-    def _fill(self, shown: Shown) -> None:
+    def _fill(self, shown: ShownComparison) -> None:
         unfolded = {item.data(0, _KEY) for item in self._items() if item.isExpanded()}
         scrolled = self.tree.verticalScrollBar().value()
         self.tree.clear()
@@ -181,7 +181,7 @@ class CompareTable(QWidget):
         found = (self.tree.topLevelItem(at) for at in range(self.tree.topLevelItemCount()))
         return [item for item in found if item is not None]
 
-    def _group_row(self, each: GroupResult, place: int, shown: Shown) -> QTreeWidgetItem:
+    def _group_row(self, each: GroupResult, place: int, shown: ShownComparison) -> QTreeWidgetItem:
         decimals = DECIMALS[shown.comparison.metric]
         figures = [_figure(found, decimals) for found in (each.final, each.deviation or each.best)]
         values = [typographic(each.group.values(name)) for name in shown.comparison.differing]
@@ -213,7 +213,9 @@ class CompareTable(QWidget):
         painter.end()
         return swatch
 
-    def _run_row(self, each: GroupResult, run: RunResults, shown: Shown) -> QTreeWidgetItem:
+    def _run_row(
+        self, each: GroupResult, run: RunResults, shown: ShownComparison
+    ) -> QTreeWidgetItem:
         metric = shown.comparison.metric
         second = run.deviation() if metric == "bias" else run.best(metric)
         counted = [Estimate(value=value, interval=None) for value in (run.final(metric), second)]
@@ -264,7 +266,7 @@ class CompareTable(QWidget):
         self._say_chance(shown)
         self._keep_lines()
 
-    def _say_chance(self, shown: Shown) -> None:
+    def _say_chance(self, shown: ShownComparison) -> None:
         groups = shown.comparison.groups
         first, second = self._better.currentIndex(), self._worse.currentIndex()
         if first < 0 or second < 0:

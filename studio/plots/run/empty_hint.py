@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from studio.theme.theme import Theme
+from studio.widgets.polyline import polyline
 
 _FAINT = 0.3
 _LOWER_PART = 0.6
@@ -53,14 +54,7 @@ class EmptyHint(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self._theme.on_panel(QColor(self._theme.curve_1), _FAINT), 2))
-        area = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
-        last = max(len(self._example) - 1, 1)
-        points = [
-            QPointF(
-                area.left() + area.width() * at / last,
-                area.bottom() - _LOWER_PART * area.height() * height,
-            )
-            for at, height in enumerate(self._example)
-        ]
-        painter.drawPolyline(QPolygonF(points))
+        area = QRectF(self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN))
+        area.setTop(area.bottom() - _LOWER_PART * area.height())
+        painter.drawPolyline(polyline(self._example, area, limits=(0.0, 1.0)))
         painter.end()

@@ -10,7 +10,7 @@ from studio.session.model import RunModel
 from studio.window.preferences.notifier import Notifier
 from td3core.protocol.events import Ended, Failed, Interrupted
 from td3core.protocol.run_status import RunStatus
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 if TYPE_CHECKING:
     # The window starts without it.
@@ -42,7 +42,7 @@ def notify_of_runs(notifier: Notifier, controller: RunController, model: RunMode
                 if event.state is RunStatus.FINISHED:
                     title = Text("{run} has finished", run=run)
                 best = format_return(event.best_eval_return)
-                text = Text("Best return {mean}", mean=best) if best else Text("")
+                text = Text("Best return {mean}", mean=best) if best else NO_TEXT
         notifier.end(_RUN, title, text)
 
     controller.state_changed.connect(on_state)

@@ -32,7 +32,7 @@ class Backend(StrEnum):
         return names[self.value]
 
 
-class Trial(StrEnum):
+class ProbeResult(StrEnum):
     """What came of trying one."""
 
     WORKS = "works"
@@ -40,7 +40,7 @@ class Trial(StrEnum):
     FAILS = "it makes no context"
 
 
-Probe = Callable[[Backend], Trial]
+Probe = Callable[[Backend], ProbeResult]
 
 
 class OpenGL:
@@ -66,9 +66,9 @@ class OpenGL:
     def chosen(self) -> str | None:
         """Return what is wished, else the first kind that works; None if nothing can draw."""
         if self._wanted:
-            missing = self._named is not None and self._probe(self._named) is Trial.MISSING
+            missing = self._named is not None and self._probe(self._named) is ProbeResult.MISSING
             return None if missing or self._wanted == OFF else self._wanted
-        works = (each for each in Backend if self._probe(each) is Trial.WORKS)
+        works = (each for each in Backend if self._probe(each) is ProbeResult.WORKS)
         return next(works, None)
 
     def problem(self) -> Text | None:
@@ -79,7 +79,7 @@ class OpenGL:
             return Text(
                 "{name} is missing; on Debian and Ubuntu, install {package}",
                 name=self._named.full_name,
-                package=_package(self._named, Trial.MISSING),
+                package=_package(self._named, ProbeResult.MISSING),
             )
         if self._wanted:
             return Text("{name} is {value}", name=VARIABLE, value=OFF)
@@ -94,17 +94,17 @@ class OpenGL:
         return Backend(self._wanted) if self._wanted in list(Backend) else None
 
 
-def _package(backend: Backend, found: Trial) -> str:
+def _package(backend: Backend, found: ProbeResult) -> str:
     """Return the Debian package that is missing; Ubuntu's has the same name."""
     if backend is Backend.OSMESA:
         return "libosmesa6"
     if backend is Backend.WINDOW:
         return "libgl1"
-    return "libegl1" if found is Trial.MISSING else "libgl1-mesa-dri"
+    return "libegl1" if found is ProbeResult.MISSING else "libgl1-mesa-dri"
 
 
 @cache
-def probe(backend: Backend) -> Trial:
+def probe(backend: Backend) -> ProbeResult:
     """Try a kind of OpenGL in a process of its own."""
     # Isolated, and without the packages installed: it needs none, and starts sooner.
     command = [sys.executable, "-I", "-S", str(Path(script.__file__)), backend.value]
@@ -113,10 +113,10 @@ def probe(backend: Backend) -> Trial:
             command, capture_output=True, timeout=_PROBE_S, check=False
         ).returncode
     except (OSError, subprocess.TimeoutExpired):
-        return Trial.FAILS
+        return ProbeResult.FAILS
     if status == script.MISSING:
-        return Trial.MISSING
-    return Trial.FAILS if status else Trial.WORKS
+        return ProbeResult.MISSING
+    return ProbeResult.FAILS if status else ProbeResult.WORKS
 
 
 @cache

@@ -14,6 +14,8 @@ from td3core.system.regular_files import glob, read_text
 
 _REQUESTS = "requests"
 _MOST_BYTES = 1_000
+_OF_A_GROUP = (Verb.PAUSE, Verb.RESUME, Verb.SAVE, Verb.STOP, Verb.KILL)
+"""To let a group go on is for the process that started it, and nobody watches its updates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,5 @@ def take_requests(group: Group) -> Iterator[Command]:
             verb, seed = Verb(found["verb"]), found["seed"]
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             continue
-        # To let a group go on is for the process that started it.
-        if verb is not Verb.DETACH and (seed is None or seed in group.seeds):
+        if verb in _OF_A_GROUP and (seed is None or seed in group.seeds):
             yield Command(verb=verb, seed=seed)

@@ -20,7 +20,7 @@ from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
 from td3core.protocol.control import Control
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import write_label
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 _POLL_S = 0.25
 _STATE_EVERY_S = 1.0
@@ -47,7 +47,7 @@ class SweepRunner:
         self._live: dict[int, LiveTrial] = {}
         self._records: list[TrialRecord] = []
         self._exhausted = False
-        self._message = Text("")
+        self._message = NO_TEXT
         self._began = time.monotonic()
         self._used_before = study.seconds_used()
         self._finished_before = 0

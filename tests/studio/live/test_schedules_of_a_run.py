@@ -2,7 +2,6 @@
 
 import pytest
 
-from studio.session.history import read_history
 from td3core.config import given
 from td3core.runs.journal import changes_of, read
 from tests.studio.fake_runs import make_run
@@ -20,7 +19,8 @@ def test_the_form_draws_the_schedules_of_a_preset_and_an_opened_run_its_place(
     find("env_combo").setCurrentText("Pendulum-v1")
     assert find("schedule_actor_lr").isHidden()
     run = make_run(runs_dir, reached=550, stopped="user", tau=TAU)
-    window._open(read_history(run.path, lambda: False))
+    with qtbot.waitSignal(window.model.run_opened, timeout=20_000):
+        window.opener.open([run.path])
     assert find("spin_tau").value() == pytest.approx(0.3)
     assert not find("schedule_tau").isHidden()
     # The next run begins at the beginning.

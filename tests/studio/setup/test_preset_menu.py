@@ -6,6 +6,8 @@ from PySide6.QtWidgets import QWidget
 from studio.setup.preset_menu import PresetMenu
 from td3core.config.presets import compose, load_presets
 
+pytestmark = pytest.mark.shared_window
+
 
 @pytest.fixture(autouse=True)
 def own_presets(tmp_path, monkeypatch):

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionButton
 
 from studio.plots.layers.lines_item import curve_pen
-from studio.theme.theme import load_theme
+from studio.theme.theme import apply_theme, load_theme
 
 # Machado, Oliveira, Fernandes: A physiologically-based model for simulation of color vision
 # deficiency (2009), severity 1.0; for linear RGB.
@@ -77,3 +78,21 @@ def test_borders_dots_and_curves_stand_out(name: str) -> None:
 def test_curves_are_as_wide_as_the_screen_asks_for(monkeypatch, ratio: float, width: float) -> None:
     monkeypatch.setattr("studio.plots.layers.lines_item.screen_ratio", lambda: ratio)
     assert curve_pen(QColor("black")).widthF() == width
+
+
+@pytest.mark.parametrize("checked", [False, True], ids=["empty", "ticked"])
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_the_edge_of_a_box_stands_out(qtbot, qapp, name: str, checked: bool) -> None:
+    apply_theme(qapp, load_theme(name))
+    box = QCheckBox("Seeds")
+    qtbot.addWidget(box)
+    box.setChecked(checked)
+    box.resize(box.sizeHint())
+    image, option = box.grab().toImage(), QStyleOptionButton()
+    box.initStyleOption(option)
+    element = QStyle.SubElement.SE_CheckBoxIndicator
+    square = box.style().subElementRect(element, option, box)
+    middle = square.center().y()
+    edges = [image.pixelColor(x, middle).name() for x in range(square.left(), square.left() + 3)]
+    around = image.pixelColor(square.left() + 1, 0).name()
+    assert max(contrast(edge, around) for edge in edges) >= 3, (edges, around)

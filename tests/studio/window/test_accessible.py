@@ -89,7 +89,7 @@ def misnamed(parent: QWidget) -> list[str]:
 
 
 def test_every_control_of_the_window_has_a_name_for_screen_readers(window: MainWindow) -> None:
-    for name in ("log", "runs", "many", "sweeps", "instruments"):
+    for name in ("log", "runs", "many", "sweeps", "instruments", "algorithm"):
         window.docks.open(name)
     assert nameless(window) == []
     assert misnamed(window) == []

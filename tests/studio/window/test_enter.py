@@ -24,6 +24,7 @@ from studio.launch.dialogs import (
 )
 from studio.launch.verify_dialog import VerifyDialog
 from studio.lessons.dialog import LessonsDialog
+from studio.live.schedule_dialog import ScheduleDialog
 from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.compare.dialog import CompareDialog
 from studio.run_browser.dialogs import NoteDialog, SettingsDialog
@@ -36,12 +37,14 @@ from studio.share.film_dialogs import (
     ComparisonFilmDialog,
     GrowthFilmDialog,
 )
+from studio.share.import_dialog import ImportDialog
 from studio.share.picture_dialog import PictureDialog
 from studio.share.screenshot import Screenshot
 from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
 from td3core.checkpoint import read_header
+from td3core.config import Tunables, spec
 from td3core.experiments.lessons import load_lessons
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.step import BEGINNING
@@ -76,6 +79,9 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
         yield "Record…", GrowthFilmDialog(run.path, "my run", 0, window)
         yield "Record…", ComparisonFilmDialog(pair, 0, 1.0, (), 2, window)
         yield "Train this lesson", LessonsDialog(load_lessons(), window)
+        yield "OK", ScheduleDialog("tau", spec(Tunables, "tau"), Tunables(), 0, 1000, window)
+        # An agent of this program needs no import.
+        yield "Close", ImportDialog(agent, runs_dir, window.consent, window)
         # To be read. The check goes on until it has an answer.
         yield "", VerifyDialog(window)
         yield "Close", EnvCheckDialog(window)

@@ -13,7 +13,7 @@ QT_OWN = ("qt_", "ScrollLeftButton", "ScrollRightButton")
 
 def test_no_two_widgets_share_an_object_name(qtbot, window, runs_dir) -> None:
     runs = [make_run(runs_dir, seed=seed).path for seed in range(2)]
-    for name in ("runs", "many", "sweeps", "instruments", "log"):
+    for name in ("runs", "many", "sweeps", "instruments", "log", "algorithm"):
         window.docks.open(name)
     with qtbot.waitSignal(window.comparison.session.opened, timeout=20_000):
         window.comparison.session.compare(runs)

@@ -77,7 +77,10 @@ def entry(window: MainWindow, title: str):
 def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -> None:
     names = [
         f"{name}_dock"
-        for name in ("setup", "live", "replay", "log", "runs", "many", "sweeps", "instruments")
+        for name in (
+            *("setup", "live", "replay", "algorithm", "log", "runs", "many", "sweeps"),
+            "instruments",
+        )
     ]
     assert [dock.objectName() for dock in window.findChildren(QDockWidget)] == names
     *panels, _, settings = window.docks.menu.actions()
@@ -86,6 +89,7 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         "Setup",
         "Live settings",
         "Replay",
+        "Algorithm",
         "Log",
         "Runs",
         "Group and queue",

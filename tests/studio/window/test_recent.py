@@ -14,7 +14,7 @@ from tests.studio.fake_runs import make_run
 
 
 def offered(window: MainWindow) -> list[QAction]:
-    return [each for each in window.recent.menu.actions() if not each.isSeparator()][1:]
+    return [each for each in window.recent.menu.actions() if not each.isSeparator()][2:]
 
 
 def test_recent_runs_are_offered_after_a_restart_and_missing_ones_greyed(
@@ -74,7 +74,7 @@ def test_the_menu_of_a_plot_ends_with_that_of_its_export_button(window: MainWind
     assert menu.isVisible()
     texts = [action.text() for action in menu.actions()]
     assert texts == [
-        *("Also show", "Logarithmic scale", ""),
+        *("Also show", "Logarithmic scale", "Limits of the y axis…", ""),
         *("Export PNG…", "Export SVG…", "Export CSV…"),
     ]
     menu.close()

@@ -13,6 +13,7 @@ _BOTH = (
     "test_td3_reference.py",
     "test_gradients.py",
     "test_against_stable_baselines.py",
+    "test_trace.py",
 )
 
 

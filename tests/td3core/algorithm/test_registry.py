@@ -19,6 +19,7 @@ from td3core.config.networks import CRITIC, NetworkGroup, Sizes, actor_and_criti
 from td3core.config.presets import compose
 from td3core.config.run_config import RunConfig
 from td3core.errors import RequestError
+from td3core.runs.new_run import new_folder
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish, learn, make_header, same, tensors, tiny
 
@@ -81,7 +82,7 @@ def test_settings_written_before_there_was_a_choice_are_td3() -> None:
 
 
 def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     entry = replace(ALGORITHMS[TD3], title="TD3 of three", networks=f"{__name__}:three_critics")
     monkeypatch.setattr(algorithms, "ALGORITHMS", {**ALGORITHMS, "three": entry})
@@ -91,6 +92,7 @@ def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
     # The form and the files offer what was there when the settings were declared.
     object.__setattr__(header.config, "algorithm", "three")
     assert title_of(header.config, header.tunables) == "TD3 of three"
+    assert "_td3-of-three_s" in new_folder(tmp_path, header.config, header.tunables).name
     agent = make_agent(header.config, header.tunables, SIZES)
     before = agent.state()
     learn(agent, filled(), np.zeros((2, 8), np.int64))
@@ -103,6 +105,17 @@ def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
     critic = checkpoint.Checkpoint(header=header, tensors=state).critic()
     assert critic is not None
     assert critic.count == 3
+
+
+def test_another_algorithm_is_not_called_ddpg_for_having_its_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entry = replace(ALGORITHMS[TD3], title="Other", agent="elsewhere:Agent")
+    monkeypatch.setattr(algorithms, "ALGORITHMS", {**ALGORITHMS, "other": entry})
+    config, tunables = tiny(twin_critics=False, policy_delay=1, policy_noise=0.0)
+    assert title_of(config, tunables) == "DDPG"
+    object.__setattr__(config, "algorithm", "other")
+    assert title_of(config, tunables) == "Other"
 
 
 def test_an_engine_is_taken_for_the_algorithms_it_has(monkeypatch: pytest.MonkeyPatch) -> None:

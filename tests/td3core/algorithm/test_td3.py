@@ -308,6 +308,11 @@ def test_a_metric_that_a_checkpoint_does_not_know_is_absent_once() -> None:
     older.load_state(state, agent.updates)
     assert set(agent.take_metrics()) - set(older.take_metrics()) == {"target"}
     assert "target" in metrics(older, batch())
+    # Where none was pending, there is nothing to leave out.
+    state = make_agent(policy_delay=1).state()
+    del state["tally.target"]
+    older.load_state(state, 0)
+    assert "target" in metrics(older, batch())
 
 
 def test_the_metrics_of_a_checkpoint_of_version_0_1_are_read() -> None:

@@ -116,6 +116,18 @@ def test_a_return_stops_where_an_episode_is_truncated_and_the_next_begins_the_sa
     assert rows.terminated.tolist() == [[0.0]] * 3
 
 
+def test_a_return_stops_where_an_episode_was_given_up_or_its_end_is_not_marked() -> None:
+    made = Episodes([[(3, False), (4, True)]])
+    rows, at = made.buffer.rows, made.buffer.layout
+    # As a version before stored a time limit.
+    rows[:, at.terminated] = np.abs(rows[:, at.terminated])
+    found = at.columns(made.rows(np.arange(7), 3))
+    for number in range(7):
+        reward, after, _ = made.expected(number, 3)
+        assert found.reward[number, 0] == pytest.approx(reward, abs=1e-5)
+        assert np.array_equal(found.next_obs[number], after)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_one_step_learns_the_same_bits_with_and_without_the_ends(compiled: bool) -> None:
     states = []

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from td3core.envs.graphics.opengl import OFF, VARIABLE, Backend, OpenGL, Trial, probe
+from td3core.envs.graphics.opengl import OFF, VARIABLE, Backend, OpenGL, ProbeResult, probe
 
 EGL, OSMESA, WINDOW = Backend.EGL, Backend.OSMESA, Backend.WINDOW
-WORKS, MISSING, FAILS = Trial.WORKS, Trial.MISSING, Trial.FAILS
+WORKS, MISSING, FAILS = ProbeResult.WORKS, ProbeResult.MISSING, ProbeResult.FAILS
 INSTALL = "MuJoCo finds no OpenGL; on Debian and Ubuntu, install {} or {}"
 
 
 def chosen(
-    given: str, found: dict[Backend, Trial], system: str = "linux"
+    given: str, found: dict[Backend, ProbeResult], system: str = "linux"
 ) -> tuple[str | None, str | None, list[Backend]]:
     """Return the environment variable, the problem, and what was tried for the former."""
     variables, tried = {VARIABLE: given} if given else {}, []
 
-    def scripted(backend: Backend) -> Trial:
+    def scripted(backend: Backend) -> ProbeResult:
         tried.append(backend)
         return found.get(backend, MISSING)
 
@@ -66,7 +66,7 @@ def test_a_library_that_is_not_there_is_found_missing(monkeypatch: pytest.Monkey
     monkeypatch.setattr("td3core.envs.graphics.opengl.sys.executable", "/bin/false")
     assert probe.__wrapped__(EGL) is FAILS
     monkeypatch.undo()
-    assert all(isinstance(probe(backend), Trial) for backend in Backend)
+    assert all(isinstance(probe(backend), ProbeResult) for backend in Backend)
 
 
 SPY = """
@@ -86,7 +86,7 @@ def test_the_choice_is_made_before_mujoco_is_imported(
         "from td3core.envs.graphics import opengl\n"
         "opengl.opengl = None\n"
         "from td3core.envs import rendering\n"
-        "works = lambda backend: opengl.Trial.WORKS if backend == 'osmesa' else 'missing'\n"
+        "works = lambda backend: opengl.ProbeResult.WORKS if backend == 'osmesa' else 'missing'\n"
         "made = opengl.OpenGL(opengl.os.environ, works, 'linux')\n"
         "rendering.opengl = lambda: made\n"
         "from td3core.envs.make import make_env\n"

@@ -11,7 +11,7 @@ from tests.td3core.importers import foreign_files
 def peers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the zips that stable-baselines3 saved, by kind of agent."""
     pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")
-    return foreign_files.save_peers(tmp_path_factory.mktemp("peers"))
+    return foreign_files.Peers(tmp_path_factory.mktemp("peers"))
 
 
 @pytest.fixture(scope="session")

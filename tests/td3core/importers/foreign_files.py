@@ -36,44 +36,47 @@ def observations(count: int = 1000) -> Any:
 # stable-baselines3 -------------------------------------------------------------------------------
 
 
-def save_peers(folder: Path) -> dict[str, Path]:
-    """Train an agent of each kind for a moment, and save it."""
+class Peers(dict[str, Path]):
+    """The zips that stable-baselines3 saves, by kind; each is made when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def __missing__(self, kind: str) -> Path:
+        model = _peer(kind)
+        model.learn(60)
+        path = self[kind] = self._folder / f"{kind}.zip"
+        model.save(path)
+        return path
+
+
+def _peer(kind: str) -> Any:
     from stable_baselines3 import DDPG, SAC, TD3
     from stable_baselines3.common.noise import NormalActionNoise
 
-    noise = NormalActionNoise(np.zeros(1), 0.3 * np.ones(1))
-    small: dict[str, Any] = {"buffer_size": 500, "learning_starts": 40, "batch_size": 16}
+    small: dict[str, Any] = {"buffer_size": 10_000, "learning_starts": 40, "batch_size": 16}
     small |= {"seed": 3, "device": "cpu"}
-    tanh = {"net_arch": [32, 24], "activation_fn": nn.Tanh}
-    parts = {"net_arch": {"pi": [16], "qf": [24, 8]}}
-    kinds: dict[str, Any] = {
-        "td3": lambda: TD3(
-            *("MlpPolicy", "Pendulum-v1"), policy_kwargs={"net_arch": [32, 32]}, **small
-        ),
-        "tanh": lambda: TD3(
-            *("MlpPolicy", "Pendulum-v1"),
-            policy_kwargs=tanh,
-            action_noise=noise,
-            train_freq=2,
-            gradient_steps=-1,
-            policy_delay=3,
-            gamma=0.97,
-            tau=0.01,
-            learning_rate=5e-4,
-            **small,
-        ),
-        "ddpg": lambda: DDPG("MlpPolicy", "Pendulum-v1", policy_kwargs=parts, **small),
-        "sac": lambda: SAC(
-            *("MlpPolicy", "Pendulum-v1"), policy_kwargs={"net_arch": [32, 24]}, **small
-        ),
-    }
-    saved = {}
-    for name, make in kinds.items():
-        model = make()
-        model.learn(60)
-        saved[name] = folder / f"{name}.zip"
-        model.save(saved[name])
-    return saved
+    where = "MlpPolicy", "Pendulum-v1"
+    match kind:
+        case "td3":
+            return TD3(*where, policy_kwargs={"net_arch": [32, 32]}, **small)
+        case "ddpg":
+            return DDPG(*where, policy_kwargs={"net_arch": {"pi": [16], "qf": [24, 8]}}, **small)
+        case "sac":
+            return SAC(*where, policy_kwargs={"net_arch": [32, 24]}, **small)
+    return TD3(
+        *where,
+        policy_kwargs={"net_arch": [32, 24], "activation_fn": nn.Tanh},
+        action_noise=NormalActionNoise(np.zeros(1), 0.3 * np.ones(1)),
+        train_freq=2,
+        gradient_steps=-1,
+        policy_delay=3,
+        gamma=0.97,
+        tau=0.01,
+        learning_rate=5e-4,
+        **small,
+    )
 
 
 def members(path: Path) -> dict[str, bytes]:

@@ -13,7 +13,10 @@ from td3core.config import EnvChoice
 from td3core.errors import RequestError
 from td3core.importers import importing, registry, tensorboard
 from td3core.importers.curves import CurveFile
+from td3core.protocol.events import Progress
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.listing import list_runs, summarise
+from td3core.runs.reader import RunReader
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish
 from tests.td3core.importers import foreign_files as files
@@ -157,6 +160,11 @@ def test_imported_curves_are_compared_with_a_run_of_the_studio(
     theirs = next(each for each in results if each.path == made.run)
     assert theirs.evaluations[:, :2].tolist() == [[300.0, -200.0], [600.0, 100.0]]
     assert theirs.episodes[:, :2].tolist() == [[200.0, -800.0], [400.0, -600.0], [600.0, -400.0]]
+    assert theirs.episodes[:, 2] == pytest.approx([0.0, 0.0, 0.0], abs=5.0)
+    told = RunReader(made.run, tables=("training",)).drain(lambda: False)
+    rows = np.concatenate([each.training for each in told if isinstance(each, Progress)])
+    losses = rows[:, [0, TRAINING_COLUMNS.index("actor_loss")]]
+    assert losses.tolist() == [[200.0, 2.0], [400.0, 4.0]]
     summary = next(summarise(run) for run in list_runs(runs_dir) if run.path == made.run)
     assert (summary.state, summary.best_eval_return) == ("finished", 100.0)
     assert summary.title.endswith("(TensorBoard)")

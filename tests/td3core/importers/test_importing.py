@@ -1,6 +1,7 @@
 """An import makes a run that is listed, played, exported and branched as any other."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +9,21 @@ import numpy as np
 import pytest
 
 from td3core import checkpoint
+from td3core.analysis.results import read_results
+from td3core.checkpoint.agent import agent_of
 from td3core.cli import app
 from td3core.config import EnvChoice
 from td3core.envs.make import check_env
 from td3core.errors import RequestError
+from td3core.exporters.registry import EXPORTERS
 from td3core.importers import destination, importing
+from td3core.playing.side_by_side import SideBySide
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import read as read_journal
 from td3core.training.launch import branch
+from tests.td3core.exporters.actors import BUNDLED
 from tests.td3core.helpers import Told
 from tests.td3core.importers import foreign_files as files
 
@@ -165,11 +171,50 @@ def test_a_branch_of_an_agent_without_targets_and_moments_says_so(
     assert "no optimiser state: its moments begin at zero" in said
 
 
+FORMATS = ("weights", "numpy", "c", "onnx", "stable-baselines3", "hub", "video")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow if n in ("hub", "video") else ()) for n in FORMATS],
+)
+def test_every_format_takes_an_imported_agent(
+    cleanrl: Path, runs_dir: Path, tmp_path: Path, name: str
+) -> None:
+    assert {each.name for each in EXPORTERS} == set(FORMATS)
+    if name == "onnx":
+        pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    exporter = next(each for each in EXPORTERS if each.name == name)
+    target = tmp_path / f"agent{exporter.suffixes[0]}"
+    exporter.export(imported(cleanrl, runs_dir).last, target)
+    assert target.exists()
+
+
+def test_an_imported_agent_plays_beside_one_of_the_studio(cleanrl: Path, runs_dir: Path) -> None:
+    agents = [
+        checkpoint.load(path)
+        for path in (imported(cleanrl, runs_dir).last, BUNDLED / "Pendulum-v1.safetensors")
+    ]
+    with closing(SideBySide([agent_of(agent) for agent in agents], 3, 0)) as both:
+        while not both.step.over:
+            both.advance()
+        assert [step.number for step in both.steps] == [200, 200]
+        assert both.steps[0].total < both.steps[1].total
+
+
+def test_the_curves_of_a_folder_end_with_its_agent(zoo: Path, runs_dir: Path) -> None:
+    run = imported(zoo, runs_dir)
+    assert run.evaluations() == [(20, -950.0), (40, -600.0)]
+    # Its episodes ended at steps 200 and 400; the agent is that of step 60.
+    assert not (run.path / "episodes.csv").exists()
+    assert len(read_results(run.path).curve("eval", "steps")[0]) == 2
+
+
 @pytest.mark.slow
 def test_an_imported_pendulum_learns_on(peers: dict[str, Path], runs_dir: Path) -> None:
     from td3core.evaluation.evaluate import evaluate
 
-    origin = imported(peers["tanh"], runs_dir)
+    origin = imported(peers["td3"], runs_dir)
     values = {
         "steps": 6060,
         "eval_interval": 0,
@@ -177,8 +222,7 @@ def test_an_imported_pendulum_learns_on(peers: dict[str, Path], runs_dir: Path) 
         "batch_size": 100,
         "actor_lr": 1e-3,
         "critic_lr": 1e-3,
-        "update_interval": 1,
-        "updates_per_step": 1,
+        "gamma": 0.98,
     }
     outcome = branch(origin.last, values, Control(), Told(), runs_dir)
     assert isinstance(outcome, Ended), outcome

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from td3core.errors import RequestError
@@ -81,6 +81,7 @@ def attempt(folder: Path, name: str, data: bytes) -> float:
 places = st.lists(st.tuples(st.integers(0, 2**31), st.integers(0, 255)), min_size=1, max_size=8)
 
 
+@settings(max_examples=max(settings.default.max_examples // 4, 10))
 @given(at=st.integers(0, 100), changes=places, cut=st.integers(0, 2**31), deep=st.booleans())
 def test_a_mutated_file_is_read_or_refused(
     wholes: dict[str, bytes],

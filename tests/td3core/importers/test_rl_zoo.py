@@ -138,6 +138,18 @@ def test_missing_statistics_are_refused(zoo: Path, tmp_path: Path) -> None:
         registry.read(run)
 
 
+def test_statistics_of_rewards_alone_may_be_missing(zoo: Path, tmp_path: Path) -> None:
+    run = copied(zoo, tmp_path)
+    statistics(run).unlink()
+    config = run / "Pendulum-v1" / "config.yml"
+    for value in ("\"{'norm_obs': False, 'norm_reward': True}\"", "dict(norm_obs=False)"):
+        config.write_text(f"normalize: {value}\n")
+        assert converted(run)[0].normalisation is None
+    config.write_text("normalize: \"{'norm_obs': True}\"\n")
+    with pytest.raises(RequestError, match=r"vecnormalize.pkl is missing"):
+        registry.read(run)
+
+
 def test_a_wrapper_is_refused_by_its_name(zoo: Path, tmp_path: Path) -> None:
     run = copied(zoo, tmp_path)
     config = run / "Pendulum-v1" / "config.yml"

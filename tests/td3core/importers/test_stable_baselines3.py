@@ -107,7 +107,7 @@ def test_it_keeps_settings_counters_and_origin(peers: dict[str, Path]) -> None:
     config, tunables, counters = header.config, header.tunables, header.counters
     assert (config.actor_hidden, config.critic_hidden) == ((32, 24), (32, 24))
     assert (config.actor_activation, config.critic_activation) == ("tanh", "tanh")
-    assert (config.learning_starts, config.buffer_size, config.seed) == (40, 500, 3)
+    assert (config.learning_starts, config.buffer_size, config.seed) == (40, 10_000, 3)
     assert (tunables.gamma, tunables.tau, tunables.policy_delay) == (0.97, 0.01, 3)
     assert (tunables.actor_lr, tunables.critic_lr, tunables.batch_size) == (5e-4, 5e-4, 16)
     assert (tunables.update_interval, tunables.updates_per_step) == (2, 2)

@@ -85,3 +85,36 @@ def test_a_run_in_a_window_pauses_now_and_then_and_a_headless_one_never(
         control.yield_gil()
     assert len(slept) == pauses
     assert all(0 < seconds <= 0.001 for seconds in slept)
+
+
+def test_a_step_is_taken_once_and_lasts_no_longer_than_the_pause() -> None:
+    control = Control()
+    control.pause()
+    control.step()
+    assert control.take_requests().step
+    assert not control.take_requests().step
+    control.step()
+    control.resume()
+    assert not control.take_requests().step
+
+
+def test_whether_updates_are_traced_lasts_until_it_is_taken_back() -> None:
+    control = Control()
+    control.trace(True)
+    assert [control.take_requests().trace for _ in range(2)] == [True, True]
+    control.trace(False)
+    assert not control.take_requests().trace
+
+
+def test_within_a_turn_a_step_is_taken_only_if_nothing_else_is_requested() -> None:
+    control = Control()
+    control.pause()
+    control.take_requests()
+    control.step()
+    assert control.take_step()
+    assert not control.take_step()
+    control.step()
+    control.save()
+    assert not control.take_step()
+    requests = control.take_requests()
+    assert (requests.step, requests.save) == (True, True)

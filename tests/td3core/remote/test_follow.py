@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from td3core.checkpoint import load, save
 from td3core.config import Tunables
 from td3core.protocol.control import Control
 from td3core.protocol.events import (
@@ -30,9 +31,11 @@ from td3core.protocol.events import (
 )
 from td3core.protocol.run_status import RunStatus
 from td3core.remote.steer import RemoteControl
+from td3core.runs.directory import RunDirectory
 from td3core.runs.liveness import PATIENCE_S, Liveness
+from td3core.runs.lock import RunLock
 from td3core.runs.reader import RunReader
-from td3core.runs.status import Status
+from td3core.runs.status import Notice, Status
 from td3core.runs.tail import Tail
 from td3core.text import NO_TEXT
 from td3core.training.launch import resume
@@ -241,6 +244,81 @@ def test_warnings_of_the_run_reach_the_follower_once(runs_dir: Path, scripted: A
     assert len(told.all(Warned)) == 1
 
 
+def test_warnings_of_a_resumed_run_count_from_one_and_are_reported(runs_dir: Path) -> None:
+    path = finish(runs_dir).run
+    status, notice = Status.read(path), Notice(number=1, env_steps=1, message="first")
+    assert status is not None
+    replace(status, warnings=(notice,)).write(path)
+    reader = RunReader(path)
+    assert [str(each.message) for each in of(Warned, list(reader.poll()))] == ["first"]
+    assert of(Warned, list(reader.poll())) == []
+    again = (replace(notice, message="second"),)
+    replace(status, session="another", warnings=again).write(path)
+    assert [str(each.message) for each in of(Warned, list(reader.poll()))] == ["second"]
+
+
+def test_one_who_begins_to_follow_a_run_that_was_read_is_told_where_it_stands(
+    runs_dir: Path,
+) -> None:
+    reader = RunReader(finish(runs_dir).run)
+    (reached,) = {each.env_steps for each in of(Progress, list(reader.drain()))}
+    assert of(Progress, list(reader.poll())) == []
+    started = reader.again()
+    (now,) = of(Progress, list(reader.poll()))
+    assert started.env_steps == now.env_steps == reached
+
+
+def test_a_beat_without_new_rows_tells_where_the_run_stands(runs_dir: Path) -> None:
+    reader = RunReader(finish(runs_dir).run)
+    list(reader.drain())
+    status = Status.read(reader.run)
+    assert status is not None
+    replace(status, beat=status.beat + 1, steps_per_s=123.0).write(reader.run)
+    (now,) = of(Progress, list(reader.poll()))
+    assert now.steps_per_s == 123.0
+
+
+def test_the_checkpoints_are_listed_once_a_second(runs_dir: Path) -> None:
+    path, now = finish(runs_dir).run, [0.0]
+    reader = RunReader(path, lambda: now[0])
+    list(reader.drain())
+    last = RunDirectory.open(path).last
+    new = last.with_name("step_000000001.safetensors")
+    new.write_bytes(last.read_bytes())
+    assert of(Saved, list(reader.poll())) == []
+    now[0] = 1.0
+    assert [each.path for each in of(Saved, list(reader.poll()))] == [new]
+
+
+def test_a_table_too_long_to_be_read_at_once_is_read_before_the_end_is_reported(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, tables = finish(runs_dir).run, ("episodes",)
+    whole = list(RunReader(path, tables=tables).drain())
+    monkeypatch.setattr("td3core.runs.tail._MOST_BYTES", 200)
+    reader = RunReader(path, tables=tables)
+    first = list(reader.poll())
+    assert reader.behind
+    assert of(Ended, first) == []
+    rest = list(reader.drain())
+    assert episodes([*first, *rest]) == episodes(whole)
+    assert len(of(Progress, [*first, *rest])) > 2
+    assert isinstance(rest[-1], Ended)
+
+
+def test_the_threshold_of_a_run_without_status_is_that_of_its_last_agent(runs_dir: Path) -> None:
+    path = finish(runs_dir, **SETTINGS).run
+    run = RunDirectory.open(path)
+    saved = load(run.last)
+    env = replace(saved.header.env, reward_threshold=5.0)
+    run.last.unlink()
+    save(run.last, replace(saved.header, env=env), saved.tensors)
+    run.best.unlink()
+    (path / "status.json").unlink()
+    found = of(Evaluated, list(RunReader(path).drain()))
+    assert {each.reward_threshold for each in found} == {5.0}
+
+
 # Alive or not ------------------------------------------------------------------------------------
 
 
@@ -285,6 +363,26 @@ def test_a_drive_that_shows_changes_late_is_mistaken_once_only(runs_dir: Path) -
     assert not watch.after(40.0)
 
 
+def test_a_run_that_was_mistaken_for_dead_is_gone_on_with(runs_dir: Path) -> None:
+    outcome, _ = run(runs_dir, control=Control.stopping_at(40), **SETTINGS)
+    assert isinstance(outcome, Ended)
+    (outcome.run / "ending.json").unlink()
+    watch = Watch(outcome.run)
+    reader = RunReader(outcome.run, lambda: watch.now)
+    watch.after(0.0, beats=1)
+    assert reader.poll()
+    assert reader.state is RunStatus.RUNNING
+    watch.after(PATIENCE_S + 1.0)
+    assert isinstance(reader.poll()[-1], Interrupted)
+    watch.after(1.0, beats=1)
+    started, *rest = reader.poll()
+    # Nothing that was reported is reported again.
+    assert isinstance(started, Started)
+    assert (started.env_steps, started.repeated_steps) == (40, 0)
+    assert not of(Evaluated, rest)
+    assert reader.state is RunStatus.RUNNING
+
+
 def test_a_run_without_a_process_is_reported_as_interrupted_and_as_started_when_resumed(
     runs_dir: Path,
 ) -> None:
@@ -297,3 +395,21 @@ def test_a_run_without_a_process_is_reported_as_interrupted_and_as_started_when_
     again = list(follower.poll())
     assert of(Started, again)[-1].env_steps == 40
     assert isinstance(again[-1], Ended)
+
+
+def test_a_run_that_has_just_begun_is_reported_once_its_status_is_there(runs_dir: Path) -> None:
+    path, now = finish(runs_dir).run, [0.0]
+    status = Status.read(path)
+    assert status is not None
+    (path / "status.json").unlink()
+    with RunLock(path):
+        first, second = (RunReader(path, lambda: now[0]) for _ in range(2))
+        assert first.poll() == second.poll() == ()
+        status.write(path)
+        started = first.poll()[0]
+        assert isinstance(started, Started)
+        assert started.threads == status.threads
+        (path / "status.json").unlink()
+        # One of an earlier version never has a status.
+        now[0] = 6.0
+        assert isinstance(second.poll()[0], Started)

@@ -4,7 +4,7 @@ import json
 import math
 import types
 import typing
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -14,14 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from numpy.typing import NDArray
 
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.experiments.groups import messages
 from td3core.experiments.jobs import CODEC, Job
 from td3core.protocol.codec import KINDS, RUN
-from td3core.protocol.events import EpisodeEnded, Episodes, Event, Phase, Progress, Saved
+from td3core.protocol.events import EpisodeEnded, Episodes, Event, Phase, Progress, Saved, Warned
 from td3core.system.json_lines import FORMAT, Codec, LineBuffer, LineError, Unknown
 from td3core.text import Text
+
+
+@dataclass(frozen=True)
+class _Rows:
+    rows: NDArray[Any]
+
 
 CONFIG, TUNABLES = make_settings({"env": "Pendulum-v1", "actor_hidden": (7, 9)})
 text = st.text(max_size=8)
@@ -154,6 +161,36 @@ def test_an_array_arrives_read_only() -> None:
         training=rows,
     )
     assert not RUN.decode(RUN.encode(event)).training.flags.writeable
+
+
+def test_an_array_of_the_other_byte_order_arrives_with_its_numbers() -> None:
+    codec = Codec(_Rows)
+    rows = np.array([1.5, -2.0], ">f4")
+    found = codec.decode(codec.encode(_Rows(rows))).rows
+    assert found.dtype == np.dtype("<f4")
+    assert found.tolist() == rows.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["<M8[s]", "|S4", "|V4", "O", "i4,i4"])
+def test_an_array_of_anything_but_numbers_is_refused(dtype: str) -> None:
+    codec = Codec(_Rows)
+    line = json.loads(codec.encode(_Rows(np.zeros(2, np.float64))))
+    line["data"]["rows"] |= {"dtype": dtype, "shape": [-1]}
+    with pytest.raises(LineError):
+        codec.decode(json.dumps(line).encode())
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Text.counted("{n} run of {group}", "{n} runs of {group}", n=2, group="a"),
+        Text("layers {widths}", widths=(64, (1, 2.5))),
+    ],
+    ids=str,
+)
+def test_a_text_keeps_its_plural_and_its_tuples(message: Text) -> None:
+    event = Warned(env_steps=1, message=message)
+    assert RUN.decode(RUN.encode(event)) == event
 
 
 def line_of(**changed: Any) -> bytes:

@@ -1,0 +1,158 @@
+"""Three notes above the plots while the first agent trains, each when it has become true."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QSettings, Qt, Slot
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QVBoxLayout
+
+from studio.formatting import format_count, format_return
+from studio.session.model import RunModel
+from studio.session.record import RunRecord
+from studio.welcome.start_facts import FIRST_ENV
+from studio.widgets.controls import describe, make_row
+from studio.widgets.labels import plain_label
+from td3core.protocol.events import Started
+from td3core.text import Text, tr
+
+_SEEN_STEPS = 1_000
+_HELD = -200.0
+"""Mean return of Pendulum-v1, which names no threshold: swinging up costs up to about this much,
+and holding the pendulum up next to nothing."""
+_NARRATED = "welcome/narrated"
+
+
+def critics_learn(record: RunRecord) -> Text | None:
+    """Return the note for when updates have begun and the buffer holds enough to learn from."""
+    now = record.progress
+    if now is None or now.updates == 0 or now.env_steps < _SEEN_STEPS:
+        return None
+    return Text(
+        "The critics have seen 1,000 steps. Now they learn with every step. Q falls while they find"
+        " out how bad the start is, and the actor's loss, which is −Q1, rises: both are as they"
+        " should be."
+    )
+
+
+def beats_random(record: RunRecord) -> Text | None:
+    """Return the note for when an evaluation exceeds every episode of the warm-up."""
+    curves, config = record.curves, record.config
+    if config is None:
+        return None
+    ends, returns = curves.episodes.column("env_steps"), curves.episodes.column("return")
+    drawn = returns[ends <= config.learning_starts]
+    means = curves.evaluations.column("mean")
+    better = means[means > drawn.max()] if len(drawn) else means[:0]
+    if not len(better):
+        return None
+    return Text(
+        "The actor beats random. An evaluation without noise returned {mean} on average; the best"
+        " of {n} episodes with random actions returned {best}.",
+        mean=format_return(float(better[0])),
+        n=format_count(len(drawn)),
+        best=format_return(float(drawn.max())),
+    )
+
+
+def solved(record: RunRecord) -> Text | None:
+    """Return the note for when an evaluation counts as solved."""
+    threshold = record.reward_threshold
+    bound = _HELD if threshold is None else threshold
+    means = record.curves.evaluations.column("mean")
+    reached = means[means >= bound]
+    if not len(reached):
+        return None
+    values = {"mean": format_return(float(reached[0])), "bound": format_return(bound)}
+    if threshold is not None:
+        return Text(
+            "Solved. An evaluation returned {mean} on average; the environment counts as solved"
+            " from {bound} on.",
+            **values,
+        )
+    return Text(
+        "Solved. An evaluation returned {mean} on average. Pendulum-v1 names no threshold; from"
+        " about {bound} on, the pendulum is swung up and held. Watch it in the replay.",
+        **values,
+    )
+
+
+NOTES: Sequence[Callable[[RunRecord], Text | None]] = (critics_learn, beats_random, solved)
+
+
+class FirstRunNotes(QFrame):
+    """Shows the newest note that is true of the first run, until it is closed or another begins."""
+
+    def __init__(self, model: RunModel, settings: QSettings) -> None:
+        super().__init__()
+        self.setObjectName("first_run_notes")
+        self.setProperty("role", "card")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAccessibleName(tr("Notes on the first run"))
+        self._model, self._settings = model, settings
+        self._expected = self._active = False
+        self._shown = 0
+        self._place = QLabel()
+        self._place.setProperty("role", "caption")
+        self._text = plain_label()
+        self._text.setObjectName("first_run_text")
+        self._text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+        close = QToolButton()
+        close.setText("✕")
+        describe(close, "first_run_close_button", tr("Close the notes"), tr("Close the notes"))
+        close.clicked.connect(self.dismiss)
+        row = make_row(self._text, self._place, close)
+        row.setStretch(0, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 4, 4, 4)
+        layout.addLayout(row)
+        for changed in (model.status_changed, model.curves_changed):
+            changed.connect(self._look)
+        model.run_started.connect(self._on_started)
+        model.run_opened.connect(self._leave)
+        model.run_ended.connect(self._note_narrated)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """The note that is shown; empty without one."""
+        return self._text.text() if self._shown else ""
+
+    @Slot()
+    def expect(self) -> None:
+        """Narrate the run that starts next, unless one was narrated before."""
+        self._expected = not self._settings.value(_NARRATED, False, bool)
+
+    @Slot()
+    def dismiss(self) -> None:
+        """Hide the notes for good."""
+        self._note_narrated()
+        self._leave()
+
+    @Slot()
+    def _note_narrated(self) -> None:
+        self._settings.setValue(_NARRATED, True)
+
+    @Slot(object)
+    def _on_started(self, event: Started) -> None:
+        self._leave()
+        # What was expected may have been refused, and another one be started instead.
+        self._active = self._expected and event.config.env == FIRST_ENV
+        self._expected = False
+
+    @Slot()
+    def _leave(self) -> None:
+        self._active, self._shown = False, 0
+        self.hide()
+
+    @Slot()
+    def _look(self) -> None:
+        if not self._active or self._shown == len(NOTES):
+            return
+        for number in range(len(NOTES), self._shown, -1):
+            note = NOTES[number - 1](self._model.record)
+            if note is not None:
+                self._shown = number
+                self._text.setText(str(note))
+                self._place.setText(tr("{n} of {count}", n=number, count=len(NOTES)))
+                self.setAccessibleDescription(str(note))
+                self.show()
+                return

@@ -1,0 +1,24 @@
+"""The line through a few values: in lists, hints and other places too small for a plot."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPolygonF
+
+
+def polyline(
+    values: Sequence[float], area: QRectF, limits: tuple[float, float] | None = None
+) -> QPolygonF:
+    """Return the line through values from the left of an area to its right.
+
+    Its bottom and top are the ``limits``, or else the lowest and the highest value.
+    """
+    low, high = limits or (min(values), max(values))
+    height = (high - low) or 1.0
+    step = area.width() / max(len(values) - 1, 1)
+    return QPolygonF(
+        [
+            QPointF(area.left() + at * step, area.bottom() - (value - low) / height * area.height())
+            for at, value in enumerate(values)
+        ]
+    )

@@ -1,0 +1,157 @@
+"""What a single update computes, for those who watch.
+
+The update itself keeps none of it. So the reference does the coming update on a copy of the agent,
+with the same batch and the same noise, and is watched; then the agent does it with its own engine.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from td3core.algorithm.td3 import TD3, act
+from td3core.algorithm.update_metrics import UpdateMetrics
+from td3core.arrays import Doubles
+from td3core.buffer.rows import Batch
+from td3core.buffer.sampler import Draws
+from td3core.config import RunConfig, Tunables
+from td3core.config.networks import Sizes
+from td3core.config.run_config import TORCH
+from td3core.protocol.events import Change, Traced
+
+
+class _Watched(UpdateMetrics):
+    """Keeps what the steps measure of one update."""
+
+    def __init__(self, networks: Sequence[str]) -> None:
+        super().__init__(networks, torch.device("cpu"))
+        self.q: tuple[float, ...] = ()
+        self.critic_loss: tuple[float, ...] = ()
+        self.actor_loss: float | None = None
+
+    def add_critics(self, q: Sequence[Tensor], y: Tensor, losses: Sequence[Tensor]) -> None:
+        super().add_critics(q, y, losses)
+        self.q = tuple(_mean(each) for each in q)
+        self.critic_loss = tuple(_mean(each) for each in losses)
+
+    def add_actor(self, loss: Tensor) -> None:
+        super().add_actor(loss)
+        self.actor_loss = _mean(loss)
+
+
+class _WatchedTD3(TD3):
+    """The reference on the CPU; keeps what its last update has computed."""
+
+    def __init__(self, config: RunConfig, tunables: Tunables, sizes: Sizes) -> None:
+        super().__init__(replace(config, engine=TORCH, device="cpu"), tunables, *sizes)
+        self.metrics = self._metrics = _Watched(
+            [*self.actor.group.names, *self.critics.group.names]
+        )
+        self.seen: dict[str, Any] = {}
+        """By their names in ``Traced``."""
+
+    def _smoothed_action(self, next_obs: Tensor, noise: Tensor) -> Tensor:
+        action = super()._smoothed_action(next_obs, noise)
+        drawn = (self._sigma * noise).abs()
+        self.seen |= {
+            "next_obs": _by_dimension(next_obs),
+            "target_policy": _by_dimension(act(self.actor.target, next_obs)),
+            "next_action": _by_dimension(action),
+            "noise": _mean(drawn.clamp(max=self._clip)),
+            "noise_clipped": _mean(drawn > self._clip),
+        }
+        return action
+
+    def _target_q(self, next_obs: Tensor, next_action: Tensor) -> list[Tensor]:
+        q = super()._target_q(next_obs, next_action)
+        smallest = torch.stack(q).amin(0)
+        self.seen |= {
+            "target_q": tuple(_mean(each) for each in q),
+            "target_min": _mean(smallest),
+            "first_smaller": _mean(q[0] == smallest),
+        }
+        return q
+
+    def _target_value(self, batch: Batch[Tensor], noise: Tensor) -> Tensor:
+        y = super()._target_value(batch, noise)
+        self.seen |= {
+            "obs": _by_dimension(batch.obs),
+            "action": _by_dimension(batch.action),
+            "reward": _mean(batch.reward),
+            "terminated": _mean(batch.terminated),
+            "y": _mean(y),
+        }
+        return y
+
+    def _update_actor(self, obs: Tensor) -> None:
+        with torch.no_grad():
+            self.seen["policy"] = _by_dimension(act(self.actor.online, obs))
+        super()._update_actor(obs)
+
+
+class TD3Tracer:
+    """Does single updates of an agent, with any engine and on any device, and shows them."""
+
+    def __init__(self, agent: TD3, config: RunConfig, sizes: Sizes) -> None:
+        self._agent = agent
+        self._reference = _WatchedTD3(config, agent.tunables, sizes)
+        groups = agent.actor.group, agent.critics.group
+        self._networks = [name for group in groups for name in (*group.names, *group.targets)]
+
+    def update(self, draws: Draws, *, env_steps: int, single: bool) -> Traced:
+        """Do the one update of ``draws``, and return what it was."""
+        agent = self._agent
+        before, tunables = agent.learned(), agent.tunables
+        seen = self._watch(next(iter(draws)), before)
+        agent.update_from(draws)
+        after = agent.learned()
+        return Traced(
+            env_steps=env_steps,
+            updates=agent.updates,
+            tunables=tunables,
+            moved_actor=agent.updates % tunables.policy_delay == 0,
+            single=single,
+            changes=tuple(_change(name, before, after) for name in self._networks),
+            **seen,
+        )
+
+    def _watch(self, batch: Batch[Any], learned: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+        """Let the reference do the coming update; return what it computed."""
+        reference, agent = self._reference, self._agent
+        reference.apply(agent.tunables)
+        reference.load_learned(learned, agent.updates)
+        reference.seen = {"policy": np.zeros(0)}
+        metrics = reference.metrics
+        metrics.actor_loss = None
+        reference.update(batch)
+        return reference.seen | {
+            "q": metrics.q,
+            "critic_loss": metrics.critic_loss,
+            "actor_loss": metrics.actor_loss,
+        }
+
+
+def _mean(values: Tensor) -> float:
+    # Summed in float64, as the metrics of a run are averaged.
+    return float(values.detach().mean(dtype=torch.float64))
+
+
+def _by_dimension(values: Tensor) -> Doubles:
+    means: Doubles = values.detach().mean(0, dtype=torch.float64).numpy()
+    means.flags.writeable = False
+    return means
+
+
+def _change(
+    name: str, before: Mapping[str, NDArray[Any]], after: Mapping[str, NDArray[Any]]
+) -> Change:
+    step = weight = 0.0
+    for key, old in before.items():
+        if key.startswith(f"{name}."):
+            step += float(np.square(after[key] - old, dtype=np.float64).sum())
+            weight += float(np.square(old, dtype=np.float64).sum())
+    return Change(network=name, step=step**0.5, weight=weight**0.5)
