@@ -17,6 +17,7 @@ _DONE = {
     "stop": Text("stopped"),
     "resume": Text("resumed"),
     "branch": Text("branched"),
+    "import": Text("imported"),
 }
 
 

@@ -119,10 +119,7 @@ def _finish(
     """Write journal, label and ending; the last makes it a run that is over."""
     kind, file, sha256 = origin
     entry = {"step": env_steps, "event": "import", "kind": kind, "file": file, "sha256": sha256}
-    run.note(entry | {"time": now()})
-    for note in notes:
-        message = {"message": note.english, "time": now()}
-        run.note({"step": env_steps, "event": "import"} | message)
+    run.note(entry | {"notes": [note.english for note in notes], "time": now()})
     lines = [f"{kind}, {file}", f"SHA-256 {sha256}", *(note.english for note in notes)]
     write_label(run.path, RunLabel(name=f"{file} ({kind})", note="\n".join(lines)))
     evaluations = run.evaluations()

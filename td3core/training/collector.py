@@ -10,7 +10,7 @@ from td3core.algorithm.agent import Algorithm
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.rows import Batch
-from td3core.config import RunConfig, Tunables
+from td3core.config import RunConfig, Tunables, follows
 from td3core.envs.episode import RecordedSteps
 from td3core.envs.info import EnvInfo
 from td3core.envs.slot import EnvSlot
@@ -74,7 +74,7 @@ class Exploration:
         else:
             slot.noise = None
             drawn *= np.float32(self.noise)
-        if tunables.exploration_noise_decay < 1.0:
+        if tunables.exploration_noise_decay < 1.0 and not follows(tunables, "exploration_noise"):
             floor = min(tunables.exploration_noise_min, self.noise)
             self.noise = max(self.noise * tunables.exploration_noise_decay, floor)
         return drawn

@@ -62,7 +62,9 @@ def test_the_command_asks_for_the_environment_and_makes_a_run(
     assert told["kind"] == "CleanRL TD3"
     assert len(told["notes"]) == 4
     run = RunDirectory.open(Path(told["run"]))
-    assert messages(run.path)[1:] == told["notes"]
+    (entry,) = read_journal(run.journal_file)
+    assert (entry["event"], entry["notes"]) == ("import", told["notes"])
+    assert (entry["kind"], entry["sha256"]) == (told["kind"], told["sha256"])
     assert str(run.last) == told["checkpoint"]
     # Again: another run, and the first stays.
     assert command(capsys, *words)[1]["run"] != told["run"]
