@@ -45,7 +45,10 @@ def follow(
                     report(event)
                     listeners.report(event)
                     if isinstance(event, Ended | Failed | Interrupted):
-                        return _answer(event)
+                        answer = _answer(event)
+                        if isinstance(answer.result, dict):
+                            answer.result["advice"] = report.advice
+                        return answer
                 listeners.idle()
                 if not follower.behind:
                     time.sleep(_POLL_S)
