@@ -35,6 +35,7 @@ from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
+from studio.window.health_advice import HealthAdvice, HealthParts, thresholds_page
 from studio.window.opener import Opener
 from studio.window.opening.importing import ImportAction
 from studio.window.opening.late_panels import connect_sweeps
@@ -334,6 +335,25 @@ class MainWindow(QMainWindow):
             self.replay.load(Path(found["checkpoint"]))
 
     def _connect_late_panels(self) -> None:
+        parts = HealthParts(
+            model=self.model,
+            controller=self.controller,
+            many=self.many,
+            consent=self.consent,
+            comparing=self.comparison.session,
+            panels=self.panels,
+            docks=self.docks,
+            status=self.status,
+            banner=self.banner,
+            log=self.log,
+            runs=self.runs,
+            live=self.live,
+            widget=self,
+        )
+        self.health = HealthAdvice(parts, self._runs_dir, self._settings)
+        self.health.trials.busy_changed.connect(self._close_if_asked)
+        self.preferences.add_page(thresholds_page(self.health.board, self))
+
         def many(panel: "ManyRunsPanel") -> None:
             panel.run_wanted.connect(self.many.open_run)
             panel.compare_wanted.connect(self.group_comparison.show)
@@ -476,7 +496,7 @@ class MainWindow(QMainWindow):
     @property
     def _trains(self) -> bool:
         """Whether anything trains that this window has to end, or to leave, before it closes."""
-        return self.many.busy or self._sweeps
+        return self.many.busy or self._sweeps or self.health.trials.trains
 
     @Slot()
     def _close_if_asked(self) -> None:
@@ -515,6 +535,7 @@ class MainWindow(QMainWindow):
             self._closing = answer != "cancel" and self._trains
             if answer == "stop":
                 self.many.stop_all()
+                self.health.trials.stop()
                 if self._sweeps:
                     self.sweeps.stop()
             elif answer == "keep":
@@ -523,6 +544,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.many.shutdown()
+        self.health.shutdown()
         self.controller.stop_following()
         self.stage.leave()
         self.docks.save(self._settings)
@@ -539,8 +561,9 @@ class MainWindow(QMainWindow):
         wait_for_cancelled()
 
     def _ask_about_training(self) -> str:
-        # A sweep is conducted by a process that ends with the window.
-        can_leave = self.many.can_leave and not self._sweeps
+        # Sweeps and trials are conducted by processes that end with the window.
+        others = self._sweeps or self.health.trials.trains
+        can_leave = self.many.can_leave and not others
         return ask_what_to_do(self, can_leave=can_leave)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
@@ -567,6 +590,7 @@ class MainWindow(QMainWindow):
         """End the run and close without asking, because the system ends the program."""
         self._closing = True
         self.many.stop_all()
+        self.health.trials.stop()
         if self._sweeps:
             # Its runs save themselves when the sweep's process ends.
             self.sweeps.shutdown()

@@ -218,6 +218,9 @@ def branch(
     ],
     settings: Settings = None,
     steps: Steps = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Draw from this seed on; default: go on drawing as before.")
+    ] = None,
     runs_dir: RunsDir = None,
     sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
@@ -230,6 +233,8 @@ def branch(
     values = assignments(settings or [])
     if steps is not None:
         values["steps"] = parse_value("steps", steps)
+    if seed is not None:
+        values["seed"] = seed
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
     config = read_header(path).config
@@ -296,5 +301,7 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
         answer = run_failed(outcome)
         if outcome.details:
             log(outcome.details, style="dim")
+        assert isinstance(answer.result, dict)
+        answer.result["advice"] = report.advice
         return answer
-    return CommandResult(result=ending_as_dict(outcome))
+    return CommandResult(result=ending_as_dict(outcome) | {"advice": report.advice})

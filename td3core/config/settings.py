@@ -85,6 +85,11 @@ def with_values(tunables: LiveT, values: Mapping[str, Any]) -> LiveT:
     return replace(tunables, schedules=kept, **values)
 
 
+def follows(tunables: Tunables, name: str) -> bool:
+    """Return whether a setting follows a schedule."""
+    return any(followed == name for followed, _ in tunables.schedules)
+
+
 def schedule_of(tunables: Tunables, name: str) -> PiecewiseSchedule | None:
     """Return the schedule that a setting follows; None without one."""
     kind: Any = type(tunables)

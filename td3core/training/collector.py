@@ -10,7 +10,7 @@ from td3core.algorithm.agent import Algorithm
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.rows import Batch
-from td3core.config import RunConfig, Tunables
+from td3core.config import RunConfig, Tunables, follows
 from td3core.envs.episode import RecordedSteps
 from td3core.envs.info import EnvInfo
 from td3core.envs.slot import EnvSlot
@@ -74,7 +74,7 @@ class Exploration:
         else:
             slot.noise = None
             drawn *= np.float32(self.noise)
-        if tunables.exploration_noise_decay < 1.0:
+        if tunables.exploration_noise_decay < 1.0 and not follows(tunables, "exploration_noise"):
             floor = min(tunables.exploration_noise_min, self.noise)
             self.noise = max(self.noise * tunables.exploration_noise_decay, floor)
         return drawn
@@ -173,6 +173,11 @@ class Collector:
         if lost:
             self._drawn = None
         return lost
+
+    def give_up_episodes(self, env_steps: int) -> None:
+        """Begin a new episode in every environment, wherever it was."""
+        self._over, self._drawn = list(self._envs.slots), None
+        self.begin_episodes(env_steps)
 
     def _recorded(self, slot: EnvSlot, stored: Batch[Floats]) -> RecordedSteps:
         """Return the steps of a slot's episode from its transitions."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from td3core.algorithm.agent import Algorithm
-from td3core.config import Tunables, at_step, changes, check_together, with_values
+from td3core.config import Tunables, at_step, changes, check_together, follows, with_values
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned, Warned
 from td3core.runs.directory import RunDirectory
@@ -102,9 +102,14 @@ class LiveSettings:
     def advance(self, step: int) -> None:
         """Move settings along their schedules, to their values for the step of this number."""
         before = self._agent.tunables
+        if not before.schedules:
+            return
         tunables = at_step(before, step, self._run.config.steps)
         if tunables is not before:
             self._apply(tunables)
+        if follows(tunables, "exploration_noise"):
+            # Whatever its decay has left of it.
+            self._exploration.noise = tunables.exploration_noise
 
     def due(self, env_steps: int) -> bool:
         """Return whether changes are scheduled for this step."""

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.widgets.controls import describe, make_row
+from studio.widgets.controls import describe, make_button, make_row
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import Text, tr
@@ -57,12 +57,23 @@ class Selection:
     write: Callable[[str], object]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Settings with a dialog of their own."""
+
+    name: str
+    group: str
+    text: str
+    tip: str
+    open: Callable[[], object]
+
+
 class PreferencesDialog(QDialog):
     """Shows every setting of the window, and the folder of the runs."""
 
     def __init__(
         self,
-        switches: tuple[Switch | Selection, ...],
+        switches: tuple[Switch | Selection | Page, ...],
         theme: str,
         choose_theme: Callable[[str], object],
         runs_dir: Path,
@@ -104,13 +115,20 @@ class PreferencesDialog(QDialog):
         return form
 
 
-def _make_group(title: str, switches: list[Switch | Selection]) -> QVBoxLayout:
+def _make_group(title: str, switches: list[Switch | Selection | Page]) -> QVBoxLayout:
     layout = QVBoxLayout()
     layout.setSpacing(6)
     layout.addWidget(QLabel(f"<b>{title}</b>"))
     for switch in switches:
         if isinstance(switch, Selection):
             layout.addLayout(_make_selection(switch))
+            continue
+        if isinstance(switch, Page):
+            button = make_button(f"preferences_{switch.name}", switch.text, switch.tip)
+            button.clicked.connect(switch.open)
+            row = make_row(button)
+            row.addStretch(1)
+            layout.addLayout(row)
             continue
         check = QCheckBox(switch.text)
         tip = switch.fixed or switch.tip

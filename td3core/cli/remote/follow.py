@@ -64,7 +64,10 @@ def follow(
         return CommandResult(result={"run": str(path), "state": str(follower.state or "running")})
     if film:
         _show_film(path, sinks[TENSORBOARD])
-    return _answer(ending)
+    answer = _answer(ending)
+    if isinstance(answer.result, dict):
+        answer.result["advice"] = report.advice
+    return answer
 
 
 def _until_the_end(follower: "RunReader", listeners: "Listeners") -> "Ended | Failed | Interrupted":

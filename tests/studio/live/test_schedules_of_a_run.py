@@ -5,7 +5,7 @@ import pytest
 from td3core.config import given
 from td3core.runs.journal import changes_of, read
 from tests.studio.fake_runs import make_run
-from tests.studio.window.test_main_job import drag, start_pendulum
+from tests.studio.window.test_main_job import start_pendulum
 
 TAU = "0.5@100, 0.1@100%"
 
@@ -36,13 +36,13 @@ def test_a_slider_follows_its_run_until_a_hand_moves_it(qtbot, window, find) -> 
     start_pendulum(qtbot, window, find)
     qtbot.waitUntil(lambda: 0.1 < find("spin_tau").value() < 0.499, timeout=60_000)
     assert not window.live.pending
-    drag(qtbot, find("slider_tau"), 0.3)
+    # One change, however slow the machine: a drag may be two.
+    find("spin_tau").setValue(0.3)
     qtbot.waitUntil(lambda: not window.live.pending, timeout=10_000)
     assert find("schedule_tau").isHidden()
     window.live.undo()
     qtbot.waitUntil(lambda: not window.live.pending, timeout=10_000)
     assert not find("schedule_tau").isHidden()
     made = changes_of(read(window.model.record.run / "journal.jsonl"))
-    assert (made[0].name, made[-1].new) == ("tau", TAU)
-    assert isinstance(made[0].new, float)
+    assert [(each.name, each.new) for each in made] == [("tau", 0.3), ("tau", TAU)]
     assert "schedule →" in window.model.record.journal.markers[0].text

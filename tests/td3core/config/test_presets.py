@@ -8,7 +8,7 @@ import tomli_w
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from td3core.config import RunConfig, Tunables, make_settings, specs, to_dict
+from td3core.config import RunConfig, Tunables, make_settings, piecewise, specs, to_dict
 from td3core.config.presets import Preset, compose, load_presets, parse_preset, preset_for
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.errors import RequestError
@@ -52,6 +52,8 @@ def test_an_environment_gets_its_own_preset_without_asking(name: str) -> None:
     for key, value in preset.values.items():
         if final is not None and key in ("actor_lr", "critic_lr"):
             assert found[key] == f"{value}@0, x{final}@100%"
+        elif piecewise.is_text(value):
+            assert found[key].split("@")[0] == f"{float(value.split('@')[0].split(',')[0]):g}"
         elif key != "lr_final":
             assert found[key] == value
 

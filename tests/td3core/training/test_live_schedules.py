@@ -172,6 +172,14 @@ def test_a_branch_may_give_the_rates_another_final_share(runs_dir: Path) -> None
     assert found.actor_lr == 0.5e-3
 
 
+def test_a_schedule_of_the_exploration_noise_has_the_say_over_its_decay(runs_dir: Path) -> None:
+    values = VALUES | {"exploration_noise": "0.5@0", "exploration_noise_decay": 0.9}
+    outcome, told = run(runs_dir, **values)
+    assert isinstance(outcome, Ended)
+    assert checkpoint.read_header(outcome.last_checkpoint).tunables.exploration_noise == 0.5
+    assert told.all(Progress)[-1].exploration_noise == 0.5
+
+
 def test_a_run_with_schedules_verifies_and_is_read_with_the_values_of_its_step(
     runs_dir: Path,
 ) -> None:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWid
 from studio.plots.compare import session as sessions
 from studio.plots.compare.grid import COMPARED
 from studio.plots.compare.layer import colour_of, style_of
+from studio.plots.compare.table import CompareTable
 from studio.plots.compare.view import RunComparisonView
 from studio.plots.explanation import ExplanationPopup
 from studio.theme.theme import load_theme
@@ -373,6 +374,14 @@ def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch)
         lambda: "can no longer be read" in alone.find("compare_notes").text(), timeout=20_000
     )
     assert alone.find("compare_heading").text().startswith("Comparing 6 runs in 2 groups")
+
+
+def test_a_group_that_is_joined_by_another_is_compared_with_it(qtbot, alone) -> None:
+    table = CompareTable(alone.comparison.session, load_theme("light"))
+    qtbot.addWidget(table)
+    table._offer_groups(["DDPG"])
+    table._offer_groups(["TD3", "DDPG"])
+    assert (table._better.currentText(), table._worse.currentText()) == ("TD3", "DDPG")
 
 
 def test_environments_stand_side_by_side_without_a_probability(qtbot, alone, runs_dir) -> None:
