@@ -103,11 +103,13 @@ def _words_of_branch(run: RunFacts) -> list[str]:
     except RequestError:
         pass
     now = values_as_given(directory.config, directory.first_tunables)
-    fixed = {"preset", "steps", *FIXED_BY_CHECKPOINT}
+    fixed = {"preset", "steps", "seed", *FIXED_BY_CHECKPOINT}
     settings = [
         word
         for name, value in now.items()
         if name not in fixed and (name not in before or before[name] != value)
         for word in ("--set", f"{name}={typed(value)}")
     ]
-    return [str(checkpoint), "--steps", str(directory.config.steps), *settings]
+    seed = directory.config.seed
+    drawn_anew = ["--seed", str(seed)] if before.get("seed", seed) != seed else []
+    return [str(checkpoint), "--steps", str(directory.config.steps), *drawn_anew, *settings]

@@ -393,6 +393,17 @@ def test_the_command_of_a_branch_names_its_parent_and_what_was_changed(runs_dir:
     assert not any(word.startswith("seed=") for word in words)
 
 
+def test_the_command_of_a_branch_with_a_seed_of_its_own_has_that(trained_run: Path) -> None:
+    parent = RunDirectory.open(trained_run)
+    values = to_dict(parent.config) | to_dict(parent.first_tunables) | {"seed": 9}
+    path = RunDirectory.create(trained_run.parent, *make_settings(values)).path
+    description = tomllib.loads((path / "run.toml").read_text())
+    about = {"run": trained_run.name, "checkpoint": "last.safetensors", "env_steps": 1200}
+    (path / "run.toml").write_text(tomli_w.dumps(description | {"parent": about}))
+    (command,) = commands_of([read_facts(path)])
+    assert shlex.split(command)[3:] == ["--steps", "1200", "--seed", "9"]
+
+
 def test_a_report_replaces_a_file_only_when_it_is_complete(
     runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
