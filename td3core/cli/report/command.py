@@ -19,7 +19,7 @@ from td3core.cli.selection import (
     setting_names,
 )
 from td3core.cli.terminal import CommandResult, console, log, print_result
-from td3core.errors import RequestError, message_of
+from td3core.errors import RequestError
 from td3core.exporters.registry import REPORT_EXPORTERS, with_suffix_of
 
 if TYPE_CHECKING:
@@ -127,10 +127,9 @@ def _read(paths: Sequence[Path]) -> "tuple[list[RunFacts], list[str]]":
         try:
             found.append(read_facts(path))
         except RequestError as problem:
-            problems.append(message_of(problem))
+            problems.append(problem)
     if problems and not found:
-        first = problems[0]
-        raise RequestError(first)
+        raise problems[0]
     return found, [str(problem) for problem in problems]
 
 
