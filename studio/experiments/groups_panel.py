@@ -326,7 +326,8 @@ def _section(
     """Return a heading with notes and buttons, above its content."""
     heading = QLabel(f"<b>{title}</b>")
     bar = QHBoxLayout()
-    bar.setSpacing(2)
+    # The buttons have padding of their own, and large fonts leave no room for more.
+    bar.setSpacing(0)
     bar.addWidget(heading)
     for note in notes:
         bar.addWidget(note, 1)
