@@ -15,6 +15,7 @@ from td3core.cli.terminal import (
     log_error,
     run_failed,
 )
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.protocol.events import Ended, Failed, Interrupted
@@ -29,7 +30,7 @@ def follow(
     runs_dir: RunsDir = None,
     _as_json: AsJson = False,
 ) -> CommandResult:
-    """Show the progress of a run until it ends. Ctrl-C stops following, not the run."""
+    """The command ``follow``."""
     from td3core.cli.progress import ProgressReporter
     from td3core.protocol.events import Ended, Failed, Interrupted
     from td3core.protocol.listeners import Listeners
@@ -50,7 +51,7 @@ def follow(
                 if not follower.behind:
                     time.sleep(_POLL_S)
     except KeyboardInterrupt:
-        log("Stopped following; the run continues.")
+        log(Text("Stopped following; the run continues."))
         return CommandResult(result={"run": str(path), "state": str(follower.state or "running")})
 
 
@@ -58,8 +59,8 @@ def _answer(event: "Ended | Failed | Interrupted") -> CommandResult:
     from td3core.protocol.events import Failed, Interrupted
 
     if isinstance(event, Interrupted):
-        error = f"{event.run.name} was interrupted; `td3-studio resume` continues it."
-        log_error("The run does not continue:", error)
+        error = Text("{run} was interrupted; `td3-studio resume` continues it.", run=event.run.name)
+        log_error(Text("The run does not continue:"), error)
         result = {"run": str(event.run), "env_steps": event.env_steps, "state": "interrupted"}
         return CommandResult(status=FAILED, result=result, error=error)
     if isinstance(event, Failed):

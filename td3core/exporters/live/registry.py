@@ -9,6 +9,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from td3core.text import marked
+
 if TYPE_CHECKING:
     from td3core.protocol.listeners import Listener
 
@@ -45,7 +47,7 @@ LIVE_SINKS = (
     LiveSink(
         name="tensorboard",
         metavar="DIR",
-        about="Write TensorBoard event files, a folder for each run.",
+        about=marked("Write TensorBoard event files, a folder for each run."),
         listener="td3core.exporters.live.tensorboard:TensorBoardSink",
     ),
 )
