@@ -1,7 +1,10 @@
 """Nothing that a command prints for people escapes a language."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from td3core.runs.new_run import versions
 from tests.support.scripted import STEPS
 from tests.support.stretched import INSIDE, OPEN
 from tests.td3core.helpers import finish
+from tests.td3core.test_text import write_catalogue
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -53,7 +57,8 @@ def test_the_list_of_runs_is_translated_but_not_the_lines_for_other_programs(
     assert app.main(words) == 0
     shown = capsys.readouterr().out
     title = next(line.split("\t")[7] for line in for_programs.splitlines() if run.name in line)
-    assert words_left(shown, str(runs_dir), run.name, title, "broken", STEPS) == set()
+    data = [str(runs_dir), run.name, title, STEPS, "broken", "'schema'"]
+    assert words_left(shown, *data) == set()
     assert f"{OPEN}finished" in shown
     assert f"{OPEN}last return" in shown
 
@@ -95,9 +100,35 @@ def test_a_refusal_is_translated_and_english_for_scripts(
     assert f"{OPEN} is no run in " in captured.err
 
 
+CHOOSING = """
+import sys
+from pathlib import Path
+from td3core import text
+text.files = lambda _: Path(sys.argv[1])
+from td3core.cli.app import run_program
+raise SystemExit(run_program(["resume", "nowhere", "--runs-dir", sys.argv[1]]))
+"""
+
+
+def test_the_environment_chooses_the_language_of_the_command_line(tmp_path: Path) -> None:
+    header = "Content-Type: text/plain; charset=UTF-8\n"
+    known = {"{name} is no run in {folder}.": "{name} ist kein Lauf in {folder}."}
+    write_catalogue(tmp_path, "de", {"": header, **known})
+    done = subprocess.run(
+        [sys.executable, "-c", CHOOSING, str(tmp_path)],
+        env=os.environ | {"LANGUAGE": "de"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    said = f"td3-studio: 'nowhere' ist kein Lauf in {tmp_path}.\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 TYPER = {
     *("Usage", "OPTIONS", "COMMAND", "ARGS", "Commands", "Arguments", "Options"),
-    *("CHECKPOINT", "PATH", "INTEGER", "RANGE", "default", "required"),
+    *("checkpoint", "path", "int", "bool", "range", "default", "required"),
     *("Show", "this", "message", "and", "exit"),
 }
 """What Typer writes itself."""
@@ -111,4 +142,4 @@ def test_the_help_is_translated(
     shown = re.sub(r"--[\w-]+", "", capsys.readouterr().out)
     names = ["td3-studio", "eval"] if command else ["td3-studio"]
     left = words_left(shown, *names) - TYPER
-    assert left == (set() if command else {*app.COMMANDS, "doctor"})
+    assert left == (set() if command else {*app.COMMANDS, "doctor"}), shown
