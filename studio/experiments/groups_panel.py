@@ -48,6 +48,8 @@ class ManyRunsPanel(QWidget):
     """The folder of a run to open."""
     compare_wanted = Signal(object)
     """The :class:`GroupRecord` whose curves are to be shown."""
+    report_wanted = Signal(object)
+    """The :class:`GroupRecord` to be reported."""
 
     def __init__(
         self, session: GroupSession, queue: RunQueue, theme: Theme, parent: QWidget | None = None
@@ -107,7 +109,10 @@ class ManyRunsPanel(QWidget):
         self._compare = self._button(
             "group_compare", "chart-multiple", tr("Show the curves of the group")
         )
-        buttons = (self._compare, self._pause, self._resume, self._stop)
+        self._report = self._button(
+            "group_report", "file-document-outline", tr("Write a report about the group")
+        )
+        buttons = (self._compare, self._report, self._pause, self._resume, self._stop)
         return _section(tr("Group"), (self._group_note, self._groups), buttons, self.table)
 
     def _make_queue(self) -> QWidget:
@@ -150,6 +155,7 @@ class ManyRunsPanel(QWidget):
         self._stop.clicked.connect(partial(self._ask, Verb.STOP))
         self._resume.clicked.connect(self._on_resume)
         self._compare.clicked.connect(lambda: self.compare_wanted.emit(self._shown))
+        self._report.clicked.connect(lambda: self.report_wanted.emit(self._shown))
         self._next.clicked.connect(self.queue.start_again)
         self._up.clicked.connect(partial(self._move, -1))
         self._down.clicked.connect(partial(self._move, 1))
@@ -263,7 +269,8 @@ class ManyRunsPanel(QWidget):
         if busy and not states:
             idle = tr("the group is starting")
         begun = any(status.run is not None for status in self.model.statuses)
-        enable(self._compare, "" if begun else tr("no run of a group has begun"))
+        for button in (self._compare, self._report):
+            enable(button, "" if begun else tr("no run of a group has begun"))
         not_training, ended = tr("its runs do not train"), tr("its runs have ended")
         if chosen:
             not_training = tr("the selected runs do not train")

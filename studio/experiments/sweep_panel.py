@@ -61,6 +61,8 @@ class SweepPanel(QWidget):
     ended = Signal()
     """The sweep that was started here has ended."""
     exported = Signal()
+    report_wanted = Signal(str)
+    """The name of the sweep to be reported."""
 
     def __init__(
         self, runs_dir: Path, consent: CodeConsent, theme: Theme, parent: QWidget | None = None
@@ -110,6 +112,8 @@ class SweepPanel(QWidget):
             "sweep_use_button", tr("Use settings"), tr("Copy this trial's settings to Setup")
         )
         self._export = make_export_button("sweep_export_button", tr("plot"), self.plots.ask_export)
+        report = self._export.menu().addAction(tr("Report…"), self._ask_report)
+        report.setObjectName("sweep_report_action")
         self._export.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
         self._icons = (
             (self._open, "folder-open-outline"),
@@ -349,6 +353,10 @@ class SweepPanel(QWidget):
             self._done_when_asked = done
             words = ["show", self.name, "--runs-dir", str(self._runs_dir), "--json"]
             self._measure.run(["sweep", *words])
+
+    @Slot()
+    def _ask_report(self) -> None:
+        self.report_wanted.emit(self.name)
 
     @Slot(object)
     def _on_measured(self, answer: dict[str, object]) -> None:

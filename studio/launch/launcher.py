@@ -24,11 +24,11 @@ from studio.session.history import RunHistory, read_history, read_parent_curves
 from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import Header, read_header
-from td3core.config import RunConfig, Tunables, schedule_of, to_dict
+from td3core.config import RunConfig, Tunables, schedule_of
 from td3core.envs.trust import is_strange
 from td3core.experiments.jobs import Branch
 from td3core.protocol.run_status import RunStatus
-from td3core.runs.branching import branch_settings
+from td3core.runs.branching import branch_settings, changes_from
 from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of, read_whole
 from td3core.runs.listing import RunSummary, summarise
@@ -247,10 +247,7 @@ class RunLauncher(QObject):
                 self.branch_refused.emit("")
                 return
             header, curves = found
-            # Only what differs was chosen: other settings may still change on their schedule.
-            own = to_dict(header.config) | to_dict(header.tunables)
-            wanted = to_dict(config) | to_dict(tunables)
-            values = {name: value for name, value in wanted.items() if value != own[name]}
+            values = changes_from(header, config, tunables)
             name = str(values.get("numerics", config.numerics))
             self._model.expect_branch(curves)
             strange = is_strange(config.choice)

@@ -72,6 +72,10 @@ _ACTIONS = (
         *(Text("Film an episode of each of its checkpoints, in order"), False),
     ),
     ActionSpec(
+        *("report", Text("Report…"), "file-document-outline", ()),
+        *(Text("Write the runs chosen as one page to send or to print"), False),
+    ),
+    ActionSpec(
         *("settings", Text("Settings"), "tune-variant", ()),
         Text("Show the settings it was started with"),
     ),
@@ -104,6 +108,8 @@ class RunActions(QObject):
     """Start a new run that repeats the live changes of a run."""
     verify_requested = Signal(Path)
     film_requested = Signal(Path)
+    report_requested = Signal(object, object)
+    """Write a report about these runs, a list of paths, with no further options."""
     refused = Signal(object)
     deleted = Signal()
     labelled = Signal(Path, object)
@@ -202,11 +208,12 @@ class RunActions(QObject):
         busy = _BUSY if self._busy else _POSSIBLE
         living = RunStatus.RUNNING in states
         ended = Text("The run is running") if living else _POSSIBLE
-        grouped, comparable = _POSSIBLE, _POSSIBLE
+        grouped, comparable, reportable = _POSSIBLE, _POSSIBLE, _POSSIBLE
         if not readable and not rows[0].group:
             grouped = Text("It was not started in a group")
         if not set(states) - {DAMAGED}:
             comparable = Text("Choose the runs to compare first")
+            reportable = Text("Choose the runs to report first")
         deletable = Text("A running run cannot be deleted") if living else _POSSIBLE
         if not rows:
             deletable = Text("Choose a run first")
@@ -218,6 +225,7 @@ class RunActions(QObject):
             "repeat": busy or readable,
             "verify": readable or ended,
             "film": readable,
+            "report": reportable,
             "settings": readable,
             "rename": readable,
             "note": readable,
@@ -246,6 +254,12 @@ class RunActions(QObject):
         rows = [row for row in self._view.chosen() if not row.problem]
         if rows:
             self.compare_requested.emit([row.path for row in rows])
+
+    @Slot()
+    def _report(self) -> None:
+        rows = [row for row in self._view.chosen() if not row.problem]
+        if rows:
+            self.report_requested.emit([row.path for row in rows], [])
 
     @Slot()
     def _compare_group(self) -> None:

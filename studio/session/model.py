@@ -1,6 +1,7 @@
 """Folds what a run reports into what is shown. Owns all shown data; knows no widgets."""
 
 import time
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -9,6 +10,7 @@ from studio.session.curves import RunCurves
 from studio.session.history import RunHistory
 from studio.session.markers import Marker
 from studio.session.record import RunRecord, seconds_of
+from td3core.analysis.advice import Rule
 from td3core.protocol import events, wording
 from td3core.text import Text, tr
 
@@ -40,6 +42,8 @@ class RunModel(QObject):
         """Reported by the run that is about to start."""
         self._quiet = False
         """True while old events are taken in: they are not logged."""
+        self._rules: tuple[Rule, ...] | None = None
+        """Of the user; None while those of the program hold."""
         self._unlogged: dict[int, Marker] = {}
         self._gesture = QTimer(self)
         self._gesture.setSingleShot(True)
@@ -74,8 +78,16 @@ class RunModel(QObject):
         self.run_opened.emit(history)
         self.curves_changed.emit()
 
+    def use_rules(self, rules: Sequence[Rule]) -> None:
+        """Judge the health of this run and of others by these rules."""
+        self._rules = tuple(rules)
+        self._record.judge_by(self._rules)
+        self.curves_changed.emit()
+
     def _show(self, record: RunRecord) -> None:
         self._record = record
+        if self._rules is not None:
+            record.judge_by(self._rules)
         self._unlogged.clear()
 
     def rename(self, name: str) -> None:
@@ -131,6 +143,8 @@ class RunModel(QObject):
             parent_curves = self._parent_curves if event.env_steps else None
             self._show(RunRecord(parent_curves=parent_curves or RunCurves()))
         self._record.start(event)
+        if self._rules is not None:
+            self._record.judge_by(self._rules)
         for early in self._early:
             self._record.add_entry(early)
         self._training, self._parent_curves, self._preparing = True, None, ""

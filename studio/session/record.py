@@ -1,6 +1,7 @@
 """Everything that is shown of one run, folded from what it reports or read from its files."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from studio.session.curves import RunCurves
 from studio.session.journal import JournalEntry, RunJournal
 from studio.session.markers import Marker
+from td3core.analysis.advice import Health, Rule, load_rules
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from td3core.protocol.time_left import TimeLeft
@@ -37,6 +39,8 @@ class RunRecord:
     parent_curves: RunCurves = field(default_factory=RunCurves)
     """Of the run's ancestors, each up to the step it was branched at; empty without any."""
     journal: RunJournal = field(default_factory=RunJournal)
+    health: Health | None = None
+    """What is wrong with it; None before the first run."""
 
     @property
     def title(self) -> str:
@@ -57,6 +61,8 @@ class RunRecord:
                 self.add_progress(event)
             case events.Evaluated():
                 self.curves.add(event)
+                if self.health is not None:
+                    self.health.take(event)
             case events.Tuned():
                 self.add_changes(event, seconds_of(event.time))
             case events.Noted():
@@ -76,6 +82,19 @@ class RunRecord:
         self.journal.keep_to(event.env_steps)
         if self.progress is not None:
             self.progress = replace(self.progress, env_steps=event.env_steps)
+        if self.health is None:
+            self.health = Health(load_rules())
+        self.health.take(event)
+        if event.env_steps:
+            # What it knows of a run that is resumed is on the curves.
+            self.judge_by(self.health.rules)
+
+    def judge_by(self, rules: Sequence[Rule]) -> None:
+        """Say by these rules what is wrong."""
+        if self.health is not None:
+            curves = self.curves
+            rows = curves.training.rows(), curves.evaluations.rows()
+            self.health = self.health.judged_by(rules, *rows)
 
     def add_progress(self, event: events.Progress) -> None:
         """Add the rows and episodes since the last report."""
@@ -83,6 +102,8 @@ class RunRecord:
         if self.time_left is not None:
             self.time_left.take(event)
         self.curves.add(event)
+        if self.health is not None:
+            self.health.take(event)
 
     def add_changes(self, event: events.Tuned, time: float) -> list[Marker]:
         """Add live changes made at ``time``, in seconds since 1970; return their markers."""

@@ -3,7 +3,7 @@
 The dialogs are loaded when they are opened: a window is there sooner without them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -120,6 +120,8 @@ class ShareTasks(QObject):
     """A task that may take long has begun; carries its name."""
     ended = Signal(str, object, str)
     """It has ended by itself; carries its name, a title (``Text``) and what the dialog shows."""
+    refused = Signal(object)
+    """Why no dialog was opened, a ``Text``."""
 
     def __init__(
         self, pane: ReplayPane, consent: CodeConsent, instruments: Instruments, widget: QWidget
@@ -128,6 +130,7 @@ class ShareTasks(QObject):
         self._pane, self._player = pane, pane.player
         self._consent, self._widget = consent, widget
         self._reader = BackgroundTask("read-environment", self)
+        self._reader.failed.connect(self.refused)
         self._dialogs: list[TaskDialog | PictureDialog] = []
         self._waits_for_picture = False
         self._instruments = instruments
@@ -184,6 +187,36 @@ class ShareTasks(QObject):
             self._consent.obtain(choice, partial(open_dialog, name))
 
         self._reader.read(partial(_choice_of, run), obtain)
+
+    @Slot(object, object)
+    def report_runs(self, runs: Sequence[Path], options: Sequence[str] = ()) -> None:
+        """Write a report about runs; ``options`` say how they are compared."""
+
+        def read(_: Stopped) -> _ToReport:
+            choices = tuple(dict.fromkeys(RunDirectory.open(run).config.choice for run in runs))
+            several = str(Text.counted("{n} run", "{n} runs", n=len(runs)))
+            name = full_name_of(runs[0]) if len(runs) == 1 else several
+            return _ToReport(name, tuple(map(str, runs)), tuple(options), choices)
+
+        self._reader.read(read, self._open_report)
+
+    def report_sweep(self, name: str, runs_dir: Path) -> None:
+        """Write a report about a sweep."""
+
+        def read(_: Stopped) -> _ToReport:
+            from td3core.experiments.sweeps.folder import SweepFolder
+
+            choices = SweepFolder.find(runs_dir, name).spec().env_choices()
+            return _ToReport(name, (name,), ("--runs-dir", str(runs_dir)), tuple(choices))
+
+        self._reader.read(read, self._open_report)
+
+    def _open_report(self, found: "_ToReport") -> None:
+        from studio.share.report_dialog import ReportDialog, ReportSubject
+
+        subject = ReportSubject(name=found.name, sources=found.sources, options=found.options)
+        allow = partial(self._consent.obtain_all, found.choices)
+        self.open_dialog(ReportDialog(subject, allow, self._window()))
 
     @Slot()
     def evaluate(self) -> None:
@@ -266,6 +299,14 @@ class ShareTasks(QObject):
 
     def _window(self) -> QWidget:
         return self._widget.window()
+
+
+@dataclass(frozen=True, slots=True)
+class _ToReport:
+    name: str
+    sources: tuple[str, ...]
+    options: tuple[str, ...]
+    choices: tuple[EnvChoice, ...]
 
 
 def _choice_of(run: Path, _: Stopped) -> tuple[EnvChoice, str]:

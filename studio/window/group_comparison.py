@@ -28,6 +28,10 @@ class GroupComparison(QObject):
         if paths:
             self._comparing.compare(paths, _name(record), series=bool(record.series))
 
+    def runs_of(self, record: GroupRecord) -> list[Path]:
+        """Return the runs of a group, or of its whole series, that have begun."""
+        return self._begun(record)
+
     @Slot(object, str)
     def show_runs(self, paths: list[Path], group: str) -> None:
         """Compare the runs of a group that ended before."""

@@ -35,6 +35,7 @@ from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
+from studio.window.health_advice import HealthAdvice, HealthParts, thresholds_page
 from studio.window.opener import Opener
 from studio.window.opening.importing import ImportAction
 from studio.window.opening.late_panels import connect_sweeps
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from studio.experiments.groups_panel import ManyRunsPanel
     from studio.experiments.sweep_panel import SweepPanel
     from studio.instruments.instruments_panel import InstrumentPanel
+    from studio.session.group_record import GroupRecord
 
 
 class MainWindow(QMainWindow):
@@ -159,6 +161,11 @@ class MainWindow(QMainWindow):
         self.runs = self.panels.get(RunBrowser)
 
     @property
+    def runs_dir(self) -> Path:
+        """The folder of the runs."""
+        return self._runs_dir
+
+    @property
     def sweeps(self) -> "SweepPanel":
         """The panel of the sweeps; made now if nobody has opened it."""
         return cast("SweepPanel", self.panels.named("sweeps"))
@@ -250,6 +257,7 @@ class MainWindow(QMainWindow):
             announced.connect(comparing.close)
             announced.connect(self.start.dismiss)
         self.launcher.refused.connect(show_error)
+        self.share.tasks.refused.connect(show_error)
         self.consent.refused.connect(show_error)
         self.controller.set_own_process(self.setup.own_process.isChecked())
         self.setup.own_process.toggled.connect(self.controller.set_own_process)
@@ -281,6 +289,8 @@ class MainWindow(QMainWindow):
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
         actions.film_requested.connect(self.share.tasks.film_run)
+        for reported in (actions.report_requested, self.comparison.report_requested):
+            reported.connect(self.share.tasks.report_runs)
         self.launcher.verifying.connect(self.verify.check)
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
@@ -325,9 +335,29 @@ class MainWindow(QMainWindow):
             self.replay.load(Path(found["checkpoint"]))
 
     def _connect_late_panels(self) -> None:
+        parts = HealthParts(
+            model=self.model,
+            controller=self.controller,
+            many=self.many,
+            consent=self.consent,
+            comparing=self.comparison.session,
+            panels=self.panels,
+            docks=self.docks,
+            status=self.status,
+            banner=self.banner,
+            log=self.log,
+            runs=self.runs,
+            live=self.live,
+            widget=self,
+        )
+        self.health = HealthAdvice(parts, self._runs_dir, self._settings)
+        self.health.trials.busy_changed.connect(self._close_if_asked)
+        self.preferences.add_page(thresholds_page(self.health.board, self))
+
         def many(panel: "ManyRunsPanel") -> None:
             panel.run_wanted.connect(self.many.open_run)
             panel.compare_wanted.connect(self.group_comparison.show)
+            panel.report_wanted.connect(self._report_group)
 
         def sweeps(panel: "SweepPanel") -> None:
             connect_sweeps(
@@ -337,6 +367,7 @@ class MainWindow(QMainWindow):
                 banner=self.banner,
                 status=self.status,
                 open_run=self._open,
+                report=self._report_sweep,
             )
             panel.ended.connect(self._close_if_asked)
 
@@ -347,6 +378,14 @@ class MainWindow(QMainWindow):
         self.panels.when_made("sweeps", sweeps)
         self.panels.when_made("instruments", instruments)
         self.many.sweep_found.connect(self._show_sweep)
+
+    @Slot(object)
+    def _report_group(self, record: "GroupRecord") -> None:
+        self.share.tasks.report_runs(self.group_comparison.runs_of(record))
+
+    @Slot(str)
+    def _report_sweep(self, name: str) -> None:
+        self.share.tasks.report_sweep(name, self._runs_dir)
 
     def _connect_notifications(self) -> None:
         notifier = Notifier(self, lambda: self.preferences.notifies)
@@ -457,7 +496,7 @@ class MainWindow(QMainWindow):
     @property
     def _trains(self) -> bool:
         """Whether anything trains that this window has to end, or to leave, before it closes."""
-        return self.many.busy or self._sweeps
+        return self.many.busy or self._sweeps or self.health.trials.trains
 
     @Slot()
     def _close_if_asked(self) -> None:
@@ -496,6 +535,7 @@ class MainWindow(QMainWindow):
             self._closing = answer != "cancel" and self._trains
             if answer == "stop":
                 self.many.stop_all()
+                self.health.trials.stop()
                 if self._sweeps:
                     self.sweeps.stop()
             elif answer == "keep":
@@ -504,6 +544,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.many.shutdown()
+        self.health.shutdown()
         self.controller.stop_following()
         self.stage.leave()
         self.docks.save(self._settings)
@@ -520,8 +561,9 @@ class MainWindow(QMainWindow):
         wait_for_cancelled()
 
     def _ask_about_training(self) -> str:
-        # A sweep is conducted by a process that ends with the window.
-        can_leave = self.many.can_leave and not self._sweeps
+        # Sweeps and trials are conducted by processes that end with the window.
+        others = self._sweeps or self.health.trials.trains
+        can_leave = self.many.can_leave and not others
         return ask_what_to_do(self, can_leave=can_leave)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
@@ -548,6 +590,7 @@ class MainWindow(QMainWindow):
         """End the run and close without asking, because the system ends the program."""
         self._closing = True
         self.many.stop_all()
+        self.health.trials.stop()
         if self._sweeps:
             # Its runs save themselves when the sweep's process ends.
             self.sweeps.shutdown()

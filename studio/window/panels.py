@@ -85,6 +85,12 @@ def _make_many(context: PanelContext) -> QWidget:
     return ManyRunsPanel(context.session, context.queue, context.theme)
 
 
+def _make_health(context: PanelContext) -> QWidget:
+    from studio.health.panel import HealthPanel
+
+    return HealthPanel(context.model, context.theme)
+
+
 def _make_sweeps(context: PanelContext) -> QWidget:
     from studio.experiments.sweep_panel import SweepPanel
 
@@ -184,6 +190,17 @@ PANELS = (
         make=_make_sweeps,
         size=290,
         aside=True,
+        tabbed=True,
+        hidden=True,
+        late=True,
+    ),
+    PanelSpec(
+        name="health",
+        page="health",
+        title=Text("Health"),
+        side="bottom",
+        make=_make_health,
+        size=250,
         tabbed=True,
         hidden=True,
         late=True,

@@ -1,7 +1,9 @@
 """The status bar: state, progress and speed of the run."""
 
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QWidget
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QToolButton, QWidget
 
 from studio.formatting import (
     format_count,
@@ -18,11 +20,13 @@ from studio.widgets.labels import ElidedLabel
 from td3core.protocol import wording
 from td3core.protocol.events import Ended, Failed, Interrupted
 from td3core.protocol.run_status import RunStatus
-from td3core.text import tr
+from td3core.text import Text, tr
 
 
 class StatusBar(QStatusBar):
     """State, progress bar, step, episode, speed, time left and device."""
+
+    health_wanted = Signal()
 
     def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,6 +55,13 @@ class StatusBar(QStatusBar):
         self.addWidget(self._state_label)
         self.addWidget(self._bar)
         self.addWidget(self._numbers, 1)
+        self._advice = QToolButton()
+        self._advice.setObjectName("status_advice")
+        self._advice.setAutoRaise(True)
+        self._advice.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._advice.clicked.connect(self.health_wanted)
+        self._advice.hide()
+        self.addPermanentWidget(self._advice)
         self.addPermanentWidget(self._device)
         model.status_changed.connect(self._refresh)
         model.run_started.connect(self._refresh)
@@ -73,6 +84,17 @@ class StatusBar(QStatusBar):
         if state is not None or self._group_state is not None:
             self._group_state, self._group = state, group
             self._refresh()
+
+    def show_advice(self, titles: Sequence[str]) -> None:
+        """Say that the health of the current run is out of order in so many ways."""
+        count = len(titles)
+        self._advice.setText(
+            str(Text.counted("{n} health warning", "{n} health warnings", n=count))
+        )
+        self._advice.setAccessibleName(tr("Health of the run"))
+        self._advice.setToolTip("\n".join(titles))
+        self._advice.setIcon(self._theme.icon("stethoscope", self._theme.warn))
+        self._advice.setVisible(count > 0)
 
     def show_sweep(self, training: bool) -> None:
         """Take whether a sweep of this window trains; the current run is not one of its runs."""

@@ -25,6 +25,9 @@ _LABELS: dict[Metric, str] = {
     "return": "Episode return",
     "bias": "Bias of the critics ÷ |mean return|",
 }
+_STEPS, _EPISODES = "Environment steps", "Episodes"
+WHOLE_AXES = (_STEPS, _EPISODES)
+"""Labels of x axes that count something."""
 _UNITS = ((3 * 3600.0, "h", 3600.0), (600.0, "min", 60.0), (0.0, "s", 1.0))
 
 
@@ -39,6 +42,10 @@ class FigureLine:
     y: Doubles
     low: Doubles | None = None
     high: Doubles | None = None
+    faint: bool = False
+    """True for what lies behind the others, such as the single runs of a group."""
+    points: bool = False
+    """True for dots that no line connects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +59,10 @@ class FigureData:
     width_in: float = COLUMN_WIDTHS_IN[1]
     height_in: float = COLUMN_WIDTHS_IN[1] * _ASPECT
     logarithmic: bool = False
+    threshold: float | None = None
+    """Where y counts as good enough: a dashed line; None without one."""
+    marks: tuple[float, ...] = ()
+    """Where on the x axis something happened: a thin line each."""
 
 
 def line_of(label: str, place: int, curve: Band) -> FigureLine:
@@ -101,7 +112,7 @@ def return_label(metric: Metric) -> str:
 def in_units(figure: FigureData, x: XAxis) -> FigureData:
     """Label the x axis, and bring times, given in seconds, to a suitable unit."""
     if x != "time":
-        label = {"steps": "Environment steps", "episodes": "Episodes"}[x]
+        label = {"steps": _STEPS, "episodes": _EPISODES}[x]
         return replace(figure, x_label=label)
     last = max((float(line.x[-1]) for line in figure.lines if len(line.x)), default=0.0)
     _, unit, seconds = next(each for each in _UNITS if last >= each[0])

@@ -11,6 +11,7 @@ import numpy as np
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, to_dict
 from td3core.protocol.events import Evaluated, Progress, Started
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
@@ -24,6 +25,8 @@ XAxis = Literal["steps", "episodes", "time"]
 
 SMOOTHED_EPISODES = 20
 """Episode returns are compared by their mean over this many episodes: one says little."""
+_MOST_ROWS = 32_768
+"""Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
 _MOST_LAST = {"eval": 10, "return": 100, "bias": 10}
 
 
@@ -54,6 +57,8 @@ class RunResults:
     that measured it, shape (k, 4)."""
     live: bool = False
     """True if it was training when it was read."""
+    threshold: float | None = None
+    """The return at which its environment counts as solved, if that is on record."""
     clock: Doubles
     """Steps and the seconds since the start at which they were reached, rising, shape (k, 2)."""
 
@@ -149,9 +154,11 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
     evaluations, episodes = [np.empty((0, 3))], [np.empty((0, 3))]
     bias = [np.empty((0, 4))]
     times = [np.empty((0, 2))]
+    threshold = None
     for event in reader.drain(stopped):
         match event:
             case Started():
+                threshold = event.reward_threshold
                 # What comes later did not happen, if the run was resumed meanwhile.
                 for blocks in (evaluations, episodes, bias):
                     blocks[:] = [rows[rows[:, 0] <= event.env_steps] for rows in blocks]
@@ -178,8 +185,42 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         episodes=_table(episodes),
         bias=_table(bias),
         live=reader.state is RunStatus.RUNNING,
+        threshold=threshold,
         clock=_clock(np.concatenate(times)),
     )
+
+
+def read_training(path: Path, stopped: Callable[[], bool] = lambda: False) -> Doubles:
+    """Read the training statistics of a run; those of a very long one are averaged.
+
+    Returns:
+        Shape (n, len(TRAINING_COLUMNS)); a column that the run did not measure is NaN.
+
+    Raises:
+        RequestError: it is no run, or its description is damaged.
+    """
+    found = [np.empty((0, len(TRAINING_COLUMNS)))]
+    for event in RunReader(path, tables=("training",)).drain(stopped):
+        if isinstance(event, Started):
+            # What comes later did not happen, if the run was resumed meanwhile.
+            found = [rows[rows[:, 0] <= event.env_steps] for rows in found]
+        elif isinstance(event, Progress):
+            found.append(event.training)
+    rows = np.concatenate(found)
+    if len(rows) > _MOST_ROWS:
+        each = -(-len(rows) // _MOST_ROWS)
+        whole = len(rows) // each * each
+        rows = _mean_of_known(rows[:whole].reshape(-1, each, rows.shape[1]))
+    return rows
+
+
+def _mean_of_known(blocks: Doubles) -> Doubles:
+    """Return the mean over the second axis of what is known, NaN where nothing is."""
+    counts = np.isfinite(blocks).sum(axis=1)
+    sums = np.nansum(blocks, axis=1)
+    means: Doubles = np.full_like(sums, math.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means
 
 
 def _clock(times: Doubles) -> Doubles:

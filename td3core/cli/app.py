@@ -26,6 +26,7 @@ from td3core.cli.numerics import OtherProcessNeeded, run_again
 from td3core.cli.output import tolerant_output
 from td3core.cli.remote.follow import follow
 from td3core.cli.remote.steer import pause, save, stop, tune, unpause
+from td3core.cli.report.command import report_command
 from td3core.cli.terminal import (
     FAILED,
     CommandResult,
@@ -87,6 +88,10 @@ COMMANDS: dict[str, tuple[Callable[..., CommandResult], str]] = {
     "compare": (
         compare_command,
         marked("Compare runs in groups: final and best returns, and which group is better."),
+    ),
+    "report": (
+        report_command,
+        marked("Write a report about runs, a group or a sweep: one page to send or to print."),
     ),
     "check": (
         check_command,

@@ -2,15 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from enum import StrEnum
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from td3core.cli.options import AsJson, Force, RunsDir
-from td3core.cli.paths import require_writable_name, runs_folder
+from td3core.cli.paths import require_writable_name
+from td3core.cli.selection import (
+    Axis,
+    GroupBy,
+    Measured,
+    Metric,
+    Selections,
+    XAxis,
+    chosen_runs,
+    setting_names,
+)
 from td3core.cli.terminal import CommandResult, log, printable
 from td3core.errors import RequestError
 from td3core.text import Text, marked, tr
@@ -19,34 +27,8 @@ if TYPE_CHECKING:
     from td3core.analysis.aggregate import Estimate
     from td3core.analysis.comparison import Comparison, GroupResult
     from td3core.analysis.results import RunResults
-    from td3core.runs.directory import RunDirectory
 
 
-class Axis(StrEnum):
-    """What runs along the x axis."""
-
-    STEPS = "steps"
-    EPISODES = "episodes"
-    TIME = "time"
-
-
-class Measured(StrEnum):
-    """What is compared."""
-
-    EVAL = "eval"
-    RETURN = "return"
-    BIAS = "bias"
-
-
-Selections = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RUN...",
-        help=marked(
-            "Runs: folders, names as shown by list, patterns such as 'Pendulum*', or group names."
-        ),
-    ),
-]
 _FILES = ("--csv", "--png", "--svg", "--pdf")
 _SUFFIXES = tuple(option.replace("--", ".") for option in _FILES)
 
@@ -57,24 +39,9 @@ def _file_option(option: str, about: str) -> Any:
 
 def compare_command(
     runs: Selections,
-    group_by: Annotated[
-        str,
-        typer.Option(
-            "--group-by",
-            metavar="NAMES",
-            help=marked(
-                "settings: runs that differ in the seed only; run: each by itself; or settings,"
-                " separated by commas."
-            ),
-        ),
-    ] = "settings",
-    x: Annotated[Axis, typer.Option("--x", help=marked("The x axis."))] = Axis.STEPS,
-    metric: Annotated[
-        Measured,
-        typer.Option(
-            "--metric", help=marked("Returns of evaluations or of training episodes, or bias.")
-        ),
-    ] = Measured.EVAL,
+    group_by: GroupBy = "settings",
+    x: XAxis = Axis.STEPS,
+    metric: Metric = Measured.EVAL,
     csv: Annotated[
         Path | None, _file_option("--csv", marked("Write the curves as a table."))
     ] = None,
@@ -102,7 +69,7 @@ def compare_command(
     from td3core.exporters.registry import export_figure
 
     files = _targets((csv, png, svg, pdf), force)
-    comparison = compare(_read(runs, runs_dir), metric.value, _names(group_by))
+    comparison = compare(_read(runs, runs_dir), metric.value, setting_names(group_by))
     if files:
         figure = figure_of(comparison, x.value, title=title, smoothing=smooth)
         figure = sized(figure, size, columns)
@@ -115,8 +82,15 @@ def compare_command(
     return CommandResult()
 
 
-def _names(group_by: str) -> list[str]:
-    return [name.strip() for name in group_by.split(",") if name.strip()] or ["settings"]
+def _read(selections: Sequence[str], runs_dir: Path | None) -> "list[RunResults]":
+    """Read the runs that are meant.
+
+    Raises:
+        RequestError: one names no run, or there are too many.
+    """
+    from td3core.analysis.results import read_results
+
+    return [read_results(path) for path in chosen_runs(selections, runs_dir)]
 
 
 def _targets(files: Sequence[Path | None], force: bool) -> list[Path]:
@@ -139,52 +113,6 @@ def _targets(files: Sequence[Path | None], force: bool) -> list[Path]:
         require_writable_name(file, overwrite=force)
         found.append(file.absolute())
     return found
-
-
-# Reading -----------------------------------------------------------------------------------------
-
-
-def _read(selections: Sequence[str], runs_dir: Path | None) -> "list[RunResults]":
-    """Read the runs that are meant, each once, in the order given.
-
-    Raises:
-        RequestError: one names no run, or there are too many.
-    """
-    from td3core.analysis.comparison import MOST_RUNS
-    from td3core.analysis.results import read_results
-
-    paths = list(dict.fromkeys(path for text in selections for path in _chosen(text, runs_dir)))
-    if len(paths) > MOST_RUNS:
-        raise RequestError(
-            "{count} runs are too many to compare; choose at most {most}.",
-            count=len(paths),
-            most=MOST_RUNS,
-        )
-    return [read_results(path) for path in paths]
-
-
-def _chosen(text: str, runs_dir: Path | None) -> list[Path]:
-    """Return the runs that one word names: a folder, a pattern or a group."""
-    folder = runs_folder(runs_dir)
-    for path in (folder / text, Path(text)):
-        if (path / "run.toml").is_file():
-            return [path.absolute()]
-    found = [run.path for run in _matching(text, folder)]
-    if not found:
-        raise RequestError(
-            "{text} is no run, pattern or group in {folder}.", text=repr(text), folder=str(folder)
-        )
-    return found[::-1]
-
-
-def _matching(text: str, folder: Path) -> "Iterator[RunDirectory]":
-    """Yield the runs whose folder or name matches a pattern, or whose group has this name."""
-    from td3core.runs.listing import list_runs
-
-    for run in list_runs(folder):
-        names = (run.path.name, run.label().name)
-        if run.group == text or any(fnmatchcase(name, text) for name in names if name):
-            yield run
 
 
 # Showing -----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Shows the progress of a run on a terminal: a bar, and lines for what should stay visible."""
 
 from datetime import timedelta
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,6 +13,7 @@ from rich.progress import (
     TextColumn,
 )
 
+from td3core.analysis.advice import Health, load_rules
 from td3core.cli.terminal import printable
 from td3core.protocol import events, wording
 from td3core.protocol.time_left import TimeLeft
@@ -84,9 +85,29 @@ class ProgressReporter(BarReporter):
             "", total=None, phase=tr("starting"), speed=speed_text(0.0), left=""
         )
         self._time_left: TimeLeft | None = None
+        self._health = Health(load_rules())
+        self._advised: set[str] = set()
+
+    @property
+    def advice(self) -> list[dict[str, Any]]:
+        """What is advised for the run, as ``--json`` prints it."""
+        return [each.as_dict() for each in self._health.advice]
 
     def __call__(self, event: events.Event) -> None:
         """Show one event."""
+        self._show(event)
+        self._health.take(event)
+        self._advise(over=isinstance(event, events.Ended))
+
+    def _advise(self, *, over: bool) -> None:
+        """Print what is newly advised, and at the end what still is."""
+        found = self._health.advice
+        for each in found:
+            if over or each.rule.name not in self._advised:
+                self._print(str(each))
+        self._advised |= {each.rule.name for each in found}
+
+    def _show(self, event: events.Event) -> None:
         match event:
             case events.Preparing():
                 self._bar.update(self._task, phase=tr("preparing"))

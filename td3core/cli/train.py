@@ -24,7 +24,7 @@ from td3core.cli.options import (
     assignments,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
-from td3core.cli.sinks import NO_SINKS, Sinks, opened, with_sinks
+from td3core.cli.sinks import NO_SINKS, Sinks, with_sinks
 from td3core.cli.terminal import (
     FAILED,
     CommandResult,
@@ -37,6 +37,7 @@ from td3core.cli.terminal import (
 )
 from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
+from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
 from td3core.text import Text, marked
 
@@ -101,27 +102,17 @@ def train(
     # A preset may come from anyone, and contain arguments that name code.
     obtain_consent(config.choice, given=trust_env)
     if several:
-        _require_single(sinks)
         from td3core.cli.experiments.groups import train_group
 
-        return train_group(folder, several, config, tunables, jobs, as_json=as_json)
+        with told_of_all_runs(sinks):
+            return train_group(folder, several, config, tunables, jobs, as_json=as_json)
     # It loads torch, which a group leaves to its processes.
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
-    listeners = opened(sinks)
-    return _run(
-        lambda control, report: train_run(
-            config, tunables, control, report, folder, schedule, listeners=listeners
-        ),
-    )
-
-
-def _require_single(sinks: Sinks) -> None:
-    for sink in sinks:
-        raise RequestError(
-            "{option} is for a single run; `td3-studio follow` writes that of each.",
-            option=sink.option,
+    with told_of_all_runs(sinks):
+        return _run(
+            lambda control, report: train_run(config, tunables, control, report, folder, schedule)
         )
 
 
@@ -179,11 +170,11 @@ def resume(
     total = None if steps is None else int(parse_value("steps", steps))
     group = find_group(run, runs_folder(runs_dir))
     if group is not None:
-        _require_single(sinks)
         from td3core.cli.experiments.groups import resume_group
 
         obtain_consent(group.config.choice, given=trust_env)
-        return resume_group(group, total, jobs, as_json=as_json)
+        with told_of_all_runs(sinks):
+            return resume_group(group, total, jobs, as_json=as_json)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
     found = find_run(run, runs_dir)
@@ -206,12 +197,12 @@ def resume(
     from td3core.training.launch import resume as resume_run
 
     obtain_consent(found.config.choice, given=trust_env)
-    listeners = opened(sinks)
-    return _run(
-        lambda control, report: resume_run(
-            found.path, control, report, steps=total, exact=exact, listeners=listeners
+    with told_of_all_runs(sinks):
+        return _run(
+            lambda control, report: resume_run(
+                found.path, control, report, steps=total, exact=exact
+            )
         )
-    )
 
 
 def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
@@ -233,13 +224,19 @@ def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
     return ending_of(run.path)
 
 
+@with_sinks
 def branch(
     checkpoint: Annotated[
         Path, typer.Argument(help=marked("A checkpoint, or a run (its last checkpoint is used)."))
     ],
     settings: Settings = None,
     steps: Steps = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help=marked("Draw from this seed on; default: go on drawing as before.")),
+    ] = None,
     runs_dir: RunsDir = None,
+    sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     _as_json: AsJson = False,
 ) -> CommandResult:
@@ -250,12 +247,15 @@ def branch(
     values = assignments(settings or [])
     if steps is not None:
         values["steps"] = parse_value("steps", steps)
+    if seed is not None:
+        values["seed"] = seed
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
     config = read_header(path).config
     require_class(str(values.get("numerics", config.numerics)))
     obtain_consent(config.choice, given=trust_env)
-    return _run(lambda control, report: branch_run(path, values, control, report, folder))
+    with told_of_all_runs(sinks):
+        return _run(lambda control, report: branch_run(path, values, control, report, folder))
 
 
 def verify(
@@ -320,5 +320,7 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
         answer = run_failed(outcome)
         if outcome.details:
             log(outcome.details, style="dim")
+        assert isinstance(answer.result, dict)
+        answer.result["advice"] = report.advice
         return answer
-    return CommandResult(result=ending_as_dict(outcome))
+    return CommandResult(result=ending_as_dict(outcome) | {"advice": report.advice})

@@ -66,6 +66,7 @@ class Branch:
     """The class it needs; ``auto`` for that of this process."""
     strange: bool = False
     """Whether its environment may hang, so that only ending a process ends it."""
+    group: str = ""
 
 
 Job = NewRun | ResumedRun | Branch
@@ -111,7 +112,9 @@ def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ende
                 return finished
             return launch.resume(job.run, control, report, steps=job.steps)
         case Branch():
-            return launch.branch(job.checkpoint, job.values, control, report, job.runs_dir)
+            return launch.branch(
+                job.checkpoint, job.values, control, report, job.runs_dir, group=job.group
+            )
 
 
 def _finished_meanwhile(job: ResumedRun, control: Control) -> Ended | None:

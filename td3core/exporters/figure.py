@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from td3core.analysis.figure_data import FigureData, FigureLine, drawable
+from td3core.analysis.figure_data import WHOLE_AXES, FigureData, FigureLine, drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ PALETTE = (
 _DASHES = ("-", "--", "-.", ":")
 """Lines that repeat a colour differ by these."""
 
-_STYLE = {
+STYLE = {
     "font.size": 8,
     "font.family": "DejaVu Sans",
     "axes.titlesize": 9,
@@ -35,9 +35,14 @@ _STYLE = {
     # The same figure is the same file.
     "svg.hashsalt": "td3-studio",
 }
+"""Of matplotlib, for every figure."""
+INK, QUIET, GRID = "#000000", "#777777", "#dddddd"
+"""Colours of text, of lines that are no data, and of the grid."""
 _MOST_IN_PLOT = 6
 """Legend entries that fit into the plot; more go to its right."""
 _DPI = 300
+_NARROW_IN = 4.5
+_STEPS = (1, 2, 2.5, 5, 10)
 
 
 def export(figure: FigureData, target: Path) -> None:
@@ -48,29 +53,58 @@ def export(figure: FigureData, target: Path) -> None:
     from matplotlib.figure import Figure
 
     kind = target.suffix.lower().removeprefix(".")
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         drawn = Figure(figsize=(figure.width_in, figure.height_in), layout="constrained")
         FigureCanvasAgg(drawn)
         axes = drawn.add_subplot()
-        for line in figure.lines:
-            _draw(axes, line)
-        axes.set(title=_literal(figure.title), xlabel=figure.x_label, ylabel=figure.y_label)
-        if figure.logarithmic:
-            axes.set_yscale("log", nonpositive="mask")
-        axes.margins(x=0.01)
+        draw(axes, figure)
+        axes.set(title=_literal(figure.title))
         _legend(axes, len(figure.lines))
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
         drawn.savefig(target, format=kind, dpi=_DPI, metadata=undated)
 
 
-def _draw(axes: "Axes", line: FigureLine) -> None:
-    colour = PALETTE[line.place % len(PALETTE)]
-    dash = _DASHES[line.place // len(PALETTE) % len(_DASHES)]
-    single = "o" if len(line.x) == 1 else None
-    label = _literal(line.label if drawable(line) else f"{line.label}: no results")
-    axes.plot(
-        line.x, line.y, color=colour, linestyle=dash, label=label, marker=single, markersize=3
+def draw(axes: "Axes", figure: FigureData) -> None:
+    """Draw a figure without its title and its legend, in the style of the context."""
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    for line in figure.lines:
+        _draw(axes, line)
+    for at in figure.marks:
+        axes.axvline(at, color=QUIET, linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
+    if figure.threshold is not None:
+        axes.axhline(figure.threshold, color=QUIET, linewidth=0.8, linestyle=(0, (5, 3)), zorder=1)
+    axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
+    axes.margins(x=0.01)
+    # Whole numbers of steps, and no more of them than there is room for.
+    axes.xaxis.set_major_locator(
+        MaxNLocator(6 if figure.width_in > _NARROW_IN else 4, steps=_STEPS)
     )
+    if figure.x_label in WHOLE_AXES:
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    if figure.logarithmic:
+        axes.set_yscale("log", nonpositive="mask")
+    else:
+        # A tick says its own value, not the distance to a number in a corner.
+        axes.ticklabel_format(axis="y", useOffset=False)
+
+
+def look_of(place: int) -> tuple[str, str]:
+    """Return the colour and the dashes of the line at a place."""
+    return PALETTE[place % len(PALETTE)], _DASHES[place // len(PALETTE) % len(_DASHES)]
+
+
+def _draw(axes: "Axes", line: FigureLine) -> None:
+    colour, dash = look_of(line.place)
+    single = "o" if line.points or len(line.x) == 1 else None
+    label = _literal(line.label if drawable(line) else f"{line.label}: no results")
+    style = "none" if line.points else dash
+    (drawn,) = axes.plot(
+        line.x, line.y, color=colour, linestyle=style, label=label, marker=single, markersize=3
+    )
+    if line.faint:
+        # Behind the others, which are what it is about.
+        drawn.set(linewidth=0.7, alpha=0.5, zorder=1.5)
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
 

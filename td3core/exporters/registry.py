@@ -2,7 +2,8 @@
 
 A new format is a module that defines ``export(checkpoint: Path, target: Path)``, and an
 entry in :data:`EXPORTERS`; one for figures takes a ``FigureData`` in place of the checkpoint and
-has its entry in :data:`FIGURE_EXPORTERS`. The command line and the window read these lists.
+has its entry in :data:`FIGURE_EXPORTERS`, one for reports a ``Document`` and its entry in
+:data:`REPORT_EXPORTERS`. The command line and the window read these lists.
 """
 
 import importlib
@@ -15,6 +16,7 @@ from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.analysis.figure_data import FigureData
+    from td3core.exporters.report.document import Document
 
 S = TypeVar("S")
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -148,18 +150,42 @@ FIGURE_EXPORTERS: "tuple[Exporter[FigureData], ...]" = (
 )
 
 
+REPORT_EXPORTERS: "tuple[Exporter[Document], ...]" = (
+    Exporter(
+        name="page",
+        suffixes=(".html",),
+        about="A report as one page for any browser.",
+        module="td3core.exporters.report.page",
+    ),
+    Exporter(
+        name="print",
+        suffixes=(".pdf",),
+        about="A report to be printed.",
+        module="td3core.exporters.report.printed",
+    ),
+)
+
+
 def export_figure(figure: "FigureData", target: Path) -> None:
     """Write a figure in the format that the suffix of ``target`` names.
 
     Raises:
         RequestError: the suffix names no format, or ``target`` cannot be written.
     """
+    with_suffix_of(target, FIGURE_EXPORTERS).export(figure, target)
+
+
+def with_suffix_of(target: Path, exporters: tuple[Exporter[S], ...]) -> Exporter[S]:
+    """Return the format that the suffix of ``target`` names.
+
+    Raises:
+        RequestError: it names none.
+    """
     suffix = target.suffix.lower()
-    for exporter in FIGURE_EXPORTERS:
+    for exporter in exporters:
         if suffix in exporter.suffixes:
-            exporter.export(figure, target)
-            return
-    known = ", ".join(each for exporter in FIGURE_EXPORTERS for each in exporter.suffixes)
+            return exporter
+    known = ", ".join(each for exporter in exporters for each in exporter.suffixes)
     raise RequestError(
         "The suffix of {target} matches no format; choose one: {names}.",
         target=str(target),

@@ -5,13 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
+from td3core.arrays import Arrays
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, at_step, make_settings, merged, to_dict
 from td3core.errors import RequestError
+from td3core.randomness import Purpose, generator, generator_state
 from td3core.runs import journal
 from td3core.runs.journal import Change
 from td3core.runs.metadata import Parent
 from td3core.runs.resumption import ResumePoint, differing, load_complete, pending_entries
+
+_GENERATOR = "generator"
+"""First part of the names of generators among the tensors of a checkpoint."""
 
 
 def branch_settings(
@@ -44,10 +51,23 @@ def branch_settings(
     return config, at_step(tunables, reached, config.steps)
 
 
+def changes_from(header: Header, config: RunConfig, tunables: Tunables) -> dict[str, Any]:
+    """Return in which settings those of a branch differ from those of its checkpoint.
+
+    The others may still change on the schedule of its run.
+    """
+    own = to_dict(header.config) | to_dict(header.tunables)
+    wanted = to_dict(config) | to_dict(tunables)
+    return {name: value for name, value in wanted.items() if value != own[name]}
+
+
 def prepare_branch(
     path: Path, values: Mapping[str, Any]
 ) -> tuple[ResumePoint, RunConfig, Tunables, list[Change]]:
     """Return a checkpoint to branch from, and its settings after the changes in ``values``.
+
+    A seed other than the checkpoint's begins all generators anew: the branch shares with other
+    branches what was learned, and draws from there on what is its own.
 
     Also the live changes that its run was started with and that are still to come, but for those
     of settings in ``values``. What the user changed there later is not repeated.
@@ -64,8 +84,23 @@ def prepare_branch(
     if tunables.exploration_noise != saved.header.tunables.exploration_noise:
         counters = replace(counters, exploration_noise=tunables.exploration_noise)
     saved = replace(saved, header=replace(saved.header, counters=counters))
-    point = ResumePoint(path=path, saved=saved, origin="branch")
+    reseeded = config.seed != saved.header.config.seed
+    if reseeded:
+        saved = replace(saved, tensors=saved.tensors | _fresh_generators(saved.tensors, config))
+    point = ResumePoint(path=path, saved=saved, origin="branch", reseeded=reseeded)
     return point, config, tunables, journal.changes_of(to_come)
+
+
+def _fresh_generators(tensors: Arrays, config: RunConfig) -> dict[str, NDArray[Any]]:
+    """Return the generators of a checkpoint as they are at the beginning of a run."""
+    found: dict[str, NDArray[Any]] = {}
+    for name in tensors:
+        prefix, _, rest = name.partition(".")
+        if prefix == _GENERATOR:
+            purpose, _, slot = rest.partition(".")
+            source = generator(config.seed, Purpose[purpose.upper()], int(slot or 0))
+            found[name] = generator_state(source)
+    return found
 
 
 def parent_of(point: ResumePoint) -> Parent:

@@ -18,11 +18,12 @@ from td3core.system import numerics
 from td3core.text import Text
 
 FIXED_BY_CHECKPOINT = (
-    *("env", "seed", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
+    *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
     "algorithm",
     *("actor_activation", "critic_activation", "normalize_observations", "buffer_size"),
 )
-"""Settings that shape the contents of a checkpoint."""
+"""Settings that shape the contents of a checkpoint. What is drawn after it a branch may draw from
+another seed; the run itself cannot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class ResumePoint:
     """``resume`` or ``branch``, as the journal says it."""
     deviations: tuple[Text, ...] = ()
     """What will differ from a run that was never interrupted."""
+    reseeded: bool = False
+    """Whether all that is drawn from here on comes from another seed than before."""
 
     @property
     def env_steps(self) -> int:
@@ -83,7 +86,7 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
 
 
 def _require_same_settings(run: RunDirectory, path: Path, saved: Checkpoint) -> None:
-    for name in differing(saved.header.config, run.config):
+    for name in differing(saved.header.config, run.config, (*FIXED_BY_CHECKPOINT, "seed")):
         raise RequestError(
             "{name} is {value} in run.toml, but {saved} in {checkpoint}.",
             name=name,
@@ -93,9 +96,11 @@ def _require_same_settings(run: RunDirectory, path: Path, saved: Checkpoint) -> 
         )
 
 
-def differing(one: RunConfig, other: RunConfig) -> Iterable[str]:
-    """Return those of ``FIXED_BY_CHECKPOINT`` in which two configurations differ."""
-    return [name for name in FIXED_BY_CHECKPOINT if getattr(one, name) != getattr(other, name)]
+def differing(
+    one: RunConfig, other: RunConfig, names: Iterable[str] = FIXED_BY_CHECKPOINT
+) -> Iterable[str]:
+    """Return those of ``names`` in which two configurations differ."""
+    return [name for name in names if getattr(one, name) != getattr(other, name)]
 
 
 def load_complete(path: Path) -> Checkpoint:

@@ -174,6 +174,11 @@ class Collector:
             self._drawn = None
         return lost
 
+    def give_up_episodes(self, env_steps: int) -> None:
+        """Begin a new episode in every environment, wherever it was."""
+        self._over, self._drawn = list(self._envs.slots), None
+        self.begin_episodes(env_steps)
+
     def _recorded(self, slot: EnvSlot, stored: Batch[Floats]) -> RecordedSteps:
         """Return the steps of a slot's episode from its transitions."""
         return RecordedSteps(

@@ -2,20 +2,32 @@
 
 All of it follows from the agent and its buffer as they are, so that a resumed run measures what it
 would have measured without the break. Formulas: dormant units as Sokar et al. (2023), with dead
-ones as those of score 0; the rank of features as Kumar et al. (2021), with δ = 0.01.
+ones as those of score 0; the rank of features as Kumar et al. (2021), with δ = 0.01; the change of
+the policy as Schaul et al. (2022), for continuous actions.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from td3core.algorithm.adam import BETA1, BETA2, EPSILON
 from td3core.algorithm.agent import Algorithm
-from td3core.arrays import Floats
+from td3core.arrays import Arrays, Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.rows import Batch
+from td3core.buffer.sampler import Sampler
 from td3core.config import RunConfig
-from td3core.config.networks import ACTOR, CRITIC, NetworkGroup, Sizes, networks
-from td3core.inference.normaliser import Normaliser
+from td3core.config.networks import (
+    ACTOR,
+    CRITIC,
+    TARGET,
+    NetworkGroup,
+    Sizes,
+    networks,
+    optimizer_of,
+)
 
 HEALTH_STEPS = 1_000
 """Environment steps between two measurements: the singular values alone take 10 ms at 256 wide."""
@@ -39,11 +51,14 @@ class Outputs(NamedTuple):
 
 
 def measure(
-    agent: Algorithm, config: RunConfig, buffer: ReplayBuffer, normaliser: Normaliser | None
+    agent: Algorithm,
+    config: RunConfig,
+    buffer: ReplayBuffer,
+    sampler: Sampler,
 ) -> dict[str, float]:
     """Return by name what an agent and its buffer, which is not empty, are like.
 
-    What the agent's networks have no answer to is absent.
+    ``sampler`` makes the agent's batches. What the agent's networks have no answer to is absent.
     """
     found = _of_buffer(buffer)
     found["replay_ratio"] = agent.updates * agent.tunables.batch_size / buffer.stored
@@ -56,12 +71,11 @@ def measure(
         for group in (groups[ACTOR], groups[CRITIC])
         for name in (*group.names, *group.targets)
     }
-    numbers = np.linspace(buffer.stored - buffer.size, buffer.stored - 1, _PROBE)
-    obs = buffer.transitions(numbers.astype(np.int64)).obs
-    obs = obs if normaliser is None else normaliser(obs)
-    (actor,) = _outputs(groups[ACTOR], nets, obs)
+    newest, oldest = buffer.stored - 1, buffer.stored - buffer.size
+    batch = _batch(sampler, agent, buffer, np.linspace(oldest, newest, _PROBE).astype(np.int64))
+    (actor,) = _outputs(groups[ACTOR], nets, batch.obs)
     action = np.tanh(actor.out)
-    pair = np.concatenate((obs, action), axis=1)
+    pair = np.concatenate((batch.obs, action), axis=1)
     values = _outputs(groups[CRITIC], nets, pair)
     saturated = (np.abs(action) >= _SATURATED).mean(axis=0)
     found |= {"saturated": float(saturated.mean()), "saturated_most": float(saturated.max())}
@@ -77,7 +91,62 @@ def measure(
     if bound > 0.0:
         largest = max(float(np.abs(each.out).max()) for each in values)
         found["q_to_bound"] = largest / bound
+    found |= _td_errors(groups, nets, batch, agent.tunables.gamma)
+    fixed = np.arange(oldest, min(oldest + _PROBE, buffer.stored))
+    states = _batch(sampler, agent, buffer, fixed).obs
+    before = _before_last_step(tensors, groups[ACTOR], agent.tunables.actor_lr)
+    if before:
+        moved = np.tanh(_outputs(groups[ACTOR], before, states)[0].out)
+        moved -= np.tanh(_outputs(groups[ACTOR], nets, states)[0].out)
+        found["policy_change"] = float(np.linalg.norm(moved.astype(np.float64), axis=1).mean())
     return found
+
+
+def _batch(
+    sampler: Sampler, agent: Algorithm, buffer: ReplayBuffer, numbers: NDArray[np.int64]
+) -> Batch[Floats]:
+    """Return transitions by number as an update gets them: n steps long, normalised."""
+    rows = numbers % len(buffer.rows)
+    return next(iter(sampler.take(rows[None], agent.tunables)))
+
+
+def _td_errors(
+    groups: Mapping[str, NetworkGroup],
+    nets: Mapping[str, Layers],
+    batch: Batch[Floats],
+    gamma: float,
+) -> dict[str, float]:
+    """Return percentiles of |Q1(s, a) - y|, the target y without the noise that smooths it."""
+    actor, critic = groups[ACTOR], groups[CRITIC]
+    slow = {name: nets[f"{name}{TARGET}"] for name in (*actor.names, *critic.names)}
+    action = np.tanh(_outputs(actor, slow, batch.next_obs)[0].out)
+    after = np.concatenate((batch.next_obs, action), axis=1)
+    values = [each.out for each in _outputs(critic, slow, after)]
+    y = batch.reward + np.float32(gamma) * (1.0 - batch.terminated) * np.minimum.reduce(values)
+    q = _outputs(critic, nets, np.concatenate((batch.obs, batch.action), axis=1))[0].out
+    median, p90, p99 = np.percentile(np.abs(q - y).astype(np.float64), (50, 90, 99))
+    return {"td_median": float(median), "td_p90": float(p90), "td_p99": float(p99)}
+
+
+def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[str, Layers]:
+    """Return the actor before its last step, which follows from Adam's moments; none before it."""
+    adam = optimizer_of(ACTOR)
+    steps = tensors.get(f"{adam}.step")
+    t = 0.0 if steps is None else float(np.ravel(steps)[0])
+    if not t:
+        return {}
+    size, root = lr / (1.0 - BETA1**t), (1.0 - BETA2**t) ** 0.5
+
+    def undone(name: str) -> Floats:
+        moment, square = (tensors[f"{adam}.{name}.{each}"] for each in ("exp_avg", "exp_avg_sq"))
+        step = np.float32(size) * moment / (np.sqrt(square) / np.float32(root) + EPSILON)
+        before: Floats = np.add(tensors[name], step, dtype=np.float32)
+        return before
+
+    return {
+        name: [(undone(weight), undone(bias)) for weight, bias in group.layers(name)]
+        for name in group.names
+    }
 
 
 def _of_buffer(buffer: ReplayBuffer) -> dict[str, float]:

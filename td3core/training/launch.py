@@ -37,6 +37,7 @@ from td3core.errors import (
     require_no_interrupt,
     traceback_of,
 )
+from td3core.exporters.live.registry import wanted_sinks
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.protocol.listeners import Listener, Listeners
@@ -197,12 +198,14 @@ def branch(
     report: Report,
     runs_dir: Path,
     *,
+    group: str = "",
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
     """Start a new run with all the state of a checkpoint, but for the settings in ``values``.
 
     The checkpoint's run stays as it is. The changes that it was started with and that were still to
-    come are made in the branch as well, but for those of settings in ``values``.
+    come are made in the branch as well, but for those of settings in ``values``. With another
+    ``seed`` it begins new episodes, and draws from that seed on. ``group`` as for :func:`train`.
     """
     checkpoint, runs_dir = checkpoint.absolute(), runs_dir.absolute()
 
@@ -219,7 +222,7 @@ def branch(
         def make(config: RunConfig) -> RunDirectory:
             claim = partial(_lock, resources=resources)
             made = RunDirectory.create(
-                runs_dir, config, tunables, parent_of(point), schedule=entries, claim=claim
+                runs_dir, config, tunables, parent_of(point), group, entries, claim
             )
             made.adopt_buffer(buffer_file_of(checkpoint))
             return made
@@ -248,6 +251,11 @@ def _conduct(
     """Make a run of a plan, and see it through."""
     outcome: Ended | Failed
     trainer = None
+    sinks, unwritten = wanted_sinks()
+    for sink in sinks:
+        listeners.add(sink)
+    for message in unwritten:
+        listeners.report(Warned(env_steps=0, message=message))
     with ExitStack() as resources:
         try:
             trainer = _prepare(plan(resources), control, listeners, resources)

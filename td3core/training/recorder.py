@@ -81,10 +81,10 @@ class Recorder:
             self.write("the journal", event.env_steps, partial(self._run.note, entry))
         self.report(event)
 
-    def log_entry(self, event: str, env_steps: int) -> None:
+    def log_entry(self, event: str, env_steps: int, **more: int) -> None:
         """Write an event (a pause, a save, ...) to the journal, and report it."""
         time = timestamp.now()
-        entry = {"step": env_steps, "event": event, "time": time}
+        entry = {"step": env_steps, "event": event, **more, "time": time}
         self.write("the journal", env_steps, partial(self._run.note, entry))
         self.report(events.Noted(env_steps=env_steps, event=event, time=time))
 

@@ -159,7 +159,12 @@ class Trainer:
             until = self.env_steps + min(config.learning_starts, config.buffer_size)
             self._state.no_updates_until = until
             self._deviations.append(_refilled(saved, missing, until))
-        lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
+        lost = []
+        if point.reseeded:
+            # Those of another seed cannot be repeated, and are not to be.
+            self._collector.give_up_episodes(self.env_steps)
+        else:
+            lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
         if lost and not missing:
             self._deviations.append(
                 Text(
@@ -171,7 +176,8 @@ class Trainer:
         if exact and self._deviations:
             reasons = Text.joined(self._deviations)
             raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
-        self._recorder.log_entry(point.origin, self.env_steps)
+        drawn = {"seed": config.seed} if point.reseeded else {}
+        self._recorder.log_entry(point.origin, self.env_steps, **drawn)
         self._recorder.log_deviations(self._deviations, self.env_steps)
         parent = self.directory.parent
         own = parent is None or parent.env_steps < self.env_steps
@@ -286,7 +292,7 @@ class Trainer:
         for source in self._metric_sources:
             metrics |= source.take_metrics()
         if metrics and self._reached(HEALTH_STEPS):
-            metrics |= measure(self._agent, self.config, self._buffer, self._collector.normaliser)
+            metrics |= measure(self._agent, self.config, self._buffer, self._sampler)
         if metrics:
             require_finite_metrics(metrics, self.env_steps)
             self._recorder.add_training(

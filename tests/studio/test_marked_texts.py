@@ -18,6 +18,7 @@ ALLOWED = {
     ("window/preferences/notifier.py", "TD3 Studio"): "the program",
     ("window/crash_reporter.py", "In the thread :\n"): "details of a bug report",
     ("setup/env_picker.py", "pip install ''"): "a command",
+    ("window/preferences/event_files.py", 'pip install "td3-studio[tensorboard]"'): "a command",
     ("setup/fixed_fields.py", '{"xml_file": "/path/to/ant.xml"}'): "an example of JSON",
 }
 """Literals that are shown or read like a text, and why they stay as they are."""

@@ -4,6 +4,7 @@ import ast
 import re
 import string
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 MAKERS = {"tr", "Text", "counted", "marked"}
@@ -162,10 +163,11 @@ def faults(source: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, text
 
 
-def faults_below(root: Path) -> list[tuple[str, int, str]]:
+@cache
+def faults_below(root: Path) -> tuple[tuple[str, int, str], ...]:
     """Return module, line and text of everything that escapes in the modules below a folder."""
-    return [
+    return tuple(
         (path.relative_to(root).as_posix(), *each)
         for path in sorted(root.rglob("*.py"))
         for each in sorted(set(faults(path.read_text("utf-8"))))
-    ]
+    )

@@ -42,6 +42,7 @@ class CompareBar(QFrame):
     """Changes the view of a :class:`CompareSession` and shows which runs it has."""
 
     refused = Signal(object)
+    report_wanted = Signal()
 
     def __init__(self, session: CompareSession, theme: Theme) -> None:
         super().__init__()
@@ -78,11 +79,13 @@ class CompareBar(QFrame):
         return combo
 
     def _make_buttons(self) -> None:
-        tip = tr("Write the return plot with title, axes and legend, for a paper")
+        tip = tr("Write the return plot for a paper, or everything as a report")
         describe(self._export, "compare_export_button", tr("Export comparison"), tip)
         self._export.setText(tr("Export"))
         menu = QMenu(self._export)
         fill_export_menu(menu, self._ask_export, KINDS)
+        report = menu.addAction(tr("Report…"), self.report_wanted.emit)
+        report.setObjectName("compare_report_action")
         self._export.setMenu(menu)
         self._export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         close = tr("Close comparison")

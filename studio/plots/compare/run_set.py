@@ -13,12 +13,11 @@ from td3core.analysis.aggregate import Band
 from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
+from td3core.analysis.results import read_training as read_training_of
 from td3core.arrays import Doubles
 from td3core.errors import RequestError, message_of
-from td3core.protocol.events import Progress, Started
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.metadata import ENDING, NOTES
-from td3core.runs.reader import RunReader
 from td3core.text import Text
 
 Stopped = Callable[[], bool]
@@ -31,8 +30,6 @@ CHOICES = {
     CRITIC_LOSS: {"critic1_loss": Text("Q₁ loss"), "critic2_loss": Text("Q₂ loss")},
 }
 """Columns that a plot can show, with their names on screen."""
-_MOST_ROWS = 32_768
-"""Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
 _WATCHED = ("evaluations.csv", "episodes.csv", "training.csv", NOTES, ENDING)
 
 Stamp = tuple[int, ...]
@@ -152,7 +149,7 @@ def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunS
         try:
             results = read_results(path, stopped)
             again = before is not None and before.training is not None
-            training = _training(path, stopped) if again else None
+            training = read_training_of(path, stopped) if again else None
             runs.append(ComparedRun(results=results, training=training, stamp=stamp))
         except (RequestError, OSError) as problem:
             if before is None:
@@ -182,24 +179,8 @@ def read_training(found: RunSet, stopped: Stopped) -> RunSet:
     runs = []
     for run in found.runs:
         missing = run.training is None and not stopped()
-        runs.append(replace(run, training=_training(run.path, stopped)) if missing else run)
+        runs.append(replace(run, training=read_training_of(run.path, stopped)) if missing else run)
     return replace(found, runs=tuple(runs))
-
-
-def _training(path: Path, stopped: Stopped) -> Doubles:
-    found = [np.empty((0, len(TRAINING_COLUMNS)))]
-    for event in RunReader(path, tables=("training",)).drain(stopped):
-        if isinstance(event, Started):
-            # What comes later did not happen, if the run was resumed meanwhile.
-            found = [rows[rows[:, 0] <= event.env_steps] for rows in found]
-        elif isinstance(event, Progress):
-            found.append(event.training)
-    rows = np.concatenate(found)
-    if len(rows) > _MOST_ROWS:
-        each = -(-len(rows) // _MOST_ROWS)
-        whole = len(rows) // each * each
-        rows = rows[:whole].reshape(-1, each, rows.shape[1]).mean(axis=1)
-    return rows
 
 
 def _stamp(path: Path) -> Stamp:

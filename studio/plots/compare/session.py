@@ -21,6 +21,7 @@ from studio.plots.compare.run_set import (
 )
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_of, return_label
+from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric
 from td3core.errors import RequestError
 from td3core.exporters.registry import export_figure
@@ -153,6 +154,17 @@ class CompareSession(QObject):
         """Draw one run of a group besides it, or do not."""
         single = self.view.single
         self.change(single=single | {path} if visible else single - {path})
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The runs that are compared."""
+        return self._paths
+
+    def report_options(self) -> list[str]:
+        """Return the options with which ``td3-studio report`` compares the runs in this view."""
+        metric = self.shown.comparison.metric if self.shown is not None else self.view.metric
+        grouped = BY_SETTINGS if self.view.grouped else BY_RUN
+        return ["--group-by", grouped, "--x", self.view.x, "--metric", metric]
 
     def rename_group(self, name: str, new: str) -> None:
         """Call a group something else, here and in figures; by its own name again if empty."""

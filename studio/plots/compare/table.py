@@ -253,6 +253,10 @@ class CompareTable(QWidget):
             combo.setCurrentIndex(
                 names.index(before) if before in names else min(at, len(names) - 1)
             )
+        if len(names) > 1 and self._better.currentIndex() == self._worse.currentIndex():
+            # There was one group before.
+            self._better.setCurrentIndex(0)
+            self._worse.setCurrentIndex(1)
         self._row.setVisible(len(names) > 1)
 
     @Slot()

@@ -18,6 +18,8 @@ class RunComparisonView(QWidget):
     """Controls, plots and table of a comparison, and the session they show."""
 
     refused = Signal(object)
+    report_requested = Signal(object, object)
+    """Write a report about these runs, a list of paths, with these options of the command."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,6 +53,11 @@ class RunComparisonView(QWidget):
         layout.addWidget(splitter, 1)
         self.bar.refused.connect(self.refused)
         self.plots.message.connect(self.refused)
+        self.bar.report_wanted.connect(self._ask_report)
+
+    @Slot()
+    def _ask_report(self) -> None:
+        self.report_requested.emit(list(self.session.paths), self.session.report_options())
 
     def _take_room(self, *, shown: bool) -> None:
         """Ask for a height, above which nothing is squeezed, only while it is shown."""

@@ -24,8 +24,19 @@ def connect_sweeps(
     banner: Banner,
     status: StatusBar,
     open_run: Callable[[RunHistory], None],
+    report: Callable[[str], None],
 ) -> None:
-    """Connect the panel of the sweeps; ``open_run`` shows a run that was read."""
+    """Connect the panel of the sweeps.
+
+    Args:
+        panel: the panel.
+        setup: takes the settings of a trial, as ``live`` does.
+        live: the sliders.
+        banner: says what went wrong before.
+        status: shows that a sweep trains.
+        open_run: shows a run that was read.
+        report: writes a report about the sweep of this name.
+    """
 
     def use_settings(found: "TrialSettings") -> None:
         setup.show_run(found.config, found.name)
@@ -37,3 +48,4 @@ def connect_sweeps(
     panel.started.connect(partial(status.show_sweep, True))
     panel.ended.connect(partial(status.show_sweep, False))
     panel.opened.connect(open_run)
+    panel.report_wanted.connect(report)

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.widgets.controls import describe, make_row
+from studio.widgets.controls import describe, make_button, make_row
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import Text, tr
@@ -37,6 +37,8 @@ class Switch:
     tip: str
     read: Callable[[], bool]
     write: Callable[[bool], object]
+    fixed: str = ""
+    """Why it cannot be switched; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +57,23 @@ class Selection:
     write: Callable[[str], object]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Settings with a dialog of their own."""
+
+    name: str
+    group: str
+    text: str
+    tip: str
+    open: Callable[[], object]
+
+
 class PreferencesDialog(QDialog):
     """Shows every setting of the window, and the folder of the runs."""
 
     def __init__(
         self,
-        switches: tuple[Switch | Selection, ...],
+        switches: tuple[Switch | Selection | Page, ...],
         theme: str,
         choose_theme: Callable[[str], object],
         runs_dir: Path,
@@ -102,7 +115,7 @@ class PreferencesDialog(QDialog):
         return form
 
 
-def _make_group(title: str, switches: list[Switch | Selection]) -> QVBoxLayout:
+def _make_group(title: str, switches: list[Switch | Selection | Page]) -> QVBoxLayout:
     layout = QVBoxLayout()
     layout.setSpacing(6)
     layout.addWidget(QLabel(f"<b>{title}</b>"))
@@ -110,8 +123,17 @@ def _make_group(title: str, switches: list[Switch | Selection]) -> QVBoxLayout:
         if isinstance(switch, Selection):
             layout.addLayout(_make_selection(switch))
             continue
+        if isinstance(switch, Page):
+            button = make_button(f"preferences_{switch.name}", switch.text, switch.tip)
+            button.clicked.connect(switch.open)
+            row = make_row(button)
+            row.addStretch(1)
+            layout.addLayout(row)
+            continue
         check = QCheckBox(switch.text)
-        describe(check, f"preferences_{switch.name}", switch.text, switch.tip)
+        tip = switch.fixed or switch.tip
+        describe(check, f"preferences_{switch.name}", switch.text, tip)
+        check.setEnabled(not switch.fixed)
         check.setChecked(switch.read())
         check.toggled.connect(switch.write)
         layout.addWidget(check)

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QWidget
 from studio.replay.pane import ReplayPane
 from studio.replay.replay_options import OPENGL_CHOICES
 from studio.theme.theme import Theme
-from studio.window.preferences.dialog import PreferencesDialog, Selection, Switch
+from studio.window.preferences.dialog import Page, PreferencesDialog, Selection, Switch
+from studio.window.preferences.event_files import EventFiles
 from td3core.text import tr
 
 _NOTIFY = "notifications"
@@ -30,8 +31,14 @@ class Preferences(QObject):
         window: QWidget,
     ) -> None:
         super().__init__(window)
+        self._pages: list[Page] = []
         self._settings, self._replay, self._runs_dir = settings, replay, runs_dir
         self._theme, self._switch_theme, self._window = theme, switch_theme, window
+        self._event_files = EventFiles(settings, runs_dir)
+
+    def add_page(self, page: Page) -> None:
+        """Offer settings that have a dialog of their own."""
+        self._pages.append(page)
 
     @property
     def notifies(self) -> bool:
@@ -50,7 +57,7 @@ class Preferences(QObject):
     def show(self) -> None:
         """Open the dialog."""
         dialog = PreferencesDialog(
-            (*self._switches(), self._opengl()),
+            (*self._switches(), self._opengl(), self._event_files.switch(), *self._pages),
             self._theme().name,
             self._choose_theme,
             self._runs_dir,

@@ -9,9 +9,11 @@ from td3core.cli.consent import allow_typed, obtain_consent
 from td3core.cli.interrupts import interrupts_stop
 from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
 from td3core.cli.paths import runs_folder
+from td3core.cli.sinks import NO_SINKS, Sinks, with_sinks
 from td3core.cli.terminal import FAILED, CommandResult, console, log, log_error, print_result
 from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
+from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
 from td3core.text import Text, marked
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _ACTIONS = ("resume", "show", "stop")
 
 
+@with_sinks
 def sweep(
     target: Annotated[
         str,
@@ -53,6 +56,7 @@ def sweep(
             ),
         ),
     ] = None,
+    sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -78,7 +82,8 @@ def sweep(
     allow_typed(EnvChoice(spec.environment))
     obtain_consent(*spec.env_choices(), given=trust_env)
     request = SweepRequest(text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray)
-    return _conduct(request, as_json=as_json)
+    with told_of_all_runs(sinks):
+        return _conduct(request, as_json=as_json)
 
 
 def _conduct(request: "SweepRequest", *, as_json: bool) -> CommandResult:

@@ -1,9 +1,13 @@
 """The command that shows a run of another process until it ends."""
 
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from td3core.cli.options import AsJson, Run, RunsDir
+import typer
+
+from td3core.cli.consent import obtain_consent
+from td3core.cli.options import AsJson, Run, RunsDir, TrustEnv
 from td3core.cli.paths import find_run
 from td3core.cli.sinks import NO_SINKS, Sinks, opened, with_sinks
 from td3core.cli.terminal import (
@@ -15,10 +19,14 @@ from td3core.cli.terminal import (
     log_error,
     run_failed,
 )
-from td3core.text import Text
+from td3core.errors import MessageError, RequestError
+from td3core.exporters.live.registry import TENSORBOARD
+from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.protocol.events import Ended, Failed, Interrupted
+    from td3core.protocol.listeners import Listeners
+    from td3core.runs.reader import RunReader
 
 _POLL_S = 0.25
 
@@ -27,32 +35,66 @@ _POLL_S = 0.25
 def follow(
     run: Run,
     sinks: Sinks = NO_SINKS,
+    film: Annotated[
+        bool, typer.Option("--film", help=marked("Show the best agent in TensorBoard at the end."))
+    ] = False,
     runs_dir: RunsDir = None,
+    trust_env: TrustEnv = False,
     _as_json: AsJson = False,
 ) -> CommandResult:
     """The command ``follow``."""
     from td3core.cli.progress import ProgressReporter
-    from td3core.protocol.events import Ended, Failed, Interrupted
     from td3core.protocol.listeners import Listeners
     from td3core.runs.reader import RunReader
 
-    path = find_run(run, runs_dir).path
+    found = find_run(run, runs_dir)
+    path = found.path
+    if film:
+        if TENSORBOARD not in sinks:
+            raise RequestError("--film needs --tensorboard: it is shown there.")
+        # Before the run has ended, and nobody is there to answer.
+        obtain_consent(found.config.choice, given=trust_env)
     follower = RunReader(path)
-    listeners = Listeners(lambda _: None, opened(sinks))
+    listeners = opened(sinks)
     try:
         with ProgressReporter(console) as report:
-            while True:
-                for event in follower.poll():
-                    report(event)
-                    listeners.report(event)
-                    if isinstance(event, Ended | Failed | Interrupted):
-                        return _answer(event)
-                listeners.idle()
-                if not follower.behind:
-                    time.sleep(_POLL_S)
+            ending = _until_the_end(follower, Listeners(report, listeners))
     except KeyboardInterrupt:
         log(Text("Stopped following; the run continues."))
         return CommandResult(result={"run": str(path), "state": str(follower.state or "running")})
+    if film:
+        _show_film(path, sinks[TENSORBOARD])
+    answer = _answer(ending)
+    if isinstance(answer.result, dict):
+        answer.result["advice"] = report.advice
+    return answer
+
+
+def _until_the_end(follower: "RunReader", listeners: "Listeners") -> "Ended | Failed | Interrupted":
+    """Pass on what happens to a run, and return how it ended."""
+    from td3core.protocol.events import Ended, Failed, Interrupted
+
+    while True:
+        for event in follower.poll():
+            listeners.report(event)
+            if isinstance(event, Ended | Failed | Interrupted):
+                return event
+        listeners.idle()
+        if not follower.behind:
+            time.sleep(_POLL_S)
+
+
+def _show_film(run: Path, folder: Path) -> None:
+    """Film the best agent of a run for TensorBoard; what cannot be filmed is said."""
+    from td3core.cli.report.films import film_run
+    from td3core.exporters.live.tensorboard import TensorBoardSink
+
+    try:
+        film, env_steps = film_run(run)
+    except MessageError as problem:
+        log(Text("There is no film: {reason}", reason=problem.message))
+        return
+    TensorBoardSink(folder).show_film(run, film.gif, (film.width, film.height), env_steps)
 
 
 def _answer(event: "Ended | Failed | Interrupted") -> CommandResult:

@@ -47,7 +47,7 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands"
     extended = isinstance(job, ResumedGroup) and job.steps is not None
     if isinstance(job, NewGroup):
         plan = (job.runs_dir, job.seeds, job.config, job.tunables, job.jobs)
-        group, allocation = plan_group(*plan, commands.stopped)
+        group, allocation = plan_group(*plan, commands.stopped, job.checkpoint)
     else:
         group, notice = on_this_machine(open_group(job.path))
         if notice:

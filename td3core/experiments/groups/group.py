@@ -41,6 +41,8 @@ class Group:
     jobs: int | None = None
     """How many the user wants to train at once."""
     created: str = ""
+    checkpoint: Path | None = None
+    """What its runs branch off; None if they begin with their first step."""
 
     @property
     def path(self) -> Path:
@@ -69,6 +71,8 @@ class Group:
             "config": to_dict(self.config),
             "tunables": to_dict(self.tunables),
         }
+        if self.checkpoint is not None:
+            content["checkpoint"] = str(self.checkpoint)
         try:
             write_atomically(self.path / FILE, json.dumps(content, indent=1).encode())
         except OSError as problem:
@@ -127,6 +131,7 @@ def create_group(
     config: RunConfig,
     tunables: Tunables,
     jobs: int | None = None,
+    checkpoint: Path | None = None,
 ) -> Group:
     """Make the folder of a new group and its file.
 
@@ -141,6 +146,7 @@ def create_group(
         tunables=tunables,
         jobs=jobs,
         created=now(),
+        checkpoint=None if checkpoint is None else checkpoint.absolute(),
     )
     try:
         group = replace(group, name=_new_name(group))
@@ -171,6 +177,7 @@ def open_group(path: Path) -> Group:
             tunables=tunables,
             jobs=None if jobs is None else int(jobs),
             created=str(found["created"]),
+            checkpoint=Path(found["checkpoint"]) if found.get("checkpoint") else None,
         )
     except FileNotFoundError as problem:
         raise RequestError("{path} is not a group: it holds no group.json.", path=path) from problem

@@ -22,6 +22,8 @@ class NewGroup:
     config: RunConfig
     tunables: Tunables
     jobs: int | None = None
+    checkpoint: Path | None = None
+    """What its runs branch off; None if they begin with their first step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,17 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from td3core.checkpoint import read_header
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status_on_disk
-from td3core.experiments.jobs import Job, NewRun, ResumedRun
+from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Event
 from td3core.protocol.steering import Ask, Verb, steer
+from td3core.runs.branching import changes_from
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import holder
 from td3core.runs.resumption import class_of_run
@@ -140,8 +142,13 @@ class GroupRunner:
     def _start(self, status: SeedStatus) -> None:
         seed = status.seed
         try:
+            job = self._job_of(status)
+        except RequestError as problem:
+            self._show(replace(status, state=SeedState.FAILED, message=problem.message))
+            return
+        try:
             self._processes[seed] = RunProcess(
-                self._job_of(status),
+                job,
                 lambda event: self._inbox.put((seed, event)),
                 partial(self._on_log, seed),
             )
@@ -160,8 +167,18 @@ class GroupRunner:
                 steps=group.config.steps,
                 numerics=_class_of(status.run),
             )
+        config = group.config_of(status.seed)
+        if group.checkpoint is not None:
+            header = read_header(group.checkpoint)
+            return Branch(
+                checkpoint=group.checkpoint,
+                values=changes_from(header, config, group.tunables),
+                runs_dir=group.runs_dir,
+                numerics=config.numerics,
+                group=group.name,
+            )
         return NewRun(
-            config=group.config_of(status.seed),
+            config=config,
             tunables=group.tunables,
             runs_dir=group.runs_dir,
             group=group.name,

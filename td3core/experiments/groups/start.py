@@ -9,6 +9,7 @@ from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import check_env
 from td3core.experiments.groups.allocation import Allocation, allocate, bytes_of_run
 from td3core.experiments.groups.group import Group, create_group
+from td3core.runs.directory import note_module_folder
 from td3core.system import numerics
 from td3core.text import Text
 
@@ -24,10 +25,12 @@ def plan_group(
     tunables: Tunables,
     jobs: int | None = None,
     stopped: Callable[[], bool] = _never,
+    checkpoint: Path | None = None,
 ) -> tuple[Group, Allocation]:
     """Make a new group, and decide how many of its runs train at once.
 
     Threads and numerics class are part of its settings, because results depend on them.
+    Its runs branch off ``checkpoint``, if there is one.
     ``stopped`` is asked while its environment is made in another process.
 
     Raises:
@@ -35,10 +38,12 @@ def plan_group(
         StoppedError: ``stopped`` returned True.
     """
     check_together(config, tunables)
+    if checkpoint is not None:
+        note_module_folder(checkpoint)
     allocation = _allocate(len(seeds), config, tunables, jobs, stopped)
     name = numerics.resolve_for_children(config.numerics)
     config = replace(config, threads=allocation.threads, numerics=name)
-    return create_group(runs_dir, seeds, config, tunables, jobs), allocation
+    return create_group(runs_dir, seeds, config, tunables, jobs, checkpoint), allocation
 
 
 def on_this_machine(group: Group) -> tuple[Group, Text | None]:

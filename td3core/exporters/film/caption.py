@@ -34,17 +34,25 @@ class Canvas:
     The strip hides nothing of the picture, and is readable whatever the environment draws.
     """
 
-    def __init__(self, picture: NDArray[np.uint8], size: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        picture: NDArray[np.uint8],
+        size: tuple[int, int] | None = None,
+        most_width: int | None = None,
+    ) -> None:
         """Choose the sizes for a first picture (height, width, 3).
 
         Args:
             picture: Sets the size of the frames unless ``size`` does.
             size: Width and height of the frames, both even.
+            most_width: Of the frames, unless ``size`` is given; larger pictures are made smaller.
         """
         height, width = picture.shape[:2]
         if size is None:
-            scale = max(1, -(-_LEAST_WIDTH // width))
-            width, height = _even(width * scale), _even(height * scale)
+            scale: float = max(1, -(-_LEAST_WIDTH // width))
+            if most_width is not None:
+                scale = min(scale, most_width / width)
+            width, height = _even(round(width * scale)), _even(round(height * scale))
             strip = _strip_height(width, height)
             size = width, height + strip
         else:

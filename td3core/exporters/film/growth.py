@@ -1,9 +1,13 @@
 """The growth film: one episode after another, from the first checkpoint of a run to its last."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from td3core.checkpoint import Checkpoint, Header, load, read_header
 from td3core.checkpoint.agent import agent_of
@@ -62,6 +66,10 @@ class FilmSettings:
     """Seconds of film for each checkpoint at most; None for whole episodes."""
     size: tuple[int, int] | None = None
     """Width and height of the film, both even; None for that of the environment's pictures."""
+    most_width: int | None = None
+    """Make larger pictures of the environment smaller; no effect with a ``size``."""
+    most_fps: float = math.inf
+    """Frames per second at most."""
 
 
 def scenes_of_run(run: RunDirectory) -> list[Scene]:
@@ -122,7 +130,7 @@ def record_growth(
             scenes,
             settings,
             report,
-            lambda fps: film.enter_context(FilmWriter(target, fps)),
+            lambda fps: film.enter_context(FilmWriter(target, fps, most_fps=settings.most_fps)),
         )
         results = tuple(recorder.record())
         if recorder.writer is None:
@@ -182,6 +190,9 @@ class _Recorder:
             complete=len(last_steps) == settings.episodes and last_steps[-1].over,
         )
 
+    def _new_canvas(self, picture: NDArray[np.uint8]) -> Canvas:
+        return Canvas(picture, self._settings.size, self._settings.most_width)
+
     def _record_episode(
         self, number: int, index: int, scene: Scene, episode: FilmedEpisode, room: int | None
     ) -> RolloutStep:
@@ -189,7 +200,7 @@ class _Recorder:
         assert self.writer is not None
         step, frame = BEGINNING, None
         for ((step, picture),) in episode:
-            self._canvas = self._canvas or Canvas(picture, self._settings.size)
+            self._canvas = self._canvas or self._new_canvas(picture)
             frame = self._canvas.compose(picture, _caption(scene, step, index, self._settings))
             self.writer.write(frame)
             self._report(

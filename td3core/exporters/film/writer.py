@@ -50,7 +50,9 @@ class FilmWriter:
         RequestError: on entering, writing and leaving, if the file cannot be written.
     """
 
-    def __init__(self, target: Path, fps: float, speed: float = 1.0) -> None:
+    def __init__(
+        self, target: Path, fps: float, speed: float = 1.0, most_fps: float = math.inf
+    ) -> None:
         """Prepare a film.
 
         Args:
@@ -58,9 +60,10 @@ class FilmWriter:
             fps: Frames per second of the environment.
             speed: How many times as fast the film plays. Frames that no player could show in
                 time are left out.
+            most_fps: Frames per second of the film at most, for a small file.
         """
         self._target, self._gif = target, target.suffix.lower() == ".gif"
-        most = _MOST_GIF_FPS if self._gif else max(_MOST_MP4_FPS, fps)
+        most = min(_MOST_GIF_FPS if self._gif else max(_MOST_MP4_FPS, fps), most_fps)
         self._stride = max(1, math.ceil(fps * speed / most))
         self._rate = Fraction(fps * speed / self._stride).limit_denominator(1000)
         self._offered = self._frames = 0

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections import deque
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,11 @@ log = logging.getLogger(__name__)
 
 WINDOW = 100
 """Episodes that stable-baselines3 averages."""
+
+
+def installed() -> bool:
+    """Return whether event files can be written."""
+    return find_spec("tensorboardX") is not None
 
 
 class TensorBoardSink:
@@ -76,6 +82,26 @@ class TensorBoardSink:
         if self._writer is not None:
             self._writer.close()
         self._writer = None
+
+    def show_film(self, run: Path, gif: bytes, size: tuple[int, int], env_steps: int) -> None:
+        """Show an animated picture of this width and height among those of a run.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        from tensorboardX import SummaryWriter
+        from tensorboardX.proto.summary_pb2 import Summary
+
+        width, height = size
+        image = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=gif)
+        writer = SummaryWriter(
+            str(self._folder / run.name), filename_suffix=f".{time.time_ns()}.film"
+        )
+        try:
+            summary = Summary(value=[Summary.Value(tag="eval/film", image=image)])
+            writer.file_writer.add_summary(summary, env_steps)
+        finally:
+            writer.close()
 
     def _take(self, event: Event) -> None:
         match event:

@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QTreeWidget
 
+from studio.share.report_dialog import ReportDialog
 from studio.window.main_window import MainWindow
 from td3core.experiments.groups.seed_status import SeedState
 from tests.studio.experiments.test_groups import PlayedGroup, fill_in, panel, played
@@ -82,6 +83,11 @@ def test_a_comparison_that_was_closed_stays_closed_until_it_is_asked_for(
     find("group_compare_button").click()
     qtbot.waitUntil(lambda: comparing.active)
     assert comparing.group == started.group.name
+    find("group_report_button").click()
+    qtbot.waitUntil(lambda: bool(window.findChildren(ReportDialog)))
+    (dialog,) = window.findChildren(ReportDialog)
+    assert dialog.subject.sources == (str(path),)
+    dialog.close()
 
 
 def test_a_run_in_the_list_leads_to_the_curves_of_its_group(

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from studio.experiments.sweep_plots import VIEWS, View
 from studio.formatting import format_number
+from studio.share.report_dialog import ReportDialog
 from studio.window.main_window import MainWindow
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
 from td3core.runs.directory import RunDirectory
@@ -108,6 +110,17 @@ def test_a_trial_opens_its_run(qtbot, shown: MainWindow, swept: SweepState, find
         qtbot.mouseClick(find("sweep_open_run_button"), Qt.MouseButton.LeftButton)
     assert shown.model.record.run is not None
     assert shown.model.record.run.name == swept.trials[2].runs[0]
+
+
+def test_a_sweep_is_reported_with_its_trials(qtbot, shown: MainWindow, swept: SweepState) -> None:
+    action = shown.sweeps.findChild(QAction, "sweep_report_action")
+    assert action is not None
+    action.trigger()
+    qtbot.waitUntil(lambda: bool(shown.findChildren(ReportDialog)), timeout=PATIENCE_MS)
+    (dialog,) = shown.findChildren(ReportDialog)
+    assert dialog.subject.sources == (swept.name,)
+    assert dialog.subject.options == ("--runs-dir", str(shown.runs_dir))
+    dialog.close()
 
 
 def test_the_window_reads_no_sweep_in_its_own_thread(

@@ -176,3 +176,13 @@ def test_keys_open_and_delete_in_the_list(qtbot, window, find, runs_dir, monkeyp
     assert deleted == [run.path]
     qtbot.keyClick(find("runs_view"), Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: window.model.record.run == run.path)
+
+
+def test_all_runs_chosen_are_reported(qtbot, browser, runs_dir) -> None:
+    runs = [make_run(runs_dir, seed=seed) for seed in range(2)]
+    read_again(qtbot, browser)
+    assert not action(browser, "report").isEnabled()
+    choose(browser, *runs)
+    with qtbot.waitSignal(browser.run_actions.report_requested) as asked:
+        action(browser, "report").trigger()
+    assert sorted(asked.args[0]) == sorted(run.path for run in runs)

@@ -259,3 +259,10 @@ def test_home_selects_the_only_run_also_while_it_is_current_already(
     assert view.chosen() == []
     qtbot.keyClick(view, Qt.Key.Key_Home)
     assert [row.path for row in view.chosen()] == [run.path]
+
+
+def test_a_return_in_the_thousands_has_room_in_its_column(browser) -> None:
+    # Qt's margin and that of the style sheet at either side.
+    metrics = browser.view.fontMetrics()
+    for column in (RunColumn.LAST, RunColumn.BEST):
+        assert browser.view.columnWidth(column) >= metrics.horizontalAdvance("−1,451.2") + 14

@@ -8,7 +8,9 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QSystemTrayIcon
 
 from studio.session.controller import SessionState
+from studio.window.preferences.event_files import EventFiles
 from studio.window.preferences.notifier import LONG_S, Notifier
+from td3core.exporters.live.registry import TENSORBOARD
 from td3core.protocol import events
 from td3core.text import Text
 
@@ -49,6 +51,29 @@ def test_every_setting_takes_effect_at_once_and_is_remembered(window, find, tmp_
         assert window.replay.player.variables == {"MUJOCO_GL": "osmesa"}
     shown = dialog.findChild(QLabel, "preferences_runs_dir").text().replace("\u200b", "")
     assert shown == str(tmp_path / "runs")
+
+
+def test_event_files_of_every_run_are_switched_for_this_process_and_remembered(
+    window, find, tmp_path, monkeypatch
+) -> None:
+    pytest.importorskip("tensorboardX")
+    # Restored at the end, whatever the window does to it.
+    monkeypatch.setenv(TENSORBOARD.variable, "")
+    window.toolbar.action("settings").trigger()
+    box = find("preferences_dialog").findChild(QCheckBox, "preferences_tensorboard")
+    assert not box.isChecked()
+    box.click()
+    folder = str(tmp_path / "runs" / "tensorboard")
+    assert os.environ[TENSORBOARD.variable] == folder
+    assert stored().value("tensorboard", False, bool)
+    again = EventFiles(stored(), tmp_path / "runs").switch()
+    assert (again.read(), again.fixed) == (True, "")
+    box.click()
+    assert TENSORBOARD.variable not in os.environ
+    monkeypatch.setenv(TENSORBOARD.variable, "/mine")
+    elsewhere = EventFiles(stored(), tmp_path / "runs").switch()
+    assert (elsewhere.read(), "/mine" in elsewhere.fixed) == (True, True)
+    assert os.environ[TENSORBOARD.variable] == "/mine"
 
 
 def test_a_run_too_short_to_learn_starts_at_once_where_nobody_wants_to_be_asked(

@@ -34,6 +34,7 @@ TRAIN_KEYS = {
     "steps_per_s",
     "last_eval_return",
     "best_eval_return",
+    "advice",
     "best_checkpoint",
     "last_checkpoint",
     "stopped",

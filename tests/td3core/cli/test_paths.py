@@ -206,11 +206,6 @@ def test_a_length_that_cannot_be_is_refused_when_a_run_is_to_go_on(
     assert reason in refused(capsys, "resume", str(run), "--steps", steps)
 
 
-def test_a_seed_cannot_change_in_a_branch(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = refused(capsys, "branch", str(run), "--set", "seed=7", "--steps", "80")
-    assert "seed cannot change" in said
-
-
 @pytest.mark.parametrize(
     ("slip", "meant"), [("Pendulm-v1", "Pendulum-v1"), ("pendulum-v1", "Pendulum-v1")]
 )

@@ -5,18 +5,23 @@ from pathlib import Path
 
 import pytest
 
+from td3core.checkpoint import read_header
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, request
-from td3core.experiments.groups.group import Group, find_group, open_group
+from td3core.experiments.groups.group import Group, create_group, find_group, open_group
 from td3core.experiments.groups.runner import GroupRunner
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
-from td3core.experiments.jobs import ResumedRun
+from td3core.experiments.jobs import Branch, ResumedRun, perform
 from td3core.experiments.run_process import RunProcess
-from td3core.protocol.events import Event
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended, Event
 from td3core.protocol.steering import Verb
+from td3core.runs.branching import branch_settings
+from td3core.runs.directory import RunDirectory
 from td3core.text import Text
 from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
+from tests.td3core.helpers import finish as finish_run
 
 
 @pytest.fixture
@@ -267,3 +272,26 @@ def test_saving_reaches_runs_that_train_and_those_that_wait_still_start(
     stage, statuses = conduct(group, act, at, jobs=1)
     assert stage.actors[0].asked == ["save", "stop"]
     assert [s.state for s in statuses] == [SeedState.STOPPED, SeedState.FINISHED]
+
+
+def test_the_runs_of_a_group_branch_off_its_checkpoint_with_seeds_of_their_own(
+    runs_dir: Path,
+) -> None:
+    parent = RunDirectory.open(finish_run(runs_dir, steps=60).run)
+    config, tunables = branch_settings(
+        parent.last, read_header(parent.last), {"steps": 90, "tau": 0.5}
+    )
+    made = create_group(runs_dir, (4, 5), config, tunables, checkpoint=parent.last)
+    group = open_group(made.path)
+    assert group == made
+    runner = GroupRunner(group, Allocation(jobs=1, threads=1, reason=Text("")), lambda *_: None)
+    jobs = [runner._job_of(SeedStatus(seed=seed)) for seed in group.seeds]
+    assert [type(job) for job in jobs] == [Branch, Branch]
+    for seed, job in zip(group.seeds, jobs, strict=True):
+        assert isinstance(job, Branch)
+        assert job.values == {"steps": 90, "tau": 0.5, "seed": seed}
+        outcome = perform(job, Control(), lambda _: None)
+        assert isinstance(outcome, Ended)
+    runs = group.runs()
+    assert list(runs) == [4, 5]
+    assert all(found.parent and found.parent.env_steps == 60 for found in runs.values())

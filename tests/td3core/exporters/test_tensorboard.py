@@ -1,5 +1,6 @@
 """Event files, read by TensorBoard itself: tags, settings, and what a resumed run takes back."""
 
+import os
 import subprocess
 import sys
 from functools import partial
@@ -11,13 +12,15 @@ import pytest
 from td3core import checkpoint
 from td3core.cli import app
 from td3core.errors import RequestError
+from td3core.exporters.live.registry import TENSORBOARD, told_of_all_runs
 from td3core.exporters.live.tensorboard import TensorBoardSink
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Evaluated, Started
-from td3core.training.launch import resume, train
-from tests.td3core.helpers import finish, tiny
+from td3core.protocol.events import Ended, Evaluated, Started, Warned
+from td3core.training.launch import branch, resume, train
+from tests.td3core.helpers import finish, run, tiny
 
 REASON = "the extra tensorboard is not installed"
+EVALUATION = "eval/mean_reward"
 VALUES = {"steps": 400, "eval_interval": 200, "checkpoint_interval": 200}
 
 
@@ -115,6 +118,78 @@ def test_without_the_extra_nothing_starts(
     words = ["train", "Pendulum-v1", "--runs-dir", str(runs_dir), "--tensorboard", str(tmp_path)]
     assert app.main(words) == 2
     assert list(runs_dir.glob("*")) == []
+
+
+def test_every_run_of_a_process_writes_where_the_environment_says(
+    runs_dir: Path, tmp_path: Path, reader: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TENSORBOARD.variable, str(tmp_path / "all"))
+    first = finish(runs_dir, "Pendulum-v1", **VALUES)
+    outcome = branch(
+        first.last_checkpoint, {"tau": 0.1, "steps": 600}, Control(), lambda _: None, runs_dir
+    )
+    assert isinstance(outcome, Ended), outcome
+    steps = [
+        [step for step, _ in scalars(opened(reader, tmp_path / "all" / run.name), EVALUATION)]
+        for run in (first.run, outcome.run)
+    ]
+    assert steps == [[200, 400], [600]]
+
+
+def test_a_run_says_that_it_writes_no_event_files_and_trains(
+    runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TENSORBOARD.variable, str(tmp_path / "all"))
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    outcome, told = run(runs_dir, "Pendulum-v1", steps=200)
+    assert isinstance(outcome, Ended), outcome
+    warnings = [str(event.message) for event in told.all(Warned)]
+    assert any("td3-studio[tensorboard]" in warning for warning in warnings)
+    assert not (tmp_path / "all").exists()
+
+
+def test_the_option_holds_for_its_command_only(
+    tmp_path: Path, reader: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(TENSORBOARD.variable, raising=False)
+    with told_of_all_runs({TENSORBOARD: tmp_path}):
+        assert os.environ[TENSORBOARD.variable] == str(tmp_path)
+    assert TENSORBOARD.variable not in os.environ
+    monkeypatch.setenv(TENSORBOARD.variable, "mine")
+    with told_of_all_runs({TENSORBOARD: tmp_path}), told_of_all_runs({}):
+        assert os.environ[TENSORBOARD.variable] == str(tmp_path)
+    assert os.environ[TENSORBOARD.variable] == "mine"
+
+
+@pytest.mark.slow
+def test_every_run_of_a_group_writes_event_files(
+    runs_dir: Path, tmp_path: Path, reader: Any
+) -> None:
+    settings = [f"{name}={value}" for name, value in VALUES.items() if name != "steps"]
+    settings += ["learning_starts=50", "eval_episodes=1", "actor_hidden=8", "critic_hidden=8"]
+    words = ["train", "Pendulum-v1", "--seeds", "2", "--steps", "400", "--runs-dir", str(runs_dir)]
+    options = [word for each in settings for word in ("--set", each)]
+    assert app.main([*words, *options, "--tensorboard", str(tmp_path / "tb")]) == 0
+    folders = sorted((tmp_path / "tb").iterdir())
+    assert len(folders) == 2
+    for folder in folders:
+        found = scalars(opened(reader, folder), EVALUATION)
+        assert [step for step, _ in found] == [200, 400]
+
+
+@pytest.mark.slow
+def test_a_followed_run_shows_its_best_agent_at_the_end(
+    runs_dir: Path, tmp_path: Path, reader: Any
+) -> None:
+    ended = finish(runs_dir, "Pendulum-v1", **VALUES)
+    words = ["follow", str(ended.run), "--film"]
+    assert app.main(words) == 2
+    assert app.main([*words, "--tensorboard", str(tmp_path / "tb")]) == 0
+    found = opened(reader, tmp_path / "tb" / ended.run.name)
+    (film,) = found.Images("eval/film")
+    assert film.encoded_image_string.startswith(b"GIF8")
+    assert film.step in (200, 400)
+    assert [step for step, _ in scalars(found, EVALUATION)] == [200, 400]
 
 
 def test_a_start_without_event_files_loads_no_writer_of_them(root: Path) -> None:

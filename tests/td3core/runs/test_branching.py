@@ -79,7 +79,6 @@ def test_a_branch_with_nothing_changed_learns_what_its_parent_learnt(
 
 
 OTHER: dict[str, Any] = {
-    "seed": 5,
     "env": "Pendulum-v1",
     "env_args": '{"max_episode_steps": 7}',
     "num_envs": 2,
@@ -210,3 +209,42 @@ def test_branch_on_the_command_line(
     words[1] = str(parent.last)
     assert app.main([*words, "--set", "buffer_size=5", "--runs-dir", str(runs_dir)]) == 2
     assert "buffer_size cannot change" in capsys.readouterr().err
+
+
+def test_a_branch_with_a_seed_of_its_own_draws_anew_and_resumes_exactly(
+    parent: RunDirectory, runs_dir: Path
+) -> None:
+    def tensors_of(seed: int, steps: int, **more: Any) -> dict[str, Any]:
+        outcome, told = branched(
+            parent.step_checkpoint(60), runs_dir, steps=steps, seed=seed, **more
+        )
+        assert isinstance(outcome, Ended), outcome
+        assert not told.all(Warned)
+        made = RunDirectory.open(outcome.run)
+        assert made.config.seed == seed
+        entry = next(e for e in made.journal() if e.get("event") == "branch")
+        assert entry.get("seed", parent.config.seed) == seed
+        return checkpoint.load(made.last).tensors
+
+    own = parent.config.seed
+    first, again, other = (tensors_of(seed, 90) for seed in (own + 7, own + 7, own + 8))
+    assert all(a.tobytes() == again[n].tobytes() for n, a in first.items())
+    generators = [name for name in first if name.startswith("generator.")]
+    assert {"generator.replay", "generator.exploration", "generator.smoothing"} <= {*generators}
+    assert all(first[n].tobytes() != other[n].tobytes() for n in generators if "warm" not in n)
+    stopped, _ = branched(parent.step_checkpoint(60), runs_dir, steps=75, seed=own + 7)
+    assert isinstance(stopped, Ended)
+    go_on_well(stopped.run, steps=90)
+    resumed = checkpoint.load(RunDirectory.open(stopped.run).last).tensors
+    assert all(a.tobytes() == resumed[n].tobytes() for n, a in first.items())
+
+
+def test_a_branch_with_the_same_seed_goes_on_as_its_run(
+    parent: RunDirectory, runs_dir: Path
+) -> None:
+    ends = []
+    for values in ({}, {"seed": parent.config.seed}):
+        outcome, _ = branched(parent.step_checkpoint(60), runs_dir, steps=90, **values)
+        assert isinstance(outcome, Ended)
+        ends.append(checkpoint.load(RunDirectory.open(outcome.run).last).tensors)
+    assert all(a.tobytes() == ends[1][n].tobytes() for n, a in ends[0].items())

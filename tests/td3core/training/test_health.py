@@ -9,9 +9,10 @@ import torch
 
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.sampler import Sampler
 from td3core.runs.tables import read_table
 from td3core.training.health import HEALTH_STEPS, measure, rank
-from tests.td3core.helpers import finish, layers, make_agent, tiny
+from tests.td3core.helpers import batch, finish, layers, make_agent, tiny
 
 OBS, ACT = 3, 2
 
@@ -27,7 +28,7 @@ def filled(count: int = 700, capacity: int = 1000) -> ReplayBuffer:
 
 def health(agent: TD3, buffer: ReplayBuffer, **values: Any) -> dict[str, float]:
     config, _ = tiny(**values)
-    return measure(agent, config, buffer, None)
+    return measure(agent, config, buffer, Sampler(buffer, np.random.default_rng(0)))
 
 
 def test_a_dead_and_a_dormant_unit_of_the_actor_are_counted() -> None:
@@ -112,3 +113,33 @@ def test_a_run_has_its_health_on_record_every_so_many_steps(runs_dir: Path) -> N
     ]
     assert measured == [HEALTH_STEPS, 2 * HEALTH_STEPS]
     assert len(rows) == len({row["env_steps"] for row in rows})
+
+
+def test_the_percentiles_are_those_of_td_errors_computed_by_torch() -> None:
+    agent, buffer = make_agent(gamma=0.9), filled(count=512)
+    rows = buffer.layout.columns(torch.from_numpy(buffer.rows[:512]).clone())
+    obs, action, reward, after, terminated = rows
+    with torch.no_grad():
+        target = torch.tanh(agent.actor.target.networks[0](after))
+        pair = torch.cat((after, target), 1)
+        smallest = torch.stack([critic(pair) for critic in agent.critics.target.networks]).amin(0)
+        y = reward + 0.9 * (1 - terminated) * smallest
+        error = (agent.critics.online.networks[0](torch.cat((obs, action), 1)) - y).abs()
+    found = health(agent, buffer)
+    for name, share in (("td_median", 0.5), ("td_p90", 0.9), ("td_p99", 0.99)):
+        expected = float(torch.quantile(error.flatten(), share))
+        assert found[name] == pytest.approx(expected, rel=1e-4), name
+
+
+def test_the_policy_change_is_that_of_one_step_on_the_same_oldest_states() -> None:
+    agent, buffer = make_agent(policy_delay=1, actor_lr=0.01), filled()
+    assert "policy_change" not in health(agent, buffer)
+    states = torch.from_numpy(buffer.layout.columns(buffer.rows[:512]).obs.copy())
+    for seed in range(3):
+        with torch.no_grad():
+            before = torch.tanh(agent.actor.online.networks[0](states))
+        agent.update(batch(seed=seed))
+        with torch.no_grad():
+            after = torch.tanh(agent.actor.online.networks[0](states))
+        moved = float((after - before).norm(dim=1).mean())
+        assert health(agent, buffer)["policy_change"] == pytest.approx(moved, rel=1e-3)

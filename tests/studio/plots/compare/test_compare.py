@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWidget
 
 from studio.plots.compare import session as sessions
 from studio.plots.compare.grid import COMPARED
 from studio.plots.compare.layer import colour_of, style_of
+from studio.plots.compare.table import CompareTable
 from studio.plots.compare.view import RunComparisonView
 from studio.plots.explanation import ExplanationPopup
 from studio.theme.theme import load_theme
@@ -248,6 +250,18 @@ def test_the_x_axis_can_be_another(qtbot, alone, groups, axis, end, heading) -> 
     assert card.readout.splitlines()[0] == heading
 
 
+def test_a_report_is_asked_for_as_the_runs_are_compared(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    pick(qtbot, alone, alone.find, "compare_x_combo", "Episodes")
+    pick(qtbot, alone, alone.find, "compare_group_combo", "Single runs")
+    report = alone.comparison.bar.findChild(QAction, "compare_report_action")
+    with qtbot.waitSignal(alone.comparison.report_requested) as asked:
+        report.trigger()
+    runs, options = asked.args
+    assert sorted(runs) == sorted(path.absolute() for path in groups)
+    assert options == ["--group-by", "run", "--x", "episodes", "--metric", "eval"]
+
+
 def test_smoothing_and_the_metric_change_what_is_drawn(qtbot, alone, groups) -> None:
     alone.start(qtbot, groups)
     before = max(y[-1] for _, y in lines(alone))
@@ -360,6 +374,14 @@ def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch)
         lambda: "can no longer be read" in alone.find("compare_notes").text(), timeout=20_000
     )
     assert alone.find("compare_heading").text().startswith("Comparing 6 runs in 2 groups")
+
+
+def test_a_group_that_is_joined_by_another_is_compared_with_it(qtbot, alone) -> None:
+    table = CompareTable(alone.comparison.session, load_theme("light"))
+    qtbot.addWidget(table)
+    table._offer_groups(["DDPG"])
+    table._offer_groups(["TD3", "DDPG"])
+    assert (table._better.currentText(), table._worse.currentText()) == ("TD3", "DDPG")
 
 
 def test_environments_stand_side_by_side_without_a_probability(qtbot, alone, runs_dir) -> None:

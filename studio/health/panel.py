@@ -1,0 +1,230 @@
+"""The panel of a run's health: what is out of order and what to try, and every quantity."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QScrollArea,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.formatting import format_share
+from studio.health.advice_card import AdviceCard
+from studio.health.board import AdviceBoard
+from studio.health.table import CurveDelegate, HealthColumn, HealthTable
+from studio.health.trial_box import TrialBox
+from studio.session.model import RunModel
+from studio.tasks.background_task import BackgroundTask
+from studio.theme.sizes import scaled
+from studio.theme.theme import Theme
+from studio.widgets.labels import ElidedLabel, plain_label
+from td3core.analysis.saturation import saturation
+from td3core.checkpoint.format import SUFFIX
+from td3core.errors import RequestError
+from td3core.text import Text, tr
+
+_REFRESH_MS = 500
+_AGENT_STEPS = 1_000
+"""Steps after which the newest agent is read again."""
+_WIDTHS = {HealthColumn.VALUE: 100, HealthColumn.CURVE: 54, HealthColumn.RANGE: 104}
+_NAME_WIDTH = 116
+_FINE = Text("Nothing is out of order.")
+_NO_RUN = Text("No run yet.")
+_OLD = Text("This run did not measure its health.")
+
+
+class HealthPanel(QWidget):
+    """Reads the current run only while it is visible."""
+
+    try_wanted = Signal(object)
+    """Carries the :class:`~td3core.analysis.advice.Advice` whose change is to be tried."""
+
+    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("health_panel")
+        self._model = model
+        self._board: AdviceBoard | None = None
+        self._obstacle = ""
+        self._cards: dict[str, AdviceCard] = {}
+        self.table = HealthTable(theme, self)
+        self._delegate = CurveDelegate(theme, self)
+        self.trial = TrialBox()
+        self._note = plain_label()
+        self._note.setObjectName("health_note")
+        self._note.setProperty("role", "muted")
+        self._dimensions = ElidedLabel()
+        self._dimensions.setObjectName("health_dimensions")
+        self._dimensions.setProperty("role", "muted")
+        self._dimensions.hide()
+        self._read_at: tuple[Path | None, int] = (None, -1)
+        """Run and step of the agent whose dimensions are shown, or are being read."""
+        self._reader = BackgroundTask("read-saturation", self)
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_REFRESH_MS)
+        self._soon.timeout.connect(self.refresh)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 4, 8, 6)
+        layout.setSpacing(10)
+        layout.addWidget(self._make_advice(), 4)
+        right = QVBoxLayout()
+        right.setSpacing(2)
+        right.addWidget(self._make_table(), 1)
+        right.addWidget(self._dimensions)
+        layout.addLayout(right, 6)
+        model.curves_changed.connect(self._refresh_soon)
+        model.run_opened.connect(self._refresh_soon)
+
+    def _make_advice(self) -> QScrollArea:
+        page = QWidget()
+        page.setObjectName("form_page")
+        page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._column = QVBoxLayout(page)
+        self._column.setContentsMargins(6, 4, 6, 4)
+        self._column.setSpacing(4)
+        self._column.addWidget(self.trial)
+        self._column.addWidget(self._note)
+        self._column.addStretch(1)
+        area = QScrollArea()
+        area.setObjectName("health_advice")
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setMinimumWidth(scaled(160))
+        area.setWidget(page)
+        return area
+
+    def _make_table(self) -> QTableView:
+        view = QTableView()
+        view.setObjectName("health_table")
+        view.setAccessibleName(tr("Quantities of the run's health"))
+        view.setModel(self.table)
+        view.setItemDelegateForColumn(HealthColumn.CURVE, self._delegate)
+        view.setShowGrid(False)
+        view.setAlternatingRowColors(False)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        view.setFrameShape(QFrame.Shape.NoFrame)
+        view.verticalHeader().hide()
+        view.verticalHeader().setDefaultSectionSize(scaled(22))
+        header = view.horizontalHeader()
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(HealthColumn.NAME, QHeaderView.ResizeMode.Stretch)
+        for column, width in _WIDTHS.items():
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
+            view.setColumnWidth(column, scaled(width))
+        self._view = view
+        return view
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Leave out what there is no room for; the tooltips have it."""
+        super().resizeEvent(event)
+        room = self._view.width() - scaled(_NAME_WIDTH)
+        for column in _WIDTHS:
+            room -= self._view.columnWidth(column) or scaled(_WIDTHS[column])
+            self._view.setColumnHidden(column, room < 0)
+
+    def use_board(self, board: AdviceBoard) -> None:
+        """Show what a board advises."""
+        self._board = board
+        board.changed.connect(self.refresh)
+        self.refresh()
+
+    def set_obstacle(self, reason: str) -> None:
+        """Say why no change can be tried now; empty if one can."""
+        self._obstacle = reason
+        self.refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self.table.set_theme(theme)
+        self._delegate.theme = theme
+        self._view.viewport().update()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Show what has happened meanwhile."""
+        super().showEvent(event)
+        self.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        """Read nothing more."""
+        super().hideEvent(event)
+        self._soon.stop()
+
+    @Slot()
+    def _refresh_soon(self) -> None:
+        if self.isVisible() and not self._soon.isActive():
+            self._soon.start()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the present values, if anyone sees them."""
+        board = self._board
+        if board is None or not self.isVisible():
+            return
+        record, advice = self._model.record, board.advice
+        rules = board.rules
+        broken = {each.rule.quantity for each in advice}
+        self.table.show(record.curves, rules, broken)
+        for name in self._cards.keys() - {each.rule.name for each in advice}:
+            card = self._cards.pop(name)
+            card.hide()
+            card.deleteLater()
+        for each in advice:
+            name = each.rule.name
+            if name not in self._cards:
+                card = self._cards[name] = AdviceCard(each)
+                card.tried.connect(self.try_wanted)
+                card.dismissed.connect(lambda advice: board.dismiss(advice.rule))
+                self._column.insertWidget(self._column.count() - 1, card)
+            self._cards[name].update_advice(each, self._obstacle)
+        self._read_dimensions()
+        self._note.setVisible(not advice)
+        self._note.setText(str(self._said()))
+
+    def shutdown(self) -> None:
+        """Stop reading."""
+        self._soon.stop()
+        self._reader.cancel()
+
+    def _read_dimensions(self) -> None:
+        """Read from the newest agent of the run which dimensions of its actions are saturated."""
+        record = self._model.record
+        now = record.progress.env_steps if record.progress is not None else 0
+        run, step = self._read_at
+        if record.run is None or (run == record.run and now - step < _AGENT_STEPS):
+            return
+        if run != record.run:
+            self._dimensions.hide()
+        self._read_at = record.run, now
+        path = record.run / "checkpoints" / f"last{SUFFIX}"
+        # Without a checkpoint or a replay buffer there is nothing to say of it.
+        self._reader.read(lambda _: _dimensions_of(path), self._show_dimensions)
+
+    def _show_dimensions(self, shares: tuple[float, ...]) -> None:
+        self._dimensions.setVisible(bool(shares))
+        told = " · ".join(map(format_share, shares))
+        text = tr("Saturated by action dimension: {shares}", shares=told)
+        self._dimensions.setText(text)
+
+    def _said(self) -> Text:
+        record = self._model.record
+        if record.run is None:
+            return _NO_RUN
+        training = record.curves.training
+        begun = len(training) > 0
+        return _OLD if begun and not self.table.is_measured else _FINE
+
+
+def _dimensions_of(path: Path) -> tuple[float, ...]:
+    """Return the saturated share of each action dimension; empty where it cannot be told."""
+    try:
+        return tuple(saturation(path).tolist())
+    except RequestError:
+        return ()

@@ -1,0 +1,57 @@
+"""What the panel shows, in its order, and what each quantity is called."""
+
+from dataclasses import dataclass
+
+from td3core.protocol.metrics import METRICS
+from td3core.protocol.rows import EVALUATION_METRICS
+from td3core.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A column of the training statistics or of the evaluations."""
+
+    column: str
+    title: Text
+    of_evaluations: bool = False
+
+    @property
+    def meaning(self) -> str:
+        """What it is, for a tooltip."""
+        metrics = EVALUATION_METRICS if self.of_evaluations else METRICS
+        return next(metric.meaning for metric in metrics if metric.name == self.column)
+
+
+QUANTITIES = (
+    Quantity("bias", Text("Overestimation"), of_evaluations=True),
+    Quantity("q_to_bound", Text("|Q| by its bound")),
+    Quantity("q_gap", Text("|Q1 − Q2|")),
+    Quantity("td_median", Text("TD error, median")),
+    Quantity("td_p90", Text("TD error, 90 %")),
+    Quantity("td_p99", Text("TD error, 99 %")),
+    Quantity("td_max", Text("TD error, largest")),
+    Quantity("critic_rank", Text("Rank of the critic's features")),
+    Quantity("critic_dead", Text("Dead units, critics")),
+    Quantity("critic_dormant", Text("Dormant units, critics")),
+    Quantity("critic1_gradient", Text("Gradient norm, critic 1")),
+    Quantity("critic1_weight", Text("Weight norm, critic 1")),
+    Quantity("critic1_update", Text("Update to weights, critic 1")),
+    Quantity("critic1_lag", Text("Target lag, critic 1")),
+    Quantity("critic2_gradient", Text("Gradient norm, critic 2")),
+    Quantity("critic2_weight", Text("Weight norm, critic 2")),
+    Quantity("critic2_update", Text("Update to weights, critic 2")),
+    Quantity("critic2_lag", Text("Target lag, critic 2")),
+    Quantity("saturated", Text("Saturated actions")),
+    Quantity("saturated_most", Text("Saturated, worst dimension")),
+    Quantity("policy_change", Text("Change of the policy")),
+    Quantity("actor_dead", Text("Dead units, actor")),
+    Quantity("actor_dormant", Text("Dormant units, actor")),
+    Quantity("actor_gradient", Text("Gradient norm, actor")),
+    Quantity("actor_weight", Text("Weight norm, actor")),
+    Quantity("actor_update", Text("Update to weights, actor")),
+    Quantity("actor_lag", Text("Target lag, actor")),
+    Quantity("replay_ratio", Text("Replay ratio")),
+    Quantity("buffer_age", Text("Age in the buffer")),
+    Quantity("reward_mean", Text("Mean reward in the buffer")),
+    Quantity("reward_most", Text("Largest |reward| in the buffer")),
+)

@@ -1,0 +1,189 @@
+"""The quantities of a run with their present values, small curves and healthy ranges."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRectF,
+    Qt,
+)
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+
+from studio.formatting import format_number, format_tick
+from studio.health.quantities import QUANTITIES, Quantity
+from studio.session.curves import RunCurves
+from studio.session.series import thinned
+from studio.theme.theme import Theme
+from studio.widgets.polyline import polyline
+from td3core.analysis.advice import Rule
+from td3core.text import Text, tr
+
+Index = QModelIndex | QPersistentModelIndex
+CURVE = Qt.ItemDataRole.UserRole
+_ROOT = QModelIndex()
+_POINTS = 60
+
+
+class HealthColumn(IntEnum):
+    """The columns of the table."""
+
+    NAME = 0
+    VALUE = 1
+    CURVE = 2
+    RANGE = 3
+
+
+_HEADINGS = {
+    HealthColumn.NAME: Text("Quantity"),
+    HealthColumn.VALUE: Text("Now"),
+    HealthColumn.CURVE: Text("Course"),
+    HealthColumn.RANGE: Text("Healthy"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    quantity: Quantity
+    value: float | None = None
+    curve: tuple[float, ...] = ()
+
+
+class HealthTable(QAbstractTableModel):
+    """One row for each quantity."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._rows = [_Row(quantity) for quantity in QUANTITIES]
+        self._rules: dict[str, list[Rule]] = {}
+        self._broken: set[str] = set()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._theme = theme
+        self._announce()
+
+    def show(self, curves: RunCurves, rules: tuple[Rule, ...], broken: set[str]) -> None:
+        """Show what is known of a run; ``broken`` are the quantities that are out of range."""
+        self._rules = {}
+        for rule in rules:
+            self._rules.setdefault(rule.quantity, []).append(rule)
+        self._broken = broken
+        # What is out of order comes first.
+        quantities = sorted(QUANTITIES, key=lambda quantity: quantity.column not in broken)
+        self._rows = [_measured(quantity, curves) for quantity in quantities]
+        self._announce()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is anything that only runs with a record of their health have."""
+        return any(row.value is not None for row in self._rows)
+
+    def _announce(self) -> None:
+        last = self.index(len(self._rows) - 1, len(HealthColumn) - 1)
+        self.dataChanged.emit(self.index(0, 0), last)
+
+    def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+        """Return the number of quantities."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(HealthColumn)
+
+    def headerData(  # noqa: N802
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return the heading of a column."""
+        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return str(_HEADINGS[HealthColumn(section)])
+        if role == Qt.ItemDataRole.TextAlignmentRole and section == HealthColumn.VALUE:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        row, column = self._rows[index.row()], HealthColumn(index.column())
+        if role == CURVE and column is HealthColumn.CURVE:
+            return row.curve
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(row, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._tip(row, column)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            if row.value is None or column is HealthColumn.RANGE:
+                return QColor(self._theme.muted)
+            if row.quantity.column in self._broken:
+                return QColor(self._theme.warn)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column is HealthColumn.VALUE:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def _text(self, row: _Row, column: HealthColumn) -> str:
+        match column:
+            case HealthColumn.NAME:
+                return str(row.quantity.title)
+            case HealthColumn.VALUE:
+                return tr("not measured") if row.value is None else format_number(row.value)
+            case HealthColumn.RANGE:
+                return _range(self._rules.get(row.quantity.column, []))
+        return ""
+
+    def _tip(self, row: _Row, column: HealthColumn) -> str:
+        rules = self._rules.get(row.quantity.column, [])
+        if column is HealthColumn.RANGE and rules:
+            reasons = "<br><br>".join(rule.reason for rule in rules)
+            return f"<qt>{reasons}</qt>"
+        meaning = row.quantity.meaning.replace("<", "&lt;")
+        told = f"{meaning[:1].upper()}{meaning[1:]}"
+        healthy = tr("Healthy: {range}", range=_range(rules)) if rules else ""
+        return f"<qt>{'<br>'.join(filter(None, (told, healthy)))}</qt>"
+
+
+def _measured(quantity: Quantity, curves: RunCurves) -> _Row:
+    series = curves.evaluations if quantity.of_evaluations else curves.training
+    if quantity.column not in series.columns:
+        return _Row(quantity)
+    values = series.column(quantity.column)
+    known = np.flatnonzero(np.isfinite(values))
+    if not len(known):
+        return _Row(quantity)
+    _, drawn = thinned(known.astype(np.float64), values[known], _POINTS)
+    return _Row(quantity, float(values[known[-1]]), tuple(drawn.tolist()))
+
+
+def _range(rules: list[Rule]) -> str:
+    high = min((rule.threshold for rule in rules if rule.is_upper), default=None)
+    low = max((rule.threshold for rule in rules if not rule.is_upper), default=None)
+    if high is not None and low is not None:
+        return tr("{low} to {high}", low=format_tick(low), high=format_tick(high))
+    if high is not None:
+        return tr("at most {high}", high=format_tick(high))
+    return tr("at least {low}", low=format_tick(low)) if low is not None else ""
+
+
+class CurveDelegate(QStyledItemDelegate):
+    """Draws the course of a quantity."""
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self.theme = theme
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw a cell."""
+        super().paint(painter, option, index)
+        values = index.data(CURVE)
+        if not values or len(values) < 2:
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(self.theme.accent), 1.2))
+        painter.drawPolyline(polyline(values, QRectF(option.rect).adjusted(6, 4, -6, -4)))
+        painter.restore()

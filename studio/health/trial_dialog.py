@@ -1,0 +1,96 @@
+"""Asks how a change is to be tried: how long, in how many pairs; says what that costs."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QSpinBox, QWidget
+
+from studio.formatting import format_count, format_minutes
+from studio.health.advice_card import in_words
+from studio.widgets.controls import describe
+from studio.widgets.forms import make_dialog_column, make_form
+from studio.widgets.labels import plain_label
+from td3core.analysis.advice import SettingChange
+from td3core.experiments.trials import MOST_PAIRS
+from td3core.text import Text, tr
+
+_WIDTH = 440
+_PAIRS = 3
+_LEAST_STEPS, _MOST_STEPS = 2_000, 20_000
+_SHARE = 10
+"""Of the run's steps, one in so many by default."""
+
+
+class TrialDialog(QDialog):
+    """Steps of each run and number of pairs."""
+
+    def __init__(
+        self,
+        change: SettingChange,
+        env_steps: int,
+        total: int,
+        seconds: Callable[[int, int], float | None],
+        parent: QWidget | None = None,
+        *,
+        waits: bool,
+    ) -> None:
+        """Ask about a change that is tried from step ``env_steps`` of ``total`` on.
+
+        ``seconds`` returns what steps and pairs take, None if that is not known; ``waits`` says
+        that no core is free now.
+        """
+        super().__init__(parent)
+        self.setObjectName("trial_dialog")
+        self.setWindowTitle(tr("Try a change"))
+        self._seconds = seconds
+        layout = make_dialog_column(self, _WIDTH)
+        about = Text(
+            "{change}, from step {step} on. Runs that branch off there are trained in pairs, one"
+            " with the change and one without it. The run itself is not changed.",
+            change=in_words(change),
+            step=format_count(env_steps),
+        )
+        layout.addWidget(plain_label(str(about)))
+        self.steps, self.pairs = QSpinBox(), QSpinBox()
+        describe(self.steps, "trial_steps", tr("Steps of each run"), tr("Steps of each run"))
+        self.steps.setRange(100, 10_000_000)
+        self.steps.setSingleStep(1_000)
+        self.steps.setGroupSeparatorShown(True)
+        self.steps.setValue(min(max(total // _SHARE, _LEAST_STEPS), _MOST_STEPS))
+        tip = tr("Each pair draws from a seed of its own. A single pair proves nothing")
+        describe(self.pairs, "trial_pairs", tr("Pairs"), tip)
+        self.pairs.setRange(1, MOST_PAIRS)
+        self.pairs.setValue(_PAIRS)
+        form = make_form()
+        form.addRow(tr("Steps of each run"), self.steps)
+        form.addRow(tr("Pairs"), self.pairs)
+        layout.addLayout(form)
+        self.cost = plain_label()
+        self.cost.setObjectName("trial_cost")
+        layout.addWidget(self.cost)
+        if waits:
+            waiting = plain_label(tr("No core is free now: the trial begins when one is."))
+            waiting.setProperty("role", "muted")
+            layout.addWidget(waiting)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        begin = buttons.addButton(tr("Try it"), QDialogButtonBox.ButtonRole.AcceptRole)
+        begin.setObjectName("trial_begin")
+        begin.setDefault(True)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        layout.addWidget(buttons)
+        self.steps.valueChanged.connect(self._show_cost)
+        self.pairs.valueChanged.connect(self._show_cost)
+        self._show_cost()
+
+    @Slot()
+    def _show_cost(self) -> None:
+        steps, pairs = self.steps.value(), self.pairs.value()
+        found = self._seconds(steps, pairs)
+        values = {"runs": 2 * pairs, "steps": format_count(steps)}
+        if found is None:
+            self.cost.setText(tr("{runs} runs of {steps} steps", **values))
+        else:
+            duration = format_minutes(found)
+            text = tr("{runs} runs of {steps} steps: {duration}", duration=duration, **values)
+            self.cost.setText(text)

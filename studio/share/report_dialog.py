@@ -1,0 +1,164 @@
+"""The dialog that writes a report about runs, a group, a comparison or a sweep."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialogButtonBox,
+    QFileDialog,
+    QGridLayout,
+    QLineEdit,
+    QPushButton,
+    QWidget,
+)
+
+from studio.share.task_dialog import TaskDialog
+from studio.widgets.controls import describe
+from td3core.exporters.film.files import partial_path
+from td3core.exporters.registry import REPORT_EXPORTERS
+from td3core.text import Text, tr
+
+_WIDTH = 300
+_PARTS = (
+    ("learning", Text("Losses and Q values"), Text("What the updates measured")),
+    ("bias", Text("Bias of the critics"), Text("How far evaluations found them to overestimate")),
+    ("health", Text("Health of the networks"), Text("Dormant units, rank, saturated actions")),
+    ("journal", Text("Live changes"), Text("The journal of each run")),
+    ("settings", Text("All settings"), Text("Folded away below those that differ")),
+    (
+        "machine",
+        Text("Machine and versions"),
+        Text("What results depend on besides settings"),
+    ),
+    ("commands", Text("Commands"), Text("What to type to train the runs again")),
+)
+_FILTERS = (
+    (Text("Web page ({pattern})", pattern="*.html"), ".html"),
+    (Text("PDF ({pattern})", pattern="*.pdf"), ".pdf"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSubject:
+    """What a report is about."""
+
+    name: str
+    """What it is called in the dialog, and proposed as the name of the file."""
+    sources: Sequence[str]
+    """Arguments of the command: folders of runs, or the name of a sweep."""
+    options: Sequence[str] = ()
+    """How the runs are compared, or where the sweep is."""
+
+
+class ReportDialog(TaskDialog):
+    """Runs ``td3-studio report``."""
+
+    def __init__(
+        self,
+        subject: ReportSubject,
+        allow: Callable[[Callable[[], object]], object],
+        parent: QWidget,
+    ) -> None:
+        """Offer what goes in.
+
+        Args:
+            subject: What the report is about.
+            allow: Calls what it is given once the code of the environments may run, for films.
+            parent: The window.
+        """
+        about = tr("Writes {what} as one page to send or to print.", what=subject.name)
+        super().__init__("report", tr("Report"), about, tr("Write…"), parent)
+        self.subject, self._allow, self._target = subject, allow, Path()
+        tip = tr("Empty for one that says what is compared")
+        self.title_edit = self._add_line("title", tr("Title"), tip)
+        tip = tr("What the runs were to answer; may be empty")
+        self.question_edit = self._add_line("question", tr("Question"), tip)
+        self.parts = {name: self._check(name, str(text), str(tip)) for name, text, tip in _PARTS}
+        tip = tr("An episode of the best agents; a web page shows them, paper does not")
+        self.film = self._check("film", tr("Films of the agents"), tip)
+        self.film.setChecked(False)
+        grid = QGridLayout()
+        for place, box in enumerate((*self.parts.values(), self.film)):
+            grid.addWidget(box, place // 2, place % 2)
+        self.form.addRow(tr("Contents"), grid)
+        self.open_button = QPushButton(tr("Open report"))
+        self.open_button.setObjectName("report_open_button")
+        self.open_button.setEnabled(False)
+        self.buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
+        self.open_button.clicked.connect(self._open)
+        self.add_folder_button()
+        self.title_edit.setFocus()
+
+    def _add_line(self, name: str, label: str, tip: str) -> QLineEdit:
+        line = QLineEdit()
+        describe(line, f"report_{name}_edit", label, tip)
+        line.setPlaceholderText(tip)
+        line.setMinimumWidth(_WIDTH)
+        self.form.addRow(label, line)
+        return line
+
+    def _check(self, name: str, label: str, tip: str) -> QCheckBox:
+        box = QCheckBox(label)
+        describe(box, f"report_{name}_check", label, tip)
+        box.setChecked(True)
+        return box
+
+    def words(self) -> tuple[list[str], Path | None] | None:
+        """Return the command."""
+        target = self._ask_target()
+        if target is None:
+            return None
+        left_out = ",".join(name for name, box in self.parts.items() if not box.isChecked())
+        film = self.film.isChecked() and target.suffix.lower() == REPORT_EXPORTERS[0].suffixes[0]
+        options = [
+            *("--out", str(target)),
+            *(word for word in self._texts()),
+            *(("--without", left_out) if left_out else ()),
+            *(("--film",) if film else ()),
+            *self.subject.options,
+        ]
+        words = ["report", *options, "--force", "--json", "--", *self.subject.sources]
+        return words, partial_path(target)
+
+    def _texts(self) -> list[str]:
+        texts = (("--title", self.title_edit.text()), ("--question", self.question_edit.text()))
+        return [word for option, text in texts if text.strip() for word in (option, text.strip())]
+
+    def _ask_target(self) -> Path | None:
+        kinds = {str(text): suffix for text, suffix in _FILTERS}
+        first = f"{self.subject.name}{_FILTERS[0][1]}".replace("/", "-")
+        title = tr("Write report")
+        name, kind = QFileDialog.getSaveFileName(self, title, first, ";;".join(kinds))
+        if not name:
+            return None
+        path = Path(name)
+        if path.suffix.lower() not in kinds.values():
+            path = path.with_name(f"{path.name}{kinds.get(kind, _FILTERS[0][1])}")
+        self._target = path
+        self.open_button.setEnabled(False)
+        self.show_no_file()
+        return path
+
+    @Slot()
+    def _on_start(self) -> None:
+        if self.film.isChecked():
+            # Films play the environments, whose code may be a stranger's.
+            self._allow(super()._on_start)
+        else:
+            super()._on_start()
+
+    def show_answer(self, found: dict[str, Any]) -> None:
+        """Show what was written."""
+        about = str(Text.counted("{n} run", "{n} runs", n=len(found["runs"])))
+        size = tr("{size:.1f} MB", size=found["bytes"] / 1e6)
+        self.show_written(self._target, f"{about}, {size}")
+        self.open_button.setEnabled(True)
+
+    @Slot()
+    def _open(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._target)))

@@ -1,0 +1,357 @@
+"""Connects the health of a run with the window: the badge, the panel, and trying a change."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QSettings, Slot
+from PySide6.QtWidgets import QWidget
+
+from studio.consent.code_consent import CodeConsent
+from studio.experiments.many_runs import ManyRuns
+from studio.experiments.queue_file import QueuedRun
+from studio.experiments.trial_session import TrialSession, TrialStage
+from studio.health.advice_card import in_words
+from studio.health.board import AdviceBoard
+from studio.live.live_panel import LivePanel
+from studio.plots.compare.session import CompareSession
+from studio.run_browser.browser import RunBrowser
+from studio.session.controller import RunController
+from studio.session.model import RunModel
+from studio.tasks.background_task import BackgroundTask
+from studio.widgets.messages import Banner, Log
+from studio.window.docks import Docks
+from studio.window.panels import Panels
+from studio.window.preferences.dialog import Page
+from studio.window.status_bar import StatusBar
+from td3core.checkpoint import Header, read_header
+from td3core.config import Tunables, specs, with_values
+from td3core.errors import RequestError
+from td3core.experiments.trials import plan_trial
+from td3core.protocol.events import Saved
+from td3core.runs.branching import branch_settings
+from td3core.runs.directory import RunDirectory, note_module_folder
+from td3core.text import Text, tr
+
+if TYPE_CHECKING:
+    from studio.health.panel import HealthPanel
+    from td3core.analysis.advice import Advice, SettingChange
+    from td3core.experiments.trials import Trial
+
+_STAGES = {
+    TrialStage.WAITING: Text("Waits for a free core."),
+    TrialStage.WITH_CHANGE: Text("The runs with the change train."),
+    TrialStage.WITHOUT: Text("The runs without the change train."),
+    TrialStage.JUDGING: Text("Comparing."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TriedChange:
+    """A change that is being tried, and the run it is for."""
+
+    """A change that is being tried, and the run it is for."""
+
+    change: "SettingChange"
+    run: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthParts:
+    """The parts of the window that this takes part in."""
+
+    model: RunModel
+    controller: RunController
+    many: ManyRuns
+    consent: CodeConsent
+    comparing: CompareSession
+    panels: Panels
+    docks: Docks
+    status: StatusBar
+    banner: Banner
+    log: Log
+    runs: RunBrowser
+    live: LivePanel
+    widget: QWidget
+    """The window itself, the parent of dialogs."""
+
+
+class HealthAdvice(QObject):
+    """What is advised of the current run, and the change that is being tried."""
+
+    def __init__(self, window: HealthParts, runs_dir: Path, settings: QSettings) -> None:
+        super().__init__(window.widget)
+        self._window = window
+        self.board = AdviceBoard(window.model, settings, self)
+        self.trials = TrialSession(runs_dir, self._cores_in_use, self)
+        self._reader = BackgroundTask("read-newest-agent", self)
+        self._reader.failed.connect(self._refuse)
+        self._awaited: Advice | None = None
+        """Whose change is tried as soon as the running run is saved."""
+        self.tried: TriedChange | None = None
+        self.board.changed.connect(self._show_badge)
+        window.model.run_opened.connect(self._show_badge)
+        window.model.run_started.connect(self._show_badge)
+        window.model.checkpoint_saved.connect(self._on_saved)
+        window.model.run_ended.connect(self._on_run_ended)
+        window.status.health_wanted.connect(partial(window.docks.open, "health"))
+        for changed in (
+            *(window.controller.state_changed, window.many.session.busy_changed),
+            window.model.run_ended,
+        ):
+            changed.connect(self.trials.begin_if_free)
+        self.trials.refused.connect(self._refuse)
+        self.trials.groups.message_added.connect(window.log.add)
+        self.trials.changed.connect(self._show_trial)
+        self.trials.judged.connect(self._on_judged)
+        self.trials.judged.connect(window.runs.refresh_soon)
+        self.trials.busy_changed.connect(self._update_obstacle)
+        window.panels.when_made("health", self._connect_panel)
+
+    def shutdown(self) -> None:
+        """Read nothing more."""
+        self._reader.cancel()
+        self.trials.stop()
+        self.trials.shutdown()
+
+    def _cores_in_use(self) -> int:
+        controller, group = self._window.controller, self._window.many.session
+        config = self._window.model.record.config
+        cores = 0
+        if controller.busy or controller.following:
+            cores += config.torch_threads if config is not None else 1
+        if group.busy:
+            record = group.current
+            cores += sum(s.state.is_running for s in record.statuses.values()) if record else 1
+        return cores
+
+    def _connect_panel(self, panel: "HealthPanel") -> None:
+        panel.use_board(self.board)
+        panel.try_wanted.connect(self.ask)
+        panel.trial.stop_wanted.connect(self.trials.stop)
+        panel.trial.accepted.connect(self.accept)
+        panel.trial.closed.connect(panel.trial.hide)
+        self._show_trial()
+        self._update_obstacle()
+
+    @property
+    def _panel(self) -> "HealthPanel | None":
+        panel: QWidget | None = self._window.panels.if_made("health")
+        return panel  # type: ignore[return-value]
+
+    @Slot()
+    def _show_badge(self) -> None:
+        self._window.status.show_advice([each.rule.title for each in self.board.advice])
+
+    # Trying -------------------------------------------------------------------------------------
+
+    @Slot(object)
+    def ask(self, advice: "Advice") -> None:
+        """Try the change that an advice suggests; a run that trains is saved first."""
+        run = self._window.model.record.run
+        if advice.change is None or run is None:
+            return
+        self._awaited = None
+        if self._window.model.in_progress:
+            # ``last`` is renewed while it trains, and its other checkpoints may be deleted.
+            self._awaited = advice
+            self._window.controller.save()
+            return
+        self._read(advice, partial(_newest, run))
+
+    @Slot(object)
+    def _on_saved(self, event: Saved) -> None:
+        advice, self._awaited = self._awaited, None
+        if advice is not None:
+            self._read(advice, lambda _: event.path)
+
+    @Slot()
+    def _on_run_ended(self) -> None:
+        advice, self._awaited = self._awaited, None
+        if advice is not None:
+            self.ask(advice)
+
+    def _read(self, advice: "Advice", find: Callable[[object], Path]) -> None:
+        def read(stopped: object) -> tuple[Path, Header]:
+            path = find(stopped)
+            note_module_folder(path)
+            return path, read_header(path)
+
+        self._reader.read(read, partial(self._ask, advice))
+
+    def _ask(self, advice: "Advice", found: tuple[Path, Header]) -> None:
+        # Not at the top: nobody waits for it at the start of the window.
+        from studio.health.trial_dialog import TrialDialog
+
+        path, header = found
+        change = advice.change
+        assert change is not None
+
+        def seconds(steps: int, pairs: int) -> float | None:
+            speed = self._speed()
+            jobs = max(min(self.trials.free_cores, pairs), 1)
+            return None if speed is None else 2 * -(-pairs // jobs) * steps / speed
+
+        dialog = TrialDialog(
+            change,
+            header.counters.env_steps,
+            header.config.steps,
+            seconds,
+            self._window.widget,
+            waits=self.trials.free_cores < 1,
+        )
+
+        def begin() -> None:
+            try:
+                trial = plan_trial(
+                    path,
+                    header,
+                    {change.setting: change.new},
+                    steps=dialog.steps.value(),
+                    pairs=dialog.pairs.value(),
+                )
+            except RequestError as problem:
+                self._refuse(problem.message)
+                return
+            start = partial(self._begin, TriedChange(change, path.parent.parent), trial)
+            self._window.consent.obtain(header.config.choice, start, lambda _: None)
+
+        dialog.accepted.connect(begin)
+        dialog.open()
+
+    def _begin(self, tried: TriedChange, trial: "Trial") -> None:
+        self.tried = tried
+        title = self._window.model.record.title
+        self.trials.start(trial, f"{in_words(tried.change)} · {title}")
+
+    def _speed(self) -> float | None:
+        """Return the steps per second of the current run; None if they are not known."""
+        now = self._window.model.record.progress
+        if now is None or not now.env_steps:
+            return None
+        if now.steps_per_s > 0.0:
+            return now.steps_per_s
+        return now.env_steps / now.wall_s if now.wall_s > 0.0 else None
+
+    @Slot()
+    def _on_judged(self) -> None:
+        paths = [path for runs in self.trials.runs for path in runs.values()]
+        session = self._window.comparing
+        session.compare(paths, self.trials.series, series=True)
+        self._window.docks.open("health")
+        if self.tried is not None and self.trials.verdict is not None:
+            verdict = self._verdict()
+            change = in_words(self.tried.change)
+            line = Text("Tried {change}. {verdict}", change=change, verdict=verdict)
+            self._window.log.add("info", line)
+
+    def _verdict(self) -> Text:
+        trial, verdict = self.trials.trial, self.trials.verdict
+        assert trial is not None
+        assert verdict is not None
+        return verdict.in_words(trial.steps)
+
+    @Slot()
+    def _show_trial(self) -> None:
+        panel, tried, stage = self._panel, self.tried, self.trials.stage
+        if panel is None or tried is None:
+            return
+        change = in_words(tried.change)
+        if stage is TrialStage.DONE:
+            panel.trial.show_verdict(change, self._verdict(), self._accepting(tried))
+        elif stage is TrialStage.NONE:
+            panel.trial.hide()
+        else:
+            panel.trial.show_progress(change, _STAGES[stage], self.trials.share)
+
+    @Slot()
+    def _update_obstacle(self) -> None:
+        panel = self._panel
+        if panel is not None:
+            panel.set_obstacle(tr("another change is being tried") if self.trials.busy else "")
+
+    # Accepting ----------------------------------------------------------------------------------
+
+    def _is_live(self, tried: TriedChange) -> bool:
+        """Return whether the change can be made in the run itself."""
+        controller, record = self._window.controller, self._window.model.record
+        trains = (controller.busy or controller.following) and self._window.model.in_progress
+        return trains and record.run == tried.run and tried.change.setting in dict(specs(Tunables))
+
+    def _accepting(self, tried: TriedChange) -> str:
+        if self._is_live(tried):
+            return tr("Make this change in the run, which trains")
+        return tr("Train a branch of the run with this change")
+
+    @Slot()
+    def accept(self) -> None:
+        """Make the change that was tried: in the run if it trains, else in a branch of it."""
+        tried, panel = self.tried, self._panel
+        if tried is None:
+            return
+        if panel is not None:
+            panel.trial.hide()
+        change = tried.change
+        if self._is_live(tried):
+            live = self._window.live
+            live.apply(with_values(live.tunables(), {change.setting: change.new}))
+            return
+
+        def read(stopped: object) -> tuple[Path, Header]:
+            path = _newest(tried.run, stopped)
+            note_module_folder(path)
+            return path, read_header(path)
+
+        self._reader.read(read, partial(self._branch, change))
+
+    def _branch(self, change: "SettingChange", found: tuple[Path, Header]) -> None:
+        path, header = found
+        reached, total = header.counters.env_steps, header.config.steps
+        steps = total if total > reached else 2 * reached
+        values = {change.setting: change.new, "steps": steps}
+        try:
+            config, tunables = branch_settings(path, header, values)
+        except RequestError as problem:
+            self._refuse(problem.message)
+            return
+        run = QueuedRun(config=config, tunables=tunables, checkpoint=path)
+        many = self._window.many
+        many.add(run) if many.busy else many.start(run)
+
+    def _refuse(self, problem: Text | str) -> None:
+        self._window.banner.show_message("error", problem)
+
+
+def thresholds_page(board: AdviceBoard, window: QWidget) -> Page:
+    """Return the settings of the rules, for the dialog of the window's settings."""
+
+    def show() -> None:
+        # Imported on first use, so that it does not delay the start.
+        from studio.health.thresholds_dialog import ThresholdsDialog
+
+        ThresholdsDialog(board, window).open()
+
+    return Page(
+        name="thresholds",
+        group=tr("Health"),
+        text=tr("Thresholds…"),
+        tip=tr("From where on the quantities of a run are out of order"),
+        open=show,
+    )
+
+
+def _newest(run: Path, _: object) -> Path:
+    """Return the newest checkpoint of a run that does not train.
+
+    Raises:
+        RequestError: it has none.
+    """
+    found = RunDirectory.open(run)
+    saved = found.saved()
+    if found.last in saved:
+        return found.last
+    if not saved:
+        raise RequestError("{run} has no checkpoint to branch off.", run=run.name)
+    return saved[-1]

@@ -1,0 +1,301 @@
+"""When a run is out of order: rules, what they advise, and which of them hold at present.
+
+A rule is a TOML file in ``resources/advice``: a quantity that training or evaluations record, the
+bound it stays within while all is well, why the bound is there, what to do, and the change of a
+setting that can be tried. Window and command line feed the same events to :class:`Health`.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from td3core.arrays import Doubles
+from td3core.config import RunConfig, Tunables, specs
+from td3core.errors import RequestError
+from td3core.protocol.events import Evaluated, Event, Progress, Started
+from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.protocol.rows import EVALUATION_METRICS, evaluation_numbers
+from td3core.system.regular_files import parse_toml
+from td3core.text import Text
+
+_TEXTS = ("title", "reason", "advice")
+_KEYS = {*_TEXTS, "order", "quantity", "above", "below", "sustained", "after", "unless", "change"}
+_COLUMNS = {name: place for place, name in enumerate(TRAINING_COLUMNS)}
+_EVALUATED = tuple(metric.name for metric in EVALUATION_METRICS)
+_UPDATES = _COLUMNS["updates"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChange:
+    """What an advice suggests: a setting takes another value."""
+
+    setting: str
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A bound of a quantity, and what to do beyond it."""
+
+    name: str
+    """That of its file, without the suffix."""
+    order: int
+    title: str
+    """What is wrong, in a few words."""
+    quantity: str
+    """A column of ``training.csv`` or ``evaluations.csv``."""
+    is_upper: bool
+    """Whether the bound is the highest value that is healthy, or the lowest."""
+    threshold: float
+    sustained: int
+    """So many values in a row must lie beyond the bound, and within it for the end of it."""
+    after: int
+    """Updates until which the quantity is not judged: networks begin far from what they learn."""
+    unless: str
+    """The name of a rule that explains the same, and counts instead while it is broken."""
+    reason: str
+    """Why the bound is where it is, in a sentence."""
+    advice: str
+    """What to do, in a line."""
+    setting: str
+    factor: float | None
+    """What to multiply the setting by, where it is no :attr:`value`."""
+    value: Any
+    """What to set it to; None where there is a factor."""
+
+    def is_healthy(self, value: float) -> bool:
+        """Return whether a value lies within the bound."""
+        return value <= self.threshold if self.is_upper else value >= self.threshold
+
+    def change(self, config: RunConfig, tunables: Tunables) -> SettingChange | None:
+        """Return what it suggests to a run with these settings; None if that is so already."""
+        live = self.setting in dict(specs(Tunables))
+        known = dict(specs(Tunables if live else RunConfig))[self.setting]
+        old = getattr(tunables if live else config, self.setting)
+        new = self.value
+        if self.factor is not None:
+            new = float(f"{min(max(old * self.factor, known.low), known.high):.2g}")
+            new = round(new) if isinstance(old, int) else new
+        return None if new == old else SettingChange(setting=self.setting, old=old, new=new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """A rule that a run breaks at present."""
+
+    rule: Rule
+    value: float
+    """The newest value of its quantity."""
+    env_steps: int
+    """The step from which on it has been so."""
+    change: SettingChange | None
+    """None where the setting has that value already."""
+
+    def __str__(self) -> str:
+        """Return it as a line for a terminal."""
+        rule, change = self.rule, self.change
+        bound = f"healthy is at {'most' if rule.is_upper else 'least'} {rule.threshold:g}"
+        told = f"Health: {rule.title} ({rule.quantity} {self.value:.3g} since step"
+        told += f" {self.env_steps:,}; {bound}). {rule.advice}"
+        return f"{told} Try --set {change.setting}={change.new}." if change else told
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        rule, change = self.rule, self.change
+        return {
+            "rule": rule.name,
+            "quantity": rule.quantity,
+            "value": self.value,
+            "threshold": rule.threshold,
+            "since": self.env_steps,
+            "title": rule.title,
+            "advice": rule.advice,
+            "setting": change.setting if change else None,
+            "old": change.old if change else None,
+            "new": change.new if change else None,
+        }
+
+
+@cache
+def load_rules() -> tuple[Rule, ...]:
+    """Return the bundled rules in their order."""
+    folder = files("resources") / "advice"
+    found = [
+        parse_rule(path.name.removesuffix(".toml"), path.read_text("utf-8"))
+        for path in folder.iterdir()
+        if path.name.endswith(".toml")
+    ]
+    return tuple(sorted(found, key=lambda rule: (rule.order, rule.name)))
+
+
+def with_thresholds(rules: Iterable[Rule], thresholds: Mapping[str, float]) -> tuple[Rule, ...]:
+    """Return rules with other thresholds by name; those not named keep theirs."""
+    return tuple(
+        replace(rule, threshold=float(thresholds.get(rule.name, rule.threshold))) for rule in rules
+    )
+
+
+def parse_rule(name: str, text: str) -> Rule:
+    """Read a rule from TOML text.
+
+    Raises:
+        RequestError: it is not TOML, a key is missing or unknown, or it makes no sense.
+    """
+    try:
+        found = parse_toml(text)
+        if unknown := sorted(found.keys() - _KEYS):
+            raise _refusal(name, Text("{key} is unknown", key=unknown[0]))
+        bounds = [key for key in ("above", "below") if key in found]
+        if len(bounds) != 1:
+            raise _refusal(name, Text("it needs either above or below"))
+        quantity, change = str(found["quantity"]), dict(found["change"])
+        if quantity not in _COLUMNS and quantity not in _EVALUATED:
+            raise _refusal(name, Text("{key} is not recorded", key=quantity))
+        if change["setting"] not in dict(specs(Tunables)) | dict(specs(RunConfig)):
+            raise _refusal(name, Text("{key} is no setting", key=change["setting"]))
+        if len(change) != 2 or not change.keys() <= {"setting", "factor", "value"}:
+            raise _refusal(name, Text("its change needs a setting, and a factor or a value"))
+        return Rule(
+            name=name,
+            order=int(found.get("order", 0)),
+            quantity=quantity,
+            is_upper=bounds == ["above"],
+            threshold=float(found[bounds[0]]),
+            sustained=max(int(found.get("sustained", 1)), 1),
+            after=int(found.get("after", 0)),
+            unless=str(found.get("unless", "")),
+            setting=str(change["setting"]),
+            factor=float(change["factor"]) if "factor" in change else None,
+            value=change.get("value"),
+            **{key: " ".join(str(found[key]).split()) for key in _TEXTS},
+        )
+    except RequestError:
+        raise
+    except KeyError as problem:
+        raise _refusal(name, Text("{key} is missing", key=problem.args[0])) from problem
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise _refusal(name, Text("{reason}", reason=str(problem))) from problem
+
+
+def _refusal(name: str, reason: Text) -> RequestError:
+    return RequestError("{name} is not a rule: {reason}.", name=name, reason=reason)
+
+
+class _Watch:
+    """How long the quantity of a rule has been within or beyond its bound."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.value = math.nan
+        self.since: int | None = None
+        """The step from which on the rule has been broken; None while it holds."""
+        self._row, self._beyond, self._began = 0, False, 0
+
+    def take(self, steps: Doubles, values: Doubles) -> None:
+        """Take measured values (n,) and the steps (n,) they were measured at."""
+        rule = self.rule
+        healthy = values <= rule.threshold if rule.is_upper else values >= rule.threshold
+        for step, is_healthy in zip(steps.tolist(), healthy.tolist(), strict=True):
+            beyond = not is_healthy
+            if beyond != self._beyond or not self._row:
+                self._beyond, self._row, self._began = beyond, 0, int(step)
+            self._row += 1
+            if self._row >= rule.sustained:
+                if not beyond:
+                    self.since = None
+                elif self.since is None:
+                    self.since = self._began
+        if len(values):
+            self.value = float(values[-1])
+
+
+class Health:
+    """What is wrong with a run, folded from what it reports or from its files."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = tuple(rules)
+        self._config: RunConfig | None = None
+        self._tunables: Tunables | None = None
+        self._updates = 0.0
+        self._watches = [_Watch(rule) for rule in rules]
+
+    def judged_by(self, rules: Sequence[Rule], training: Doubles, evaluations: Doubles) -> "Health":
+        """Return what the same run comes to by other rules.
+
+        Args:
+            rules: the rules.
+            training: its rows so far, shape (n, len(TRAINING_COLUMNS)).
+            evaluations: steps and :data:`EVALUATION_METRICS` of each, shape (m, 1 + metrics).
+        """
+        other = Health(rules)
+        other._config, other._tunables = self._config, self._tunables
+        if len(training):
+            other._take_rows(training)
+        updates = np.searchsorted(training[:, 0], evaluations[:, 0], "right") - 1
+        for row, at in zip(evaluations, updates.tolist(), strict=True):
+            values = dict(zip(_EVALUATED, row[1:].tolist(), strict=True))
+            other._take_evaluation(row[0], values, training[at, _UPDATES] if at >= 0 else 0.0)
+        return other
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it judges by."""
+        return self._rules
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What is to be advised at present, by the order of the rules."""
+        config, tunables = self._config, self._tunables
+        if config is None or tunables is None:
+            return ()
+        broken = {watch.rule.name for watch in self._watches if watch.since is not None}
+        return tuple(
+            Advice(
+                rule=watch.rule,
+                value=watch.value,
+                env_steps=watch.since,
+                change=watch.rule.change(config, tunables),
+            )
+            for watch in self._watches
+            if watch.since is not None and watch.rule.unless not in broken
+        )
+
+    def take(self, event: Event) -> None:
+        """Take in one event of the run."""
+        match event:
+            case Started():
+                # What came after this step did not happen.
+                self._watches = [_Watch(rule) for rule in self._rules]
+                self._config, self._tunables = event.config, event.tunables
+            case Progress():
+                self._tunables = event.tunables
+                if len(event.training):
+                    self._take_rows(event.training)
+            case Evaluated():
+                values = dict(zip(_EVALUATED, evaluation_numbers(event), strict=True))
+                self._take_evaluation(event.env_steps, values, self._updates)
+
+    def _take_evaluation(
+        self, env_steps: float, values: Mapping[str, float], updates: float
+    ) -> None:
+        for watch in self._watches:
+            value = values.get(watch.rule.quantity, math.nan)
+            if math.isfinite(value) and updates >= watch.rule.after:
+                watch.take(np.array([float(env_steps)]), np.array([value]))
+
+    def _take_rows(self, rows: Doubles) -> None:
+        self._updates = float(rows[-1, _UPDATES])
+        # By far most rows hold none of what is measured every 1,000 steps.
+        known = np.isfinite(rows)
+        for watch in self._watches:
+            column = _COLUMNS.get(watch.rule.quantity)
+            if column is None or not known[:, column].any():
+                continue
+            judged = known[:, column] & (rows[:, _UPDATES] >= watch.rule.after)
+            watch.take(rows[judged, 0], rows[judged, column])

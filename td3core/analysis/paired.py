@@ -1,0 +1,109 @@
+"""Pairs of runs that differ in one change: how much better it is, and whether that is certain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from td3core.analysis.aggregate import CONFIDENCE, Interval
+from td3core.text import Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedDifference:
+    """By how much the first of each pair is higher than the second."""
+
+    differences: tuple[float, ...]
+    interval: Interval | None
+    """95 % interval of the mean; None from a single pair."""
+
+    @property
+    def mean(self) -> float:
+        """Their mean."""
+        return float(np.mean(self.differences))
+
+    @property
+    def higher(self) -> int:
+        """How many of them are above 0."""
+        return sum(each > 0.0 for each in self.differences)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the interval excludes 0."""
+        interval = self.interval
+        return interval is not None and (interval.low > 0.0 or interval.high < 0.0)
+
+    def in_words(self, steps: int) -> Text:
+        """Return it as a sentence, for a change of which runs were told after ``steps`` steps."""
+        interval = self.interval
+        ends = () if interval is None else (interval.low, interval.high)
+        digits = _digits(max(map(abs, (self.mean, *ends))))
+
+        def shown(value: float) -> str:
+            return f"{value + 0.0:,.{digits}f}".replace("-", "−")
+
+        pairs = len(self.differences)
+        values = {"steps": f"{steps:,}", "size": shown(abs(self.mean)), "pairs": pairs}
+        if interval is None:
+            if self.mean > 0.0:
+                return Text(
+                    "After {steps} steps {size} higher, in one pair: one seed proves nothing.",
+                    **values,
+                )
+            return Text(
+                "After {steps} steps {size} lower, in one pair: one seed proves nothing.", **values
+            )
+        low, high = interval.low, interval.high
+        if not self.is_certain:
+            return Text(
+                "After {steps} steps no clear difference: {mean} [{low}, {high}], higher in"
+                " {higher} of {pairs} pairs.",
+                mean=shown(self.mean),
+                low=shown(low),
+                high=shown(high),
+                higher=self.higher,
+                **values,
+            )
+        if self.mean > 0.0:
+            return Text(
+                "After {steps} steps {size} [{low}, {high}] better, {higher} of {pairs} pairs.",
+                low=shown(low),
+                high=shown(high),
+                higher=self.higher,
+                **values,
+            )
+        return Text(
+            "After {steps} steps {size} [{low}, {high}] worse, {higher} of {pairs} pairs.",
+            low=shown(-high),
+            high=shown(-low),
+            higher=pairs - self.higher,
+            **values,
+        )
+
+
+def _digits(largest: float) -> int:
+    """Return how many decimals numbers up to this size are worth."""
+    sizes = (10.0, 1.0, 0.1, 0.01)
+    return next((digits for digits, size in enumerate(sizes) if largest >= size), 4)
+
+
+def paired_difference(first: Sequence[float], second: Sequence[float]) -> PairedDifference:
+    """Compare values by pairs, one of each run; Student's interval of their mean difference.
+
+    A bootstrap of three pairs could not be wider than from the smallest to the largest, and would
+    exclude 0 by chance in a quarter of all cases.
+
+    Raises:
+        ValueError: there are none, or not as many of both.
+    """
+    differences = np.array(first, np.float64) - np.array(second, np.float64)
+    if not len(differences):
+        raise ValueError("no pairs to compare")
+    count, interval = len(differences), None
+    if count > 1:
+        middle = float(differences.mean())
+        tail = float(stdtrit(count - 1, (1.0 + CONFIDENCE) / 2.0))
+        reach = tail * float(differences.std(ddof=1)) / count**0.5
+        interval = Interval(low=middle - reach, high=middle + reach)
+    return PairedDifference(differences=tuple(differences.tolist()), interval=interval)

@@ -1,0 +1,4 @@
+"""The command ``report``.
+
+Start with ``command.py``.
+"""

@@ -1,0 +1,71 @@
+"""Films the agents of a report."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from td3core.analysis.comparison import compare
+from td3core.checkpoint import load
+from td3core.cli.agents import environment_of
+from td3core.cli.consent import obtain_consent
+from td3core.cli.film.progress import FilmReporter
+from td3core.cli.terminal import console
+from td3core.errors import MessageError
+from td3core.exporters.film.growth import scenes_of_run
+from td3core.exporters.report.contents import Request
+from td3core.exporters.report.document import Film
+from td3core.exporters.report.films import MOST_FILMS, Cast, casts_of, film_of
+from td3core.exporters.report.run_facts import RunFacts
+from td3core.runs.directory import RunDirectory
+from td3core.text import Text, tr
+
+
+def with_films(request: Request, runs: Sequence[RunFacts], *, trust_env: bool) -> Request:
+    """Add a film of each group to what a report contains, or say why there is none.
+
+    Raises:
+        RequestError: the code of an environment was not allowed.
+    """
+    comparison = compare([run.results for run in runs], request.metric, request.by)
+    casts, films, missing = casts_of(comparison), list[Film](), list[str]()
+    agents = [load(cast.scenes[0].path) for cast in casts]
+    choices = dict.fromkeys(agent.header.config.choice for agent in agents)
+    obtain_consent(*choices, given=trust_env)
+    for cast in casts:
+        try:
+            films.append(_filmed(cast))
+        except MessageError as problem:
+            missing.append(tr("Film of {name}: {reason}", name=cast.name, reason=problem.message))
+    without = min(len(comparison.groups), MOST_FILMS) - len(casts)
+    if without:
+        text = Text.counted(
+            "Film of {n} group: it has no checkpoint.",
+            "Films of {n} groups: they have no checkpoint.",
+            n=without,
+        )
+        missing.append(str(text))
+    if len(comparison.groups) > MOST_FILMS:
+        left = len(comparison.groups) - MOST_FILMS
+        missing.append(
+            tr("Films of {left} groups: the first {most} are filmed.", left=left, most=MOST_FILMS)
+        )
+    return replace(request, films=tuple(films), missing=(*request.missing, *missing))
+
+
+def film_run(run: Path) -> tuple[Film, int]:
+    """Film the best agent of a run; return the film and the agent's steps.
+
+    Raises:
+        RequestError: it has no agent, or its environment cannot be drawn.
+    """
+    directory = RunDirectory.open(run)
+    scenes = scenes_of_run(directory)
+    best = next((scene for scene in scenes if scene.best), scenes[-1])
+    return _filmed(Cast(name=run.name, scenes=(best,))), best.env_steps
+
+
+def _filmed(cast: Cast) -> Film:
+    first = load(cast.scenes[0].path)
+    reporter = FilmReporter(console, 1, first.header.env.max_episode_steps)
+    with environment_of(first, cast.scenes[0].path, draws=True), reporter:
+        return film_of(cast, reporter)

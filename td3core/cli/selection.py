@@ -1,0 +1,108 @@
+"""Which runs a command is about, and how they are compared: options of several commands."""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from td3core.cli.paths import runs_folder
+from td3core.errors import RequestError
+from td3core.text import marked
+
+if TYPE_CHECKING:
+    from td3core.runs.directory import RunDirectory
+
+
+class Axis(StrEnum):
+    """What runs along the x axis."""
+
+    STEPS = "steps"
+    EPISODES = "episodes"
+    TIME = "time"
+
+
+class Measured(StrEnum):
+    """What is compared."""
+
+    EVAL = "eval"
+    RETURN = "return"
+    BIAS = "bias"
+
+
+Selections = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help=marked(
+            "Runs: folders, names as shown by list, patterns such as 'Pendulum*', or group names."
+        ),
+    ),
+]
+GroupBy = Annotated[
+    str,
+    typer.Option(
+        "--group-by",
+        metavar="NAMES",
+        help=marked(
+            "settings: runs that differ in the seed only; run: each by itself; or settings,"
+            " separated by commas."
+        ),
+    ),
+]
+XAxis = Annotated[Axis, typer.Option("--x", help=marked("The x axis."))]
+Metric = Annotated[
+    Measured,
+    typer.Option(
+        "--metric", help=marked("Returns of evaluations or of training episodes, or bias.")
+    ),
+]
+
+
+def setting_names(group_by: str) -> list[str]:
+    """Return what runs are grouped by."""
+    return [name.strip() for name in group_by.split(",") if name.strip()] or ["settings"]
+
+
+def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
+    """Return the runs that are meant, each once, in the order given.
+
+    Raises:
+        RequestError: one names no run, or there are too many.
+    """
+    from td3core.analysis.comparison import MOST_RUNS
+
+    paths = list(dict.fromkeys(path for text in selections for path in _chosen(text, runs_dir)))
+    if len(paths) > MOST_RUNS:
+        raise RequestError(
+            "{count} runs are too many to compare; choose at most {most}.",
+            count=len(paths),
+            most=MOST_RUNS,
+        )
+    return paths
+
+
+def _chosen(text: str, runs_dir: Path | None) -> list[Path]:
+    """Return the runs that one word names: a folder, a pattern or a group."""
+    folder = runs_folder(runs_dir)
+    for path in (folder / text, Path(text)):
+        if (path / "run.toml").is_file():
+            return [path.absolute()]
+    found = [run.path for run in _matching(text, folder)]
+    if not found:
+        raise RequestError(
+            "{text} is no run, pattern or group in {folder}.", text=repr(text), folder=str(folder)
+        )
+    return found[::-1]
+
+
+def _matching(text: str, folder: Path) -> "Iterator[RunDirectory]":
+    """Yield the runs whose folder or name matches a pattern, or whose group has this name."""
+    from td3core.runs.listing import list_runs
+
+    for run in list_runs(folder):
+        names = (run.path.name, run.label().name)
+        if run.group == text or any(fnmatchcase(name, text) for name in names if name):
+            yield run

@@ -1,0 +1,126 @@
+"""A change that is tried: branches of one checkpoint in pairs, with it and without it.
+
+Both runs of a pair draw from the same seed, and every pair but the first from one of its own, so
+that what the change does can be told from what chance does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from td3core.analysis.paired import PairedDifference, paired_difference
+from td3core.analysis.results import read_results
+from td3core.checkpoint import Header
+from td3core.config import RunConfig, Tunables
+from td3core.errors import RequestError
+from td3core.experiments.groups.seeds import HIGHEST_SEED
+from td3core.runs.branching import branch_settings
+
+MOST_PAIRS = 10
+_EVALUATIONS = 4
+"""Of each run, on the way and at the end."""
+_LEAST_EPISODES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialArm:
+    """The settings of one run of each pair, but for the seed."""
+
+    config: RunConfig
+    tunables: Tunables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What is tried, and how."""
+
+    checkpoint: Path
+    values: Mapping[str, Any]
+    """The change."""
+    steps: int
+    """Of each run, from the checkpoint on."""
+    seeds: tuple[int, ...]
+    """One for each pair."""
+    with_change: TrialArm
+    without: TrialArm
+
+    @property
+    def total_steps(self) -> int:
+        """All steps of all runs."""
+        return 2 * len(self.seeds) * self.steps
+
+    def seconds(self, steps_per_s: float, jobs: int) -> float:
+        """Return about how long it takes at the speed of one run, so many at once."""
+        rounds = -(-len(self.seeds) // max(jobs, 1))
+        return 2 * rounds * self.steps / max(steps_per_s, 1e-9)
+
+
+def plan_trial(
+    checkpoint: Path, header: Header, values: Mapping[str, Any], *, steps: int, pairs: int
+) -> Trial:
+    """Return the trial of a change of settings in branches of a checkpoint.
+
+    The first pair continues the checkpoint's own run, the others draw from other seeds. What
+    follows a schedule is held where it is: the branches are shorter.
+
+    Raises:
+        RequestError: a setting cannot change in a branch or is out of range, or there are too
+            many pairs or too few steps.
+    """
+    if not 1 <= pairs <= MOST_PAIRS:
+        raise RequestError(
+            "pairs cannot be {pairs}; use 1 to {most}.", pairs=pairs, most=MOST_PAIRS
+        )
+    if steps < 1:
+        raise RequestError("steps cannot be {steps}; a trial takes at least one.", steps=steps)
+    config, reached = header.config, header.counters.env_steps
+    shared: dict[str, Any] = {
+        "steps": reached + steps,
+        "eval_interval": max(steps // _EVALUATIONS, 1),
+        "eval_episodes": max(config.eval_episodes, _LEAST_EPISODES),
+        # Several train at once, perhaps beside the run itself.
+        "threads": 1,
+    }
+    with_change, without = (
+        TrialArm(config=found[0], tunables=found[1])
+        for found in (
+            branch_settings(checkpoint, header, shared | _held(header, dict(each)))
+            for each in (values, {})
+        )
+    )
+    seeds = tuple((config.seed + i) % (HIGHEST_SEED + 1) for i in range(pairs))
+    return Trial(
+        checkpoint=checkpoint,
+        values=dict(values),
+        steps=steps,
+        seeds=seeds,
+        with_change=with_change,
+        without=without,
+    )
+
+
+def _held(header: Header, values: dict[str, Any]) -> dict[str, Any]:
+    """Return settings of a branch in which what follows a schedule stays where it is."""
+    live = header.tunables
+    return {name: getattr(live, name) for name, _ in live.schedules} | values
+
+
+def judge(with_change: Mapping[int, Path], without: Mapping[int, Path]) -> PairedDifference:
+    """Return how much better the runs with a change ended, by pairs of the same seed.
+
+    Raises:
+        RequestError: a run cannot be read or has no evaluation, or no seed is in both.
+    """
+    seeds = [seed for seed in with_change if seed in without]
+    if not seeds:
+        raise RequestError("There are no pairs of runs to compare.")
+    finals = []
+    for runs in (with_change, without):
+        results = [read_results(runs[seed]) for seed in seeds]
+        finals.append([result.final("eval") for result in results])
+        for result, final in zip(results, finals[-1], strict=True):
+            if isnan(final):
+                raise RequestError("{run} was not evaluated.", run=result.title)
+    return paired_difference(*finals)

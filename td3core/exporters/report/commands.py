@@ -1,0 +1,115 @@
+"""The commands that make runs again."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from td3core.checkpoint import read_header
+from td3core.config import RunConfig, Tunables, given, specs
+from td3core.config.presets import PLUS, compose
+from td3core.errors import RequestError
+from td3core.exporters.report.run_facts import RunFacts
+from td3core.runs.resumption import FIXED_BY_CHECKPOINT
+
+_OPTIONS = ("env", "preset", "steps", "seed")
+"""Settings that the commands have words of their own for."""
+
+
+def commands_of(runs: Sequence[RunFacts]) -> list[str]:
+    """Return the commands that make runs again, one for all that differ in the seed only."""
+    found: dict[tuple[str, ...], list[RunFacts]] = {}
+    for run in runs:
+        found.setdefault(_key(run), []).append(run)
+    return [_command(alike) for alike in found.values()]
+
+
+def words_of_settings(config: RunConfig, tunables: Tunables) -> list[str]:
+    """Return the options of ``train`` that give these settings, the seed excepted."""
+    names = [name for name in config.preset.split(PLUS) if name]
+    try:
+        base = values_as_given(*compose(config.env, names, {}))
+    except RequestError:
+        # A preset of one's own that is not here: all of its values are said.
+        names, base = [], {}
+    now = values_as_given(config, tunables)
+    changed = [
+        name
+        for name in now
+        if name not in _OPTIONS and (name not in base or base[name] != now[name])
+    ]
+    # The preset of the environment is taken unless another one is named.
+    presets = [word for name in names for word in ("--preset", name)]
+    presets = [] if names == [config.env] else presets
+    settings = [word for name in changed for word in ("--set", f"{name}={typed(now[name])}")]
+    return [*presets, "--steps", str(config.steps), *settings]
+
+
+def typed(value: Any) -> str:
+    """Return the value of a setting as ``--set`` takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return value if isinstance(value, str) else repr(value)
+
+
+def values_as_given(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
+    """Return every setting by name; one that follows a schedule as the text of that."""
+    return {
+        name: given(settings, name)
+        for settings in (config, tunables)
+        for name, _ in specs(settings)
+    }
+
+
+def _key(run: RunFacts) -> tuple[str, ...]:
+    """Return what runs of one command have in common."""
+    directory = run.directory
+    if directory.parent is not None or _changed_live(run):
+        return (str(run.path),)
+    words = words_of_settings(directory.config, directory.first_tunables)
+    return (directory.config.env, directory.group, *words)
+
+
+def _changed_live(run: RunFacts) -> bool:
+    return any("field" in entry for entry in run.entries)
+
+
+def _command(runs: Sequence[RunFacts]) -> str:
+    first = runs[0].directory
+    config, tunables = first.config, first.first_tunables
+    if first.parent is not None:
+        return shlex.join(["td3-studio", "branch", *_words_of_branch(runs[0])])
+    seeds = [str(run.directory.config.seed) for run in runs]
+    # One of a group too: its runs are made alike.
+    option = ["--seeds", ",".join(seeds)] if len(runs) > 1 else ["--seed", seeds[0]]
+    words = ["td3-studio", "train", config.env, *option, *words_of_settings(config, tunables)]
+    if len(runs) == 1 and _changed_live(runs[0]):
+        words += ["--journal", first.path.name]
+    return shlex.join(words)
+
+
+def _words_of_branch(run: RunFacts) -> list[str]:
+    """Return the arguments of ``branch``; all settings where the parent is no longer there."""
+    directory = run.directory
+    parent = directory.parent
+    assert parent is not None
+    checkpoint = Path(parent.run) / "checkpoints" / parent.checkpoint
+    before: dict[str, Any] = {}
+    try:
+        header = read_header(directory.path.parent / checkpoint)
+        before = values_as_given(header.config, header.tunables)
+    except RequestError:
+        pass
+    now = values_as_given(directory.config, directory.first_tunables)
+    fixed = {"preset", "steps", "seed", *FIXED_BY_CHECKPOINT}
+    settings = [
+        word
+        for name, value in now.items()
+        if name not in fixed and (name not in before or before[name] != value)
+        for word in ("--set", f"{name}={typed(value)}")
+    ]
+    seed = directory.config.seed
+    drawn_anew = ["--seed", str(seed)] if before.get("seed", seed) != seed else []
+    return [str(checkpoint), "--steps", str(directory.config.steps), *drawn_anew, *settings]

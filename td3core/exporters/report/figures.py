@@ -1,0 +1,273 @@
+"""The figures of a report: returns, what the updates measured, bias and health."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from td3core.analysis.comparison import GroupResult, band, band_of, curve_smoothing
+from td3core.analysis.figure_data import (
+    FigureData,
+    FigureLine,
+    drawable,
+    in_units,
+    line_of,
+    return_label,
+)
+from td3core.analysis.results import SMOOTHED_EPISODES, Metric, XAxis, trailing_mean
+from td3core.arrays import Doubles
+from td3core.exporters.figure import PALETTE
+from td3core.exporters.report.document import Plot
+from td3core.exporters.report.material import Material
+from td3core.exporters.report.run_facts import RunFacts
+from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.text import Text
+
+WIDE_IN, NARROW_IN = (8.4, 3.1), (4.1, 2.3)
+"""Width and height of a figure as wide as the page, and of one of two side by side."""
+MOST_LINES = 12
+"""Groups in a figure; more cannot be told apart."""
+MOST_SINGLE = 20
+"""Runs that are drawn besides their groups."""
+_MOST_POINTS = 400
+"""Of a single run's line: more than the page has dots for."""
+_TRAINING_SMOOTHING = 5
+
+Curve = tuple[Doubles, Doubles]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A column of the training statistics, as it is shown."""
+
+    column: str
+    title: Text
+    about: Text
+    logarithmic: bool = False
+
+
+LEARNING = (
+    Measured(
+        column="q1",
+        title=Text("Q₁"),
+        about=Text("What the first critic expects of sampled actions, discounted."),
+    ),
+    Measured(
+        column="critic1_loss",
+        title=Text("Loss of Q₁"),
+        about=Text("Mean squared distance to the target."),
+        logarithmic=True,
+    ),
+    Measured(
+        column="actor_loss",
+        title=Text("Actor loss"),
+        about=Text("What the first critic expects of the actor's actions, its sign changed."),
+    ),
+    Measured(
+        column="q_gap",
+        title=Text("Difference of the critics"),
+        about=Text("Mean of |Q₁ − Q₂| over the batches."),
+        logarithmic=True,
+    ),
+)
+HEALTH = (
+    Measured(
+        column="saturated",
+        title=Text("Saturated actions"),
+        about=Text("Share of |π(s)| ≥ 0.99: such an actor learns little from its critic."),
+    ),
+    Measured(
+        column="actor_dormant",
+        title=Text("Dormant units of the actor"),
+        about=Text("Share of hidden units that hardly answer to any state."),
+    ),
+    Measured(
+        column="critic_dormant",
+        title=Text("Dormant units of the critics"),
+        about=Text("The same of both critics."),
+    ),
+    Measured(
+        column="critic_rank",
+        title=Text("Rank of the critic's features"),
+        about=Text("By the width of the layer; a falling rank is lost room to learn."),
+    ),
+    Measured(
+        column="q_to_bound",
+        title=Text("|Q| against what rewards permit"),
+        about=Text("Above 1 the critic expects more than there can be."),
+        logarithmic=True,
+    ),
+    Measured(
+        column="td_max",
+        title=Text("Largest TD error"),
+        about=Text("Of each batch, of either critic."),
+        logarithmic=True,
+    ),
+)
+
+
+def returns_of(found: Material) -> FigureData:
+    """Return the figure of what the groups are compared by, with the runs that they are made of."""
+    comparison, runs, x = found.comparison, found.runs, found.x
+    metric = comparison.metric
+    groups = comparison.groups[:MOST_LINES]
+    lines = [_line_of_group(place, each, metric, x) for place, each in enumerate(groups)]
+    if found.single:
+        if metric == "eval":
+            lines = [replace(lines[0], label=str(Text("Evaluations")))]
+        lines += _episodes_behind(groups[0], metric, x)
+    else:
+        lines += _single_runs(groups, metric, x)
+    figure = FigureData(
+        title="",
+        x_label="",
+        y_label=return_label(metric),
+        lines=tuple(lines),
+        width_in=WIDE_IN[0],
+        height_in=WIDE_IN[1],
+        threshold=None if metric == "bias" else _threshold(runs, lines),
+    )
+    return _in_units(replace(figure, marks=_marks(found, lines)), x)
+
+
+def _line_of_group(place: int, each: GroupResult, metric: Metric, x: XAxis) -> FigureLine:
+    curve = band(each.group, metric, x, curve_smoothing(metric))
+    return line_of(label_of(each), place, curve)
+
+
+def label_of(each: GroupResult) -> str:
+    """Return what the line of a group is called."""
+    several = len(each.group.runs) > 1
+    return f"{each.name} (n = {len(each.finals)})" if several else each.name
+
+
+def _single_runs(groups: Sequence[GroupResult], metric: Metric, x: XAxis) -> list[FigureLine]:
+    """Return the runs of groups of several, thin and faint: what a band is made of."""
+    members = [(place, run) for place, each in enumerate(groups) for run in each.group.runs]
+    if len(members) > MOST_SINGLE:
+        return []
+    return [
+        _faint(place, *run.curve(metric, x, curve_smoothing(metric)))
+        for place, run in members
+        if len(groups[place].group.runs) > 1
+    ]
+
+
+def _episodes_behind(only: GroupResult, metric: Metric, x: XAxis) -> list[FigureLine]:
+    """Return the training episodes of a run whose evaluations are shown."""
+    if metric != "eval":
+        return []
+    episodes = _faint(0, *only.group.runs[0].curve("return", x, SMOOTHED_EPISODES))
+    label = Text("Training episodes, mean of {count}", count=SMOOTHED_EPISODES)
+    return [replace(episodes, label=str(label), place=len(PALETTE) - 1)] if len(episodes.x) else []
+
+
+def _faint(place: int, at: Doubles, values: Doubles) -> FigureLine:
+    at, values = thinned(at, values)
+    return FigureLine(label="", place=place, x=at, y=values, faint=True)
+
+
+def _threshold(runs: Mapping[Path, RunFacts], lines: Sequence[FigureLine]) -> float | None:
+    """Return the return that counts as solved, where it is one and the curves come near it."""
+    found = {run.threshold for run in runs.values()}
+    known = [line.y[np.isfinite(line.y)] for line in lines if drawable(line)]
+    if len(found) != 1 or None in found or not known:
+        return None
+    values = np.concatenate(known)
+    (threshold,) = found
+    assert threshold is not None
+    # Far away, it would squeeze everything else together.
+    room = max(float(np.ptp(values)), 1e-9)
+    near = values.min() - room <= threshold <= values.max() + room
+    return threshold if near else None
+
+
+def _marks(found: Material, lines: Sequence[FigureLine]) -> tuple[float, ...]:
+    """Return where the settings of a single run were changed, as far as the curves reach."""
+    if not found.single:
+        return ()
+    (run,) = found.runs.values()
+    steps = sorted({entry["step"] for entry in run.entries if "field" in entry})
+    at = run.results.on_axis(np.array(steps, dtype=np.float64), found.x)
+    end = max((float(line.x[-1]) for line in lines if len(line.x)), default=0.0)
+    return tuple(float(each) for each in at if each <= end)
+
+
+def _in_units(figure: FigureData, x: XAxis) -> FigureData:
+    """Bring lines and marks to the units of the axis."""
+    marks = np.array(figure.marks)
+    carried = FigureLine(label="", place=0, x=marks, y=np.full(len(marks), np.nan))
+    found = in_units(replace(figure, lines=(*figure.lines, carried)), x)
+    return replace(found, lines=found.lines[:-1], marks=tuple(found.lines[-1].x))
+
+
+def bias_of(found: Material) -> FigureData:
+    """Return the figure of the bias, 0 marked."""
+    lines = [
+        _line_of_group(place, each, "bias", found.x)
+        for place, each in enumerate(found.bias.groups[:MOST_LINES])
+    ]
+    figure = FigureData(
+        title="",
+        x_label="",
+        y_label=return_label("bias"),
+        lines=tuple(lines),
+        width_in=WIDE_IN[0],
+        height_in=2.6,
+        threshold=0.0,
+    )
+    return in_units(figure, found.x)
+
+
+def training_plots(measured: Sequence[Measured], found: Material) -> tuple[Plot, ...]:
+    """Return a small figure of each quantity that was measured in any run."""
+    plots = []
+    for each in measured:
+        lines = tuple(_training_lines(each.column, found))
+        if not any(drawable(line) for line in lines):
+            continue
+        positive = all((line.y[np.isfinite(line.y)] > 0).all() for line in lines)
+        figure = FigureData(
+            title="",
+            x_label="",
+            y_label="",
+            lines=lines,
+            width_in=NARROW_IN[0],
+            height_in=NARROW_IN[1],
+            logarithmic=each.logarithmic and positive,
+        )
+        plots.append(
+            Plot(title=str(each.title), figure=in_units(figure, found.x), about=str(each.about))
+        )
+    return tuple(plots)
+
+
+def _training_lines(column: str, found: Material) -> list[FigureLine]:
+    at = TRAINING_COLUMNS.index(column)
+    lines = []
+    for place, each in enumerate(found.comparison.groups[:MOST_LINES]):
+        curves = [_column(found.runs[run.path], at, found.x) for run in each.group.runs]
+        known = [curve for curve in curves if len(curve[0])]
+        if len(known) == 1:
+            steps, values = thinned(*known[0])
+            lines.append(FigureLine(label=label_of(each), place=place, x=steps, y=values))
+        elif known:
+            lines.append(line_of(label_of(each), place, band_of(known)))
+    return lines
+
+
+def _column(run: RunFacts, at: int, x: XAxis) -> Curve:
+    values, steps = run.training[:, at], run.results.on_axis(run.training[:, 0], x)
+    known = np.isfinite(values) & np.isfinite(steps)
+    return steps[known], trailing_mean(values[known], _TRAINING_SMOOTHING)
+
+
+def thinned(x: Doubles, y: Doubles) -> Curve:
+    """Return a curve of at most 400 points, each the mean of its neighbours."""
+    if len(x) <= _MOST_POINTS:
+        return x, y
+    each = -(-len(x) // _MOST_POINTS)
+    whole = len(x) // each * each
+    means: Doubles = y[-whole:].reshape(-1, each).mean(axis=1)
+    return x[-whole:][each - 1 :: each], means

@@ -1,0 +1,315 @@
+"""The sections about the runs: settings, live changes, machines, and how to repeat them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from td3core.analysis.results import settings_of
+from td3core.config.presets import PLUS, compose
+from td3core.config.value_text import format_count, format_value, typographic
+from td3core.errors import RequestError, brief
+from td3core.exporters.report.commands import commands_of, values_as_given
+from td3core.exporters.report.document import (
+    Block,
+    Cell,
+    Column,
+    Commands,
+    Folded,
+    Paragraph,
+    Section,
+    Table,
+)
+from td3core.exporters.report.figures import MOST_LINES
+from td3core.exporters.report.material import Material
+from td3core.exporters.report.run_facts import RunFacts
+from td3core.exporters.report.wording import STATES, duration, labels, moment
+from td3core.runs.journal import Entry, is_scheduled
+from td3core.text import Text, tr
+
+_MOST_ENTRIES = 200
+"""Lines of journals."""
+_MOST_COLUMNS = 8
+"""Groups whose settings stand side by side."""
+_LONGEST_NOTE, _LONGEST_NAME, _LONGEST_VALUE = 600, 100, 60
+_LONGEST_COMMANDS = 60_000
+_NOT_A_SETTING = ("history", "preset", "numerics", "engine", "threads")
+_EVENTS = {
+    "pause": Text("paused"),
+    "unpause": Text("continued"),
+    "save": Text("saved by hand"),
+    "resume": Text("resumed"),
+    "branch": Text("branched"),
+}
+
+
+# Settings ----------------------------------------------------------------------------------------
+
+
+def settings_that_differ(found: Material) -> Section | None:
+    """Return the settings in which the groups differ; of a single group, from its preset."""
+    if len(found.comparison.groups) > 1:
+        names = [name for name in found.comparison.differing if name not in ("history",)]
+        return _between_groups(found, names) if names else None
+    return _from_preset(found)
+
+
+def _between_groups(found: Material, names: Sequence[str]) -> Section:
+    groups, called = found.comparison.groups, labels()
+    shown = groups[:_MOST_COLUMNS]
+    heads = (Column(title=_head(name, called)) for name in names)
+    columns = (Column(title=tr("Group")), *heads)
+    rows: tuple[tuple[str | Cell, ...], ...] = tuple(
+        (
+            Cell(text=each.name, place=place if place < MOST_LINES else None),
+            *(typographic(each.group.values(name)) for name in names),
+        )
+        for place, each in enumerate(groups)
+    )
+    if len(names) > len(shown) and len(groups) <= _MOST_COLUMNS:
+        # Turned around: the settings are more than the groups.
+        columns = (
+            Column(title=tr("Setting")),
+            *(Column(title=brief(each.name, _LONGEST_NAME)) for each in shown),
+        )
+        rows = tuple(
+            (_head(name, called), *(typographic(each.group.values(name)) for each in shown))
+            for name in names
+        )
+    about = tr("All others are the same.")
+    table = Table(columns=columns, rows=rows, about=about)
+    return Section(name="differ", title=tr("Settings that differ"), blocks=(table,))
+
+
+def _head(name: str, called: Mapping[str, str]) -> str:
+    return called.get(name, name)
+
+
+def _from_preset(found: Material) -> Section | None:
+    run = next(iter(found.runs.values())).directory
+    names = [name for name in run.config.preset.split(PLUS) if name]
+    try:
+        usual = values_as_given(*compose(run.config.env, names, {}))
+    except RequestError:
+        found.missing.append(
+            tr("How the settings differ from the preset: it is not installed here.")
+        )
+        return None
+    now, called = values_as_given(run.config, run.first_tunables), labels()
+    left_out = ("env", "seed", *_NOT_A_SETTING)
+    changed = [n for n in now if n not in left_out and now[n] != usual.get(n)]
+    preset = run.config.preset or tr("the defaults")
+    title = tr("Settings that differ from the preset")
+    if not changed:
+        text = tr("None: all settings are those of {preset}.", preset=preset)
+        return Section(name="differ", title=title, blocks=(Paragraph(text=text),))
+    columns = (
+        Column(title=tr("Setting")),
+        Column(title=tr("Here"), number=True),
+        Column(title=brief(preset, _LONGEST_NAME), number=True),
+    )
+    rows = tuple((called[n], _shown(now[n]), _shown(usual.get(n))) for n in changed)
+    return Section(name="differ", title=title, blocks=(Table(columns=columns, rows=rows),))
+
+
+def all_settings(found: Material) -> Section:
+    """Return every setting of every group, folded away."""
+    groups, called = found.comparison.groups[:_MOST_COLUMNS], labels()
+    columns = (
+        Column(title=tr("Setting")),
+        Column(title=tr("Name"), code=True),
+        *(Column(title=brief(each.name, _LONGEST_NAME), number=True) for each in groups),
+    )
+    names = [name for name in settings_of(groups[0].group.runs[0]) if name != "history"]
+    rows = tuple(
+        (called.get(n, n), n, *(typographic(each.group.values(n)) for each in groups))
+        for n in names
+    )
+    blocks: tuple[Block, ...] = (Table(columns=columns, rows=rows),)
+    if len(found.comparison.groups) > len(groups):
+        found.missing.append(
+            tr(
+                "Settings of {left} groups: the table has the first {most}.",
+                left=len(found.comparison.groups) - len(groups),
+                most=_MOST_COLUMNS,
+            )
+        )
+    folded = Folded(title=tr("Show all {count} settings", count=len(names)), blocks=blocks)
+    return Section(name="settings", title=tr("All settings"), blocks=(folded,))
+
+
+def _shown(value: Any) -> str:
+    text = tr("none") if value in ("", None) else typographic(format_value(value))
+    return brief(text, _LONGEST_VALUE)
+
+
+# What happened -----------------------------------------------------------------------------------
+
+
+def journal(found: Material) -> Section | None:
+    """Return the live changes, and what else was done to the runs."""
+    entries = [(run, entry) for run in found.runs.values() for entry in run.entries]
+    if not entries:
+        found.missing.append(tr("Live changes: there were none."))
+        return None
+    named = [] if found.single else [Column(title=tr("Run"))]
+    columns = (
+        *named,
+        Column(title=tr("Step"), number=True),
+        Column(title=tr("What")),
+        Column(title=tr("From"), number=True),
+        Column(title=tr("To"), number=True),
+        Column(title=tr("When")),
+    )
+    called, several = labels(), not found.single
+    rows = tuple(
+        (*([_name(run)] if several else []), *_row_of_entry(entry, called))
+        for run, entry in entries[:_MOST_ENTRIES]
+    )
+    about = tr("A change takes effect after its step.")
+    if len(entries) > _MOST_ENTRIES:
+        left = Text.counted(
+            "{n} line is left out.", "{n} lines are left out.", n=len(entries) - _MOST_ENTRIES
+        )
+        about = f"{about} {left}"
+    table = Table(columns=columns, rows=rows, about=about)
+    return Section(name="journal", title=tr("Live changes"), blocks=(table,))
+
+
+def _row_of_entry(entry: Entry, called: Mapping[str, str]) -> tuple[str, ...]:
+    when = tr("planned") if is_scheduled(entry) else moment(brief(entry.get("time", ""), 40))
+    step = format_count(entry["step"])
+    if "field" in entry:
+        values = (_plain(entry.get("old")), _plain(entry["new"]))
+        return (step, called.get(entry["field"], entry["field"]), *values, when)
+    event = brief(entry["event"], _LONGEST_VALUE)
+    return (step, str(_EVENTS.get(event, event)), "", "", when)
+
+
+def _plain(value: Any) -> str:
+    known = isinstance(value, bool | int | float | str)
+    return brief(typographic(format_value(value)), _LONGEST_VALUE) if known else "–"
+
+
+def _name(run: RunFacts) -> str:
+    return brief(run.summary.title, _LONGEST_NAME)
+
+
+# Runs --------------------------------------------------------------------------------------------
+
+
+def runs_section(found: Material) -> Section:
+    """Return what the runs are called, how far they came, and where they lie."""
+    columns = (
+        Column(title=tr("Run")),
+        Column(title=tr("Seed"), number=True),
+        Column(title=tr("State")),
+        Column(title=tr("Steps"), number=True),
+        Column(title=tr("Last"), number=True),
+        Column(title=tr("Best"), number=True),
+        Column(title=tr("Time"), number=True),
+        Column(title=tr("Started")),
+    )
+    rows = tuple(_row_of_run(run) for run in found.runs.values())
+    blocks: list[Block] = [Table(columns=columns, rows=rows)]
+    noted = [run for run in found.runs.values() if run.summary.note.strip()]
+    if noted:
+        blocks.append(
+            Table(
+                columns=(Column(title=tr("Run")), Column(title=tr("Note"))),
+                rows=tuple((_name(run), brief(run.summary.note, _LONGEST_NOTE)) for run in noted),
+            )
+        )
+    failed = [run for run in found.runs.values() if run.summary.message]
+    if failed:
+        blocks.append(
+            Table(
+                columns=(Column(title=tr("Run")), Column(title=tr("Why it failed"))),
+                rows=tuple(
+                    (_name(run), brief(run.summary.message, _LONGEST_NOTE)) for run in failed
+                ),
+            )
+        )
+    return Section(name="runs", title=tr("Runs"), blocks=tuple(blocks))
+
+
+def _row_of_run(run: RunFacts) -> tuple[str, ...]:
+    found = run.summary
+    returns = (
+        "–" if value is None else typographic(f"{value:,.1f}")
+        for value in (found.last_eval_return, found.best_eval_return)
+    )
+    return (
+        _name(run),
+        str(found.seed),
+        str(STATES[found.state]),
+        format_count(found.env_steps),
+        *returns,
+        duration(found.wall_s) if found.wall_s else "–",
+        moment(brief(found.created, _LONGEST_VALUE)),
+    )
+
+
+def machines(found: Material) -> Section:
+    """Return where the runs were trained and with what; alike runs share a line."""
+    runs = tuple(found.runs.values())
+    called = {
+        tr("Processor"): [run.machine.get("processor", "") for run in runs],
+        tr("Cores"): [run.machine.get("cores", "") for run in runs],
+        tr("System"): [run.machine.get("system", "") for run in runs],
+        tr("Numerics class"): [run.directory.config.numerics for run in runs],
+        tr("Engine"): [run.directory.config.engine for run in runs],
+        tr("Device"): [run.directory.config.device for run in runs],
+    }
+    names = dict.fromkeys(name for run in runs for name in run.versions)
+    called |= {name: [run.versions.get(name, "") for run in runs] for name in names}
+    rows = tuple((name, _several(values)) for name, values in called.items() if any(values))
+    without = sum(not run.machine or not run.versions for run in runs)
+    if without:
+        text = Text.counted(
+            "Machine and versions of {n} run: they are not on record.",
+            "Machine and versions of {n} runs: they are not on record.",
+            n=without,
+        )
+        found.missing.append(str(text))
+    environment = _environment(runs)
+    columns = (Column(title=tr("What")), Column(title=tr("Which")))
+    table = Table(columns=columns, rows=(*environment, *rows))
+    about = tr(
+        "The same settings, seed, numerics class, compiled engine and versions give the same run,"
+        " bit for bit."
+    )
+    blocks = (table, Paragraph(text=about, quiet=True))
+    return Section(name="machine", title=tr("Machine and versions"), blocks=blocks)
+
+
+def _several(values: Sequence[str]) -> str:
+    return brief(", ".join(dict.fromkeys(value or tr("not on record") for value in values)), 300)
+
+
+def _environment(runs: Sequence[RunFacts]) -> tuple[tuple[str, str], ...]:
+    """Return a line for each environment whose sizes are on record."""
+    found = {}
+    for run in runs:
+        if run.header is not None:
+            info = run.header.env
+            parts = [
+                Text.counted("{n} observation", "{n} observations", n=info.obs_dim),
+                Text.counted("{n} action", "{n} actions", n=info.act_dim),
+            ]
+            if info.max_episode_steps:
+                parts.append(Text("at most {steps:,} steps", steps=info.max_episode_steps))
+            found[brief(run.directory.config.env, _LONGEST_NAME)] = ", ".join(map(str, parts))
+    return tuple(found.items())
+
+
+def commands(found: Material) -> Section:
+    """Return what to type to train the runs again."""
+    text = "\n".join(commands_of(tuple(found.runs.values())))
+    if len(text) > _LONGEST_COMMANDS:
+        text = text[:_LONGEST_COMMANDS]
+        found.missing.append(tr("Some of the commands: they are very long."))
+    about = tr(
+        "Typed in a terminal, where TD3 Studio is installed. A run whose live settings were changed"
+        " needs the folder of the run that it repeats (--journal), a branch that of its parent."
+    )
+    blocks = (Commands(text=text), Paragraph(text=about, quiet=True))
+    return Section(name="commands", title=tr("Train them again"), blocks=blocks)

@@ -1,0 +1,173 @@
+"""The sections about a sweep: what its trials came to, and which settings mattered."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from td3core.analysis.figure_data import FigureData, FigureLine
+from td3core.config.value_text import format_value, typographic
+from td3core.errors import brief
+from td3core.exporters.report.document import (
+    Block,
+    Cell,
+    Column,
+    Commands,
+    Folded,
+    Paragraph,
+    Plot,
+    Plots,
+    Section,
+    Table,
+)
+from td3core.exporters.report.figures import WIDE_IN
+from td3core.exporters.report.wording import duration, labels
+from td3core.text import Text, tr
+
+_MOST_TRIALS, _MOST_SETTINGS = 10, 8
+"""In the table of the best."""
+_LONGEST = 60
+_LONGEST_FILE = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialFacts:
+    """One trial."""
+
+    number: int
+    state: str
+    """``running``, ``done``, ``pruned`` or ``failed``."""
+    value: float | None
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepFacts:
+    """A sweep, as far as a report tells of it."""
+
+    name: str
+    objective: str
+    wanted: int
+    seconds: float
+    running: bool
+    trials: tuple[TrialFacts, ...]
+    searched: tuple[str, ...]
+    """Names of the settings that were searched."""
+    importance: Mapping[str, float] = field(default_factory=dict)
+    text: str = ""
+    """Its file."""
+
+    def best(self) -> list[TrialFacts]:
+        """Return the completed trials that have a value, the best first."""
+        done = [t for t in self.trials if t.state == "done" and t.value is not None]
+        return sorted(done, key=lambda trial: -(trial.value or 0.0))
+
+
+def section_of(sweep: SweepFacts) -> Section:
+    """Return the section about a sweep."""
+    blocks: list[Block] = [Paragraph(text=_summary(sweep))]
+    plot = _values(sweep)
+    if plot is not None:
+        blocks.append(Plots(plots=(plot,)))
+    if sweep.best():
+        blocks.append(_table(sweep))
+    if sweep.importance:
+        blocks.append(_importance(sweep))
+    if sweep.text:
+        text = Commands(text=sweep.text[:_LONGEST_FILE])
+        blocks.append(Folded(title=tr("Show the file of the sweep"), blocks=(text,)))
+    return Section(name="sweep", title=tr("The search"), blocks=tuple(blocks))
+
+
+def _summary(sweep: SweepFacts) -> str:
+    counts = {state: sum(t.state == state for t in sweep.trials) for state in _STATES}
+    told = ", ".join(f"{count} {_STATES[state]}" for state, count in counts.items() if count)
+    text = Text(
+        "{n} of {wanted} trials in {duration}: {states}. Objective: {objective}.",
+        n=len(sweep.trials),
+        wanted=sweep.wanted,
+        duration=duration(sweep.seconds),
+        states=told or tr("none yet"),
+        objective=sweep.objective,
+    )
+    more = Text("It was still going on when this was written.")
+    return str(Text.joined([text, more]) if sweep.running else text)
+
+
+_STATES = {
+    "done": Text("completed"),
+    "pruned": Text("pruned"),
+    "failed": Text("failed"),
+    "running": Text("running"),
+}
+
+
+def _values(sweep: SweepFacts) -> Plot | None:
+    known = [
+        (trial.number, trial.value)
+        for trial in sweep.trials
+        if trial.state == "done" and trial.value is not None and math.isfinite(trial.value)
+    ]
+    if not known:
+        return None
+    numbers, values = np.array(sorted(known), dtype=np.float64).T
+    lines = (
+        FigureLine(label=tr("Trials"), place=0, x=numbers, y=values, points=True),
+        FigureLine(label=tr("Best so far"), place=1, x=numbers, y=np.maximum.accumulate(values)),
+    )
+    figure = FigureData(
+        title="",
+        x_label=tr("Trial"),
+        y_label=tr("Value"),
+        lines=lines,
+        width_in=WIDE_IN[0],
+        height_in=2.6,
+    )
+    return Plot(title="", figure=figure)
+
+
+def _table(sweep: SweepFacts) -> Table:
+    called, names = labels(), _most_important(sweep)
+    columns = (
+        Column(title=tr("Trial"), number=True),
+        Column(title=tr("Value"), number=True),
+        *(Column(title=called.get(name, name), number=True) for name in names),
+    )
+    rows = tuple(
+        (
+            str(trial.number),
+            typographic(f"{trial.value:,.1f}"),
+            *(_shown(trial.settings.get(name)) for name in names),
+        )
+        for trial in sweep.best()[:_MOST_TRIALS]
+    )
+    about = ""
+    if len(names) < len(sweep.searched):
+        about = tr("The {count} settings that mattered most.", count=len(names))
+    return Table(columns=columns, rows=rows, about=about)
+
+
+def _most_important(sweep: SweepFacts) -> list[str]:
+    by_weight = sorted(sweep.searched, key=lambda name: -sweep.importance.get(name, 0.0))
+    return by_weight[:_MOST_SETTINGS]
+
+
+def _importance(sweep: SweepFacts) -> Table:
+    called = labels()
+    columns = (Column(title=tr("Setting")), Column(title=tr("Share of the differences in value")))
+    rows = tuple(
+        (called.get(name, name), Cell(text=f"{share:.0%}", share=share))
+        for name, share in sorted(sweep.importance.items(), key=lambda each: -each[1])
+    )
+    about = tr("How much each setting matters, by PED-ANOVA (Watanabe et al. 2023).")
+    return Table(columns=columns, rows=rows, about=about)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        value = tuple(value)
+    if not isinstance(value, bool | int | float | str | tuple):
+        return "–"
+    return brief(typographic(format_value(value)), _LONGEST)

@@ -1,0 +1,58 @@
+"""Short texts that several sections of a report share."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from td3core.config import RunConfig, Tunables, specs
+from td3core.protocol.run_status import RunStatus
+from td3core.runs.listing import RunSummary
+from td3core.text import Text, tr
+
+STATES = {
+    RunStatus.RUNNING: Text("training"),
+    RunStatus.FINISHED: Text("finished"),
+    RunStatus.STOPPED: Text("stopped"),
+    RunStatus.FAILED: Text("failed"),
+    RunStatus.INTERRUPTED: Text("interrupted"),
+}
+
+
+def state_of_runs(runs: Sequence[RunSummary]) -> tuple[str, str]:
+    """Return what has become of runs, in a word or two, and more where it takes more."""
+    counts = Counter(run.state for run in runs)
+    if len(runs) == 1:
+        done = tr("of {steps:,} steps", steps=runs[0].steps)
+        return str(STATES[runs[0].state]), done if runs[0].env_steps < runs[0].steps else ""
+    if len(counts) == 1:
+        return tr("all {state}", state=STATES[runs[0].state]), ""
+    finished = counts.pop(RunStatus.FINISHED, 0)
+    rest = ", ".join(f"{count} {STATES[state]}" for state, count in counts.items())
+    return tr("{n} of {count} finished", n=finished, count=len(runs)), rest
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in its two largest units."""
+    if seconds < 60:
+        return tr("{seconds:.0f} s", seconds=seconds)
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return tr("{minutes} min", minutes=minutes)
+    return tr("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
+
+
+def moment(text: str) -> str:
+    """Return a time on record in local time, to the minute; as it is if it is none."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError):
+        return text
+
+
+def labels() -> dict[str, str]:
+    """Return what every setting is called, its symbol before it."""
+    return {
+        name: f"{spec.symbol}  {spec.label}" if spec.symbol else str(spec.label)
+        for kind in (RunConfig, Tunables)
+        for name, spec in specs(kind)
+    }

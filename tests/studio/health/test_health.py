@@ -1,0 +1,204 @@
+"""The window says what is wrong with a run, and tries the change that it advises."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QSpinBox, QTableView
+
+from studio.health.panel import HealthPanel
+from studio.health.table import HealthColumn
+from studio.health.thresholds_dialog import ThresholdsDialog
+from studio.widgets.number_box import NumberBox
+from studio.window.main_window import MainWindow
+from td3core.config import make_settings
+from td3core.experiments.groups.seed_status import SeedState
+from tests.studio.experiments.test_groups import PlayedGroup, played
+from tests.studio.fake_runs import make_run
+from tests.studio.launch.test_resume import open_run, train_before
+from tests.support.health import progress, row, started
+from tests.td3core.analysis.many_runs import write_run
+
+__all__ = ["played"]
+
+CONFIG, TUNABLES = make_settings({"env": "Pendulum-v1", "critic_lr": 0.1})
+
+
+def break_it(window: MainWindow, first: int = 2_000, rank: float = 0.01) -> None:
+    """Report three measurements in which the features of the critics have collapsed."""
+    rows = np.array([row(first + 1_000 * i, critic_rank=rank, q_gap=1.0) for i in range(3)])
+    window.model.handle(progress(TUNABLES, rows))
+
+
+@pytest.fixture
+def broken(window: MainWindow) -> MainWindow:
+    """The window, with a run that is out of order."""
+    window.model.handle(started(CONFIG, TUNABLES))
+    break_it(window)
+    return window
+
+
+def open_panel(qtbot, window: MainWindow) -> HealthPanel:
+    window.docks.open("health")
+    panel = window.panels.named("health")
+    assert isinstance(panel, HealthPanel)
+    qtbot.waitUntil(panel.isVisible)
+    return panel
+
+
+def texts(panel: HealthPanel) -> str:
+    return "\n".join(label.text() for label in panel.findChildren(QLabel) if label.isVisible())
+
+
+def shown(panel: HealthPanel, name: str) -> str:
+    """Return the value of a quantity as the table shows it."""
+    model = panel.findChild(QTableView, "health_table").model()
+    for line in range(model.rowCount()):
+        if model.index(line, HealthColumn.NAME).data() == name:
+            return str(model.index(line, HealthColumn.VALUE).data())
+    raise AssertionError(name)
+
+
+def test_a_badge_counts_what_is_open_until_it_is_dismissed_for_this_run(
+    qtbot, broken: MainWindow, find
+) -> None:
+    window, badge = broken, find("status_advice")
+    assert badge.isVisible()
+    assert badge.text() == "1 health warning"
+    assert window.panels.if_made("health") is None
+    qtbot.mouseClick(badge, Qt.MouseButton.LeftButton)
+    panel = window.panels.named("health")
+    qtbot.waitUntil(panel.isVisible)
+    qtbot.waitUntil(lambda: "features have collapsed" in texts(panel))
+    assert "Critic learning rate 0.1 → 0.01" in texts(panel)
+    assert shown(panel, "Rank of the critic's features") == "0.01"
+    assert shown(panel, "Saturated actions") == "not measured"
+    find("dismiss_rank_collapsed").click()
+    assert not badge.isVisible()
+    qtbot.waitUntil(lambda: "Nothing is out of order." in texts(panel))
+    break_it(window, 5_000)
+    assert not badge.isVisible()
+    window.model.handle(replace(started(CONFIG, TUNABLES), run=Path("another")))
+    break_it(window)
+    assert badge.isVisible()
+
+
+def test_a_threshold_that_the_user_has_changed_counts_from_then_on(
+    qtbot, broken: MainWindow, find
+) -> None:
+    dialog = ThresholdsDialog(broken.health.board, broken)
+    qtbot.addWidget(dialog)
+    box = dialog.findChild(NumberBox, "threshold_rank_collapsed")
+    box.setValue(0.005)
+    assert not find("status_advice").isVisible()
+    box.setValue(0.5)
+    break_it(broken, 5_000, rank=0.4)
+    assert find("status_advice").isVisible()
+    dialog._restore()
+    assert broken.health.board.thresholds() == {}
+    assert not find("status_advice").isVisible()
+
+
+def test_a_run_of_before_says_that_it_was_not_measured_and_a_closed_panel_reads_nothing(
+    qtbot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_run(qtbot, window, make_run(runs_dir))
+    panel = open_panel(qtbot, window)
+    qtbot.waitUntil(lambda: "did not measure its health" in texts(panel))
+    assert shown(panel, "|Q1 − Q2|") == "not measured"
+    window.docks.close("health")
+    qtbot.waitUntil(lambda: not panel.isVisible())
+    monkeypatch.setattr(panel.table, "show", lambda *_: pytest.fail("read while closed"))
+    window.model.curves_changed.emit()
+    panel.refresh()
+
+
+def begin_trial(qtbot, window: MainWindow, steps: int, pairs: int) -> None:
+    open_panel(qtbot, window)
+    button = window.findChild(QPushButton, "try_rank_collapsed")
+    qtbot.waitUntil(button.isEnabled)
+    button.click()
+    qtbot.waitUntil(lambda: window.findChild(QDialog, "trial_dialog") is not None, timeout=10_000)
+    dialog = window.findChild(QDialog, "trial_dialog")
+    dialog.findChild(QSpinBox, "trial_steps").setValue(steps)
+    dialog.findChild(QSpinBox, "trial_pairs").setValue(pairs)
+    assert f"{2 * pairs} runs of {steps} steps" in dialog.findChild(QLabel, "trial_cost").text()
+    dialog.accept()
+
+
+def open_broken(qtbot, window: MainWindow, runs_dir: Path):
+    """Show a finished run whose health is out of order, with a checkpoint to branch off."""
+    run = train_before(runs_dir, steps=1500, checkpoint_interval=500, stop_at=10**9)
+    open_run(qtbot, window, run)
+    break_it(window, 3_000)
+    return run
+
+
+@pytest.mark.slow
+def test_a_trial_waits_for_a_core_and_ends_in_a_sentence_and_is_accepted_as_a_branch(
+    qtbot, window: MainWindow, find, played: type[PlayedGroup], runs_dir: Path, monkeypatch
+) -> None:
+    open_broken(qtbot, window, runs_dir)
+    trials = window.health.trials
+    cores = [0]
+    monkeypatch.setattr(type(trials), "free_cores", property(lambda _: cores[0]))
+    begin_trial(qtbot, window, 200, 2)
+    qtbot.waitUntil(lambda: "Waits for a free core" in find("trial_text").text())
+    assert not trials.trains
+    cores[0] = 2
+    trials.begin_if_free()
+    for arm, value in enumerate((50.0, 20.0)):
+        qtbot.waitUntil(lambda arm=arm: trials.trains and len(trials.runs) == arm)
+        group = played.last
+        seeds = group.group.seeds
+        for seed in seeds:
+            path = write_run(
+                runs_dir, [0.0, value + seed], seed=seed, group=group.group.name, tau=value / 100
+            )
+            group.show(seed, SeedState.FINISHED, run=path)
+        group.end()
+    qtbot.waitUntil(lambda: not trials.busy)
+    said = find("trial_text").text()
+    assert said == "After 200 steps 30 [30, 30] better, 2 of 2 pairs."
+    qtbot.waitUntil(lambda: window.comparison.session.active)
+    wanted = []
+    monkeypatch.setattr(window.many, "start", wanted.append)
+    find("trial_accept").click()
+    qtbot.waitUntil(lambda: bool(wanted))
+    assert wanted[0].tunables.critic_lr == 0.01
+    assert wanted[0].checkpoint.name == "last.safetensors"
+
+
+@pytest.mark.release
+def test_an_advice_is_tried_through_the_window_to_its_verdict(
+    qtbot, window: MainWindow, find, runs_dir: Path
+) -> None:
+    run = open_broken(qtbot, window, runs_dir)
+    begin_trial(qtbot, window, 200, 2)
+    trials = window.health.trials
+    qtbot.waitUntil(lambda: trials.verdict is not None, timeout=240_000)
+    assert trials.verdict is not None
+    assert len(trials.verdict.differences) == 2
+    assert find("trial_text").text().startswith("After 200 steps ")
+    made = [path for runs in trials.runs for path in runs.values()]
+    assert len({*made}) == 4
+    assert all(run.path.name in (path / "run.toml").read_text() for path in made)
+    qtbot.waitUntil(lambda: not window.comparison.session.busy, timeout=20_000)
+
+
+def test_a_change_is_accepted_in_the_run_that_trains(
+    qtbot, broken: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from studio.window import health_advice
+
+    (advice,) = broken.health.board.advice
+    assert advice.change is not None
+    broken.health.tried = health_advice.TriedChange(advice.change, Path("run"))
+    monkeypatch.setattr(type(broken.controller), "busy", property(lambda _: True))
+    asked = []
+    monkeypatch.setattr(broken.live, "apply", asked.append)
+    broken.health.accept()
+    assert [each.critic_lr for each in asked] == [0.01]
+    monkeypatch.undo()

@@ -1,0 +1,201 @@
+"""Rules about a run's health: broken by settings that are broken, silent where all is well."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from td3core import checkpoint
+from td3core.analysis.advice import Health, Rule, load_rules, parse_rule, with_thresholds
+from td3core.analysis.saturation import saturation
+from td3core.config import make_settings
+from td3core.errors import RequestError
+from td3core.protocol.events import Evaluated, Progress
+from td3core.runs.directory import RunDirectory
+from tests.benchmarks.health import BROKEN, HERE, PRESETS, broken_by, kept
+from tests.support.health import progress, row, started
+from tests.td3core.helpers import finish, run, same, tensors
+
+CONFIG, TUNABLES = make_settings({"env": "Pendulum-v1"})
+BIASES = Path(__file__).parents[2] / "benchmarks" / "overestimation"
+RULE = """
+order = 1
+title = "Too high"
+quantity = "q_gap"
+above = 2.0
+sustained = 2
+after = 100
+reason = "It is."
+advice = "Lower it."
+[change]
+setting = "critic_lr"
+factor = 0.1
+"""
+
+
+def health(*rules: Rule) -> Health:
+    found = Health(rules)
+    found.take(started(CONFIG, TUNABLES))
+    return found
+
+
+def feed(found: Health, *values: float, first: int = 1_000) -> None:
+    rows = [row(first + 50 * i, q_gap=value) for i, value in enumerate(values)]
+    found.take(progress(TUNABLES, np.array(rows)))
+
+
+def evaluated(env_steps: int, bias: float) -> Evaluated:
+    return Evaluated(
+        env_steps=env_steps,
+        returns=(0.0,),
+        lengths=(1,),
+        seed=0,
+        is_best=False,
+        wall_s=0.0,
+        measured={"bias": bias},
+    )
+
+
+def test_a_rule_is_broken_by_enough_values_in_a_row_and_kept_by_as_many() -> None:
+    found = health(parse_rule("high", RULE))
+    feed(found, 1.0, 3.0, 1.0, 3.0)
+    assert found.advice == ()
+    feed(found, 4.0, first=1_200)
+    (advice,) = found.advice
+    assert (advice.value, advice.env_steps) == (4.0, 1_150)
+    assert advice.change is not None
+    assert (advice.change.old, advice.change.new) == (3e-4, 3e-5)
+    feed(found, 1.0, first=1_250)
+    assert found.advice
+    feed(found, 1.0, first=1_300)
+    assert found.advice == ()
+
+
+def test_what_is_not_measured_or_too_early_breaks_no_rule() -> None:
+    found = health(parse_rule("high", RULE))
+    found.take(progress(TUNABLES, np.array([row(50, q_gap=9.0), row(90, q_gap=9.0)])))
+    feed(found, np.nan, 9.0, np.nan)
+    assert found.advice == ()
+
+
+def test_the_advice_of_a_resumed_run_begins_anew() -> None:
+    found = health(parse_rule("high", RULE))
+    feed(found, 9.0, 9.0)
+    assert found.advice
+    found.take(started(CONFIG, TUNABLES, env_steps=500))
+    assert found.advice == ()
+
+
+def test_other_rules_judge_what_is_on_record() -> None:
+    rule = parse_rule("high", RULE)
+    found = health(rule)
+    rows = np.array([row(1_000, q_gap=1.0), row(1_050, q_gap=1.5)])
+    found.take(progress(TUNABLES, rows))
+    stricter = with_thresholds([rule], {"high": 0.5})
+    other = found.judged_by(stricter, rows, np.empty((0, 14)))
+    assert [each.env_steps for each in other.advice] == [1_000]
+    assert found.advice == ()
+
+
+def test_a_setting_that_is_as_advised_has_no_change_to_try() -> None:
+    rule = replace(parse_rule("high", RULE), setting="tau", factor=None, value=TUNABLES.tau)
+    found = health(rule)
+    feed(found, 9.0, 9.0)
+    assert found.advice[0].change is None
+    assert found.advice[0].as_dict()["setting"] is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("above = 2.0", "above = 2.0\nbelow = 1.0", "either above or below"),
+        ('quantity = "q_gap"', 'quantity = "q_gap2"', "q_gap2 is not recorded"),
+        ('"critic_lr"', '"critic_rate"', "critic_rate is no setting"),
+        ("factor = 0.1", "", "needs a setting, and a factor or a value"),
+        ("order = 1", "orders = 1", "orders is unknown"),
+        ('title = "Too high"', "", "title is missing"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused_in_a_sentence(old: str, new: str, said: str) -> None:
+    with pytest.raises(RequestError, match=said):
+        parse_rule("high", RULE.replace(old, new))
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_a_really_broken_setting_breaks_its_rule(name: str) -> None:
+    assert name in broken_by(kept(name))
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if (HERE / f"{name}.csv").exists()])
+def test_the_rules_are_silent_on_the_presets(name: str) -> None:
+    assert broken_by(kept(name)) == set()
+
+
+def biased(env: str, algorithm: str) -> set[str]:
+    with (BIASES / f"{env}.csv").open() as file:
+        rows = [r for r in csv.DictReader(file) if r["algorithm"] == algorithm and r["bias"]]
+    seen = set[str]()
+    for seed in {each["seed"] for each in rows}:
+        found = health(*load_rules())
+        for each in (r for r in rows if r["seed"] == seed):
+            step = int(each["env_steps"])
+            found.take(progress(TUNABLES, row(step)[None]))
+            found.take(evaluated(step, float(each["bias"])))
+            seen |= {advice.rule.name for advice in found.advice}
+    return seen
+
+
+def test_the_critics_of_ddpg_on_hopper_promise_too_much_and_those_of_td3_do_not() -> None:
+    assert biased("Hopper-v5", "ddpg") == {"overestimation"}
+    assert biased("Hopper-v5", "td3") == biased("Pendulum-v1", "td3") == set()
+
+
+def test_rewards_that_vanish_are_noticed(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("td3core.training.trainer.HEALTH_STEPS", 50)
+    rules = [replace(rule, after=0) for rule in load_rules()]
+    for scale, expected in ((1e-6, {"no_reward"}), (1.0, set())):
+        _, told = run(runs_dir, steps=200, reward_scale=scale)
+        found = Health([rule for rule in rules if rule.name == "no_reward"])
+        for event in told.events:
+            found.take(event)
+        assert {advice.rule.name for advice in found.advice} == expected
+
+
+def test_every_rule_has_evidence_and_a_change_that_can_be_made() -> None:
+    rules = load_rules()
+    assert {rule.name for rule in rules} == {*BROKEN, "overestimation", "no_reward"}
+    for rule in rules:
+        assert rule.reason.endswith(".")
+        assert rule.advice.endswith(".")
+        assert rule.change(CONFIG, TUNABLES) is not None or rule.value is not None
+
+
+def test_measuring_and_judging_change_no_digit_of_a_run(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def last(every: int, react: Any) -> dict[str, Any]:
+        monkeypatch.setattr("td3core.training.trainer.HEALTH_STEPS", every)
+        outcome, told = run(runs_dir, steps=300, react=react)
+        assert told.all(Progress)
+        return tensors(outcome.run / "checkpoints" / "last.safetensors")  # type: ignore[operator]
+
+    found = Health(load_rules())
+    assert same(last(10, found.take), last(10**9, lambda event: None))
+
+
+def test_saturation_is_told_apart_by_dimension(runs_dir: Path) -> None:
+    last = RunDirectory.open(finish(runs_dir, steps=60).run).last
+    saved = checkpoint.load(last)
+    width = saved.header.env.act_dim
+    output = max(name for name in saved.tensors if name.startswith("actor.") and "bias" in name)
+    arrays = {name: array.copy() for name, array in saved.tensors.items()}
+    arrays[output.replace("bias", "weight")][:] = 0.0
+    arrays[output][:] = [9.0] + [0.0] * (width - 1)
+    checkpoint.save(last, saved.header, arrays)
+    assert saturation(last).tolist() == [1.0] + [0.0] * (width - 1)
+    last.parent.parent.joinpath("replay.f32").unlink()
+    with pytest.raises(RequestError, match="cannot be read"):
+        saturation(last)

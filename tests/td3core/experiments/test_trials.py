@@ -1,0 +1,71 @@
+"""A change is tried in pairs of branches that differ in nothing else."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from td3core.checkpoint import read_header
+from td3core.errors import RequestError
+from td3core.experiments.trials import judge, plan_trial
+from td3core.runs.directory import RunDirectory
+from tests.td3core.analysis.many_runs import write_run
+from tests.td3core.helpers import finish
+
+
+@pytest.fixture
+def last(runs_dir: Path) -> Path:
+    return RunDirectory.open(finish(runs_dir, steps=60).run).last
+
+
+def test_both_sides_differ_in_the_change_alone_and_each_pair_has_a_seed(last: Path) -> None:
+    header = read_header(last)
+    trial = plan_trial(last, header, {"critic_lr": 1e-4}, steps=40, pairs=3)
+    one, other = trial.with_change, trial.without
+    assert one.config == other.config
+    assert one.config.steps == 100
+    assert one.config.eval_interval == 10
+    assert one.tunables == replace(other.tunables, critic_lr=1e-4)
+    assert other.tunables == header.tunables
+    assert trial.seeds == tuple(header.config.seed + i for i in range(3))
+    assert trial.total_steps == 240
+    assert trial.seconds(10.0, jobs=2) == 2 * 2 * 40 / 10.0
+
+
+def test_what_follows_a_schedule_is_held_where_it_is(runs_dir: Path) -> None:
+    falling = finish(runs_dir, steps=60, critic_lr="0.004@0, x0.5@100%", tau="0.2@0, 0.1@60")
+    last = RunDirectory.open(falling.run).last
+    header = read_header(last)
+    assert dict(header.tunables.schedules).keys() == {"critic_lr", "tau"}
+    trial = plan_trial(last, header, {"critic_lr": 1e-4}, steps=40, pairs=1)
+    assert trial.with_change.tunables.critic_lr == 1e-4
+    assert trial.without.tunables.critic_lr == header.tunables.critic_lr
+    for arm in (trial.with_change, trial.without):
+        assert not arm.tunables.schedules
+        assert arm.tunables.tau == header.tunables.tau
+
+
+def test_what_cannot_be_tried_is_refused(last: Path) -> None:
+    header = read_header(last)
+    for values, steps, pairs in (
+        ({"twin_critics": False}, 40, 3),
+        ({"tau": 7.0}, 40, 3),
+        ({"tau": 0.1}, 0, 3),
+        ({"tau": 0.1}, 40, 11),
+    ):
+        with pytest.raises(RequestError):
+            plan_trial(last, header, values, steps=steps, pairs=pairs)
+
+
+def test_runs_are_judged_by_pairs_of_the_same_seed(runs_dir: Path) -> None:
+    sides = [
+        {seed: write_run(runs_dir, [0.0, value + seed], seed=seed) for seed in (0, 1, 2)}
+        for value in (10.0, 7.0)
+    ]
+    found = judge(*sides)
+    assert found.differences == (3.0, 3.0, 3.0)
+    assert found.is_certain
+    with pytest.raises(RequestError, match="no pairs"):
+        judge(sides[0], {9: sides[1][0]})
+    with pytest.raises(RequestError, match="was not evaluated"):
+        judge({0: write_run(runs_dir)}, {0: sides[1][0]})
