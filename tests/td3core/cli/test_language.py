@@ -79,9 +79,12 @@ def test_what_the_doctor_finds_is_translated(
     monkeypatch.setattr(doctor, "KNOWN", KNOWN[:1])
     monkeypatch.setattr(doctor.processor, "name", lambda: "Processor")
     monkeypatch.setattr(doctor, "default_runs_dir", lambda: runs_dir)
+    allowed = {("theirs", "/their/folder")}
+    monkeypatch.setattr(doctor.trust_store, "remembered", lambda: allowed)
     assert app.main(["doctor"]) == 0
     shown = capsys.readouterr().out
     packages = [*versions(), "PySide6-Essentials", "NumPy", "Processor"]
+    packages += next(iter(allowed))
     data = [*packages, *versions().values(), KNOWN[0].env_id, KNOWN[0].group, str(runs_dir)]
     here = [doctor.numerics.current(), *doctor.numerics.available(), doctor.numerics.kernels()]
     assert words_left(shown, *data, *here, "av") == set()
