@@ -96,6 +96,8 @@ class HealthPanel(QWidget):
         area.setObjectName("health_advice")
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)
+        # The keyboard goes to the buttons, which are scrolled into view.
+        area.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setMinimumWidth(scaled(160))
         area.setWidget(page)

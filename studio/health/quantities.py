@@ -16,7 +16,7 @@ class Quantity:
     of_evaluations: bool = False
 
     @property
-    def meaning(self) -> str:
+    def meaning(self) -> Text:
         """What it is, for a tooltip."""
         metrics = EVALUATION_METRICS if self.of_evaluations else METRICS
         return next(metric.meaning for metric in metrics if metric.name == self.column)

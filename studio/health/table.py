@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from td3core.text import Text, tr
 Index = QModelIndex | QPersistentModelIndex
 CURVE = Qt.ItemDataRole.UserRole
 _ROOT = QModelIndex()
+_NONE = "–"
 _POINTS = 60
 
 
@@ -117,6 +119,8 @@ class HealthTable(QAbstractTableModel):
             return self._text(row, column)
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tip(row, column)
+        if role == Qt.ItemDataRole.AccessibleTextRole and self._text(row, column) == _NONE:
+            return tr("not measured")
         if role == Qt.ItemDataRole.ForegroundRole:
             if row.value is None or column is HealthColumn.RANGE:
                 return QColor(self._theme.muted)
@@ -131,7 +135,7 @@ class HealthTable(QAbstractTableModel):
             case HealthColumn.NAME:
                 return str(row.quantity.title)
             case HealthColumn.VALUE:
-                return tr("not measured") if row.value is None else format_number(row.value)
+                return _NONE if row.value is None else format_number(row.value)
             case HealthColumn.RANGE:
                 return _range(self._rules.get(row.quantity.column, []))
         return ""
@@ -141,10 +145,11 @@ class HealthTable(QAbstractTableModel):
         if column is HealthColumn.RANGE and rules:
             reasons = "<br><br>".join(rule.reason for rule in rules)
             return f"<qt>{reasons}</qt>"
-        meaning = row.quantity.meaning.replace("<", "&lt;")
+        meaning = escape(str(row.quantity.meaning), quote=False)
         told = f"{meaning[:1].upper()}{meaning[1:]}"
         healthy = tr("Healthy: {range}", range=_range(rules)) if rules else ""
-        return f"<qt>{'<br>'.join(filter(None, (told, healthy)))}</qt>"
+        missing = tr("Not measured") if row.value is None else ""
+        return f"<qt>{'<br>'.join(filter(None, (told, healthy, missing)))}</qt>"
 
 
 def _measured(quantity: Quantity, curves: RunCurves) -> _Row:

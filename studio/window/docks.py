@@ -51,7 +51,6 @@ class Docks(QObject):
         ]
         self.menu = QMenu(window)
         self.menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
-        self._set_first_sizes()
         self._is_first = True
         """Whether the panels have their first sizes still, and no saved ones."""
         self._aside: set[str] = set()
@@ -120,6 +119,7 @@ class Docks(QObject):
         return ColumnFit(self._window, dock, form, others)
 
     def _set_first_sizes(self) -> None:
+        # Not before the window is shown: Qt forgets the size of panels that share a place.
         for name, dock in self._docks.items():
             spec = self._specs[name]
             if dock is self._on_side(spec)[0]:
@@ -135,6 +135,7 @@ class Docks(QObject):
                 self._grow(now / before)
         if watched is self._window and event.type() == QEvent.Type.Show and self._is_first:
             self._is_first = False
+            self._set_first_sizes()
             self._grow(1.0)
         return super().eventFilter(watched, event)
 

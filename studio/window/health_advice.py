@@ -143,6 +143,8 @@ class HealthAdvice(QObject):
 
     @Slot()
     def _show_badge(self) -> None:
+        if not self._window.panels.has("health"):
+            return
         self._window.status.show_advice([each.rule.title for each in self.board.advice])
 
     # Trying -------------------------------------------------------------------------------------

@@ -258,15 +258,22 @@ class Panels:
             self._make_late(name)
         return self._made[name]
 
+    def has(self, name: str) -> bool:
+        """Return whether the window has a panel of this name, made or not."""
+        return name in self._specs
+
     def if_made(self, name: str) -> QWidget | None:
         """Return the panel with this name, or None if nobody has opened it yet."""
         return self._made.get(name)
 
     def when_made(self, name: str, act: Callable[[Any], object]) -> None:
-        """Call ``act`` with the panel of this name: now, or as soon as it is made."""
+        """Call ``act`` with the panel of this name: now, or as soon as it is made.
+
+        Never, if the window has no such panel.
+        """
         if name in self._made:
             act(self._made[name])
-        else:
+        elif self.has(name):
             self._awaited[name].append(act)
 
     def _make_late(self, name: str) -> None:

@@ -57,6 +57,7 @@ class StatusBar(QStatusBar):
         self.addWidget(self._numbers, 1)
         self._advice = QToolButton()
         self._advice.setObjectName("status_advice")
+        self._advice.setAccessibleName(tr("Health of the run"))
         self._advice.setAutoRaise(True)
         self._advice.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._advice.clicked.connect(self.health_wanted)
@@ -91,7 +92,6 @@ class StatusBar(QStatusBar):
         self._advice.setText(
             str(Text.counted("{n} health warning", "{n} health warnings", n=count))
         )
-        self._advice.setAccessibleName(tr("Health of the run"))
         self._advice.setToolTip("\n".join(titles))
         self._advice.setIcon(self._theme.icon("stethoscope", self._theme.warn))
         self._advice.setVisible(count > 0)

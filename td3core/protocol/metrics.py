@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from td3core.arrays import Doubles
+from td3core.text import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,19 @@ class Metric:
 
     name: str
     """Its column in tables and plots."""
-    meaning: str
+    meaning: Text
     network: str = ""
     """The network whose step measures it, absent without such a step; empty if another source
     returns it."""
     last: bool = False
     """Whether it is that of the last such step instead of a mean over the steps."""
+
+
+_NETWORKS = {
+    "actor": Text("the actor"),
+    "critic1": Text("critic 1"),
+    "critic2": Text("critic 2"),
+}
 
 
 def _norms(network: str) -> tuple[Metric, ...]:
@@ -34,54 +42,69 @@ def _norms(network: str) -> tuple[Metric, ...]:
     Each takes a pass over all its parameters, and all about as long as two steps of Adam: they are
     taken of the last update before a row, and not for every row.
     """
-    absent = "; absent with one critic" if network == "critic2" else ""
-    return (
-        Metric(f"{network}_gradient", f"norm of the gradient of {network}{absent}", network, True),
-        Metric(f"{network}_weight", f"norm of the weights of {network}{absent}", network, True),
-        Metric(
-            f"{network}_update",
-            f"norm of the last step of {network}, by that of its weights{absent}",
-            network,
-            last=True,
-        ),
+    values = {"network": _NETWORKS[network]}
+    meanings = {
+        "gradient": Text("norm of the gradient of {network}", **values),
+        "weight": Text("norm of the weights of {network}", **values),
+        "update": Text("norm of the last step of {network}, by that of its weights", **values),
+    }
+    if network == "critic2":
+        meanings = {
+            name: Text("{meaning}; absent with one critic", meaning=told)
+            for name, told in meanings.items()
+        }
+    return tuple(
+        Metric(f"{network}_{name}", told, network, last=True) for name, told in meanings.items()
     )
 
 
 METRICS = (
-    Metric("q1", "mean of Q1(s, a) over the batch", "critic1"),
-    Metric("q2", "mean of Q2(s, a) over the batch; absent with one critic", "critic2"),
-    Metric("target", "mean of the target y over the batch", "critic1"),
-    Metric("critic1_loss", "mean of (Q1(s, a) - y)^2 over the batch", "critic1"),
+    Metric("q1", Text("mean of Q1(s, a) over the batch"), "critic1"),
+    Metric("q2", Text("mean of Q2(s, a) over the batch; absent with one critic"), "critic2"),
+    Metric("target", Text("mean of the target y over the batch"), "critic1"),
+    Metric("critic1_loss", Text("mean of (Q1(s, a) - y)^2 over the batch"), "critic1"),
     Metric(
-        "critic2_loss", "mean of (Q2(s, a) - y)^2 over the batch; absent with one critic", "critic2"
+        "critic2_loss",
+        Text("mean of (Q2(s, a) - y)^2 over the batch; absent with one critic"),
+        "critic2",
     ),
     Metric(
-        "actor_loss", "-mean Q1(s, pi(s)); absent where the delay left the actor alone", "actor"
+        "actor_loss",
+        Text("-mean Q1(s, pi(s)); absent where the delay left the actor alone"),
+        "actor",
     ),
-    Metric("q_gap", "mean of |Q1(s, a) - Q2(s, a)|; absent with one critic", "critic2"),
-    Metric("td_max", "largest |Q(s, a) - y| of the batch, of either critic", "critic1"),
+    Metric("q_gap", Text("mean of |Q1(s, a) - Q2(s, a)|; absent with one critic"), "critic2"),
+    Metric("td_max", Text("largest |Q(s, a) - y| of the batch, of either critic"), "critic1"),
     *_norms("critic1"),
     *_norms("critic2"),
     *_norms("actor"),
-    Metric("saturated", "share of |pi(s)| >= 0.99, over states of the buffer"),
-    Metric("saturated_most", "the same, of the dimension where it is largest"),
-    Metric("actor_dead", "share of the actor's hidden units that answer 0 to all these states"),
-    Metric("actor_dormant", "share of those with at most 0.025 of their layer's mean answer"),
-    Metric("critic_dead", "share of the critics' hidden units that are dead"),
-    Metric("critic_dormant", "share of those that are dormant"),
-    Metric("critic_rank", "rank of the last features of Q1 (99 % of singular values), by width"),
-    Metric("actor_lag", "distance of the actor's target, by the norm of its weights"),
-    Metric("critic1_lag", "distance of critic1's target, by the norm of its weights"),
-    Metric("critic2_lag", "distance of critic2's target; absent with one critic"),
-    Metric("policy_change", "mean distance by which the last step moved pi(s), on fixed states"),
-    Metric("td_median", "median of |Q1(s, a) - y| over the buffer, y without its noise"),
-    Metric("td_p90", "90th percentile of the same"),
-    Metric("td_p99", "99th percentile of the same"),
-    Metric("q_to_bound", "largest |Q(s, pi(s))| by reward_most / (1 - gamma)"),
-    Metric("buffer_age", "mean age of the transitions to sample from, in steps"),
-    Metric("reward_mean", "mean reward in the buffer"),
-    Metric("reward_most", "largest |reward| in the buffer"),
-    Metric("replay_ratio", "how often a transition was drawn on average: updates x batch / steps"),
+    Metric("saturated", Text("share of |pi(s)| >= 0.99, over states of the buffer")),
+    Metric("saturated_most", Text("the same, of the dimension where it is largest")),
+    Metric(
+        "actor_dead", Text("share of the actor's hidden units that answer 0 to all these states")
+    ),
+    Metric("actor_dormant", Text("share of those with at most 0.025 of their layer's mean answer")),
+    Metric("critic_dead", Text("share of the critics' hidden units that are dead")),
+    Metric("critic_dormant", Text("share of those that are dormant")),
+    Metric(
+        "critic_rank", Text("rank of the last features of Q1 (99 % of singular values), by width")
+    ),
+    Metric("actor_lag", Text("distance of the actor's target, by the norm of its weights")),
+    Metric("critic1_lag", Text("distance of critic1's target, by the norm of its weights")),
+    Metric("critic2_lag", Text("distance of critic2's target; absent with one critic")),
+    Metric(
+        "policy_change", Text("mean distance by which the last step moved pi(s), on fixed states")
+    ),
+    Metric("td_median", Text("median of |Q1(s, a) - y| over the buffer, y without its noise")),
+    Metric("td_p90", Text("90th percentile of the same")),
+    Metric("td_p99", Text("99th percentile of the same")),
+    Metric("q_to_bound", Text("largest |Q(s, pi(s))| by reward_most / (1 - gamma)")),
+    Metric("buffer_age", Text("mean age of the transitions to sample from, in steps")),
+    Metric("reward_mean", Text("mean reward in the buffer")),
+    Metric("reward_most", Text("largest |reward| in the buffer")),
+    Metric(
+        "replay_ratio", Text("how often a transition was drawn on average: updates x batch / steps")
+    ),
 )
 
 TRAINING_COLUMNS = ("env_steps", "updates", *(metric.name for metric in METRICS))

@@ -14,6 +14,7 @@ import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.protocol.events import EpisodeEnded, Episodes, Evaluated
+from td3core.text import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +23,29 @@ class EvaluationMetric:
 
     name: str
     """Its column in tables and plots."""
-    meaning: str
+    meaning: Text
 
 
 EVALUATION_METRICS = (
-    EvaluationMetric("mean", "mean return"),
-    EvaluationMetric("std", "standard deviation of the returns (population)"),
-    EvaluationMetric("success", "share of episodes that reach the environment's reward threshold"),
-    EvaluationMetric("q_expected", "mean of min(Q1, Q2) at the states of the episodes"),
-    EvaluationMetric("q_obtained", "mean discounted return from these states on"),
-    EvaluationMetric("bias", "mean of min(Q1, Q2) - G over the states, by max(|mean G|, 1)"),
-    EvaluationMetric("bias_low", "lower end of its 95 % interval, bootstrap over the episodes"),
-    EvaluationMetric("bias_high", "upper end"),
-    EvaluationMetric("bias_std", "standard deviation of the bias over the states"),
-    EvaluationMetric("bias_q1", "bias of Q1"),
-    EvaluationMetric("bias_q2", "bias of Q2; absent with one critic"),
-    EvaluationMetric("bias_target", "bias of the smaller target"),
-    EvaluationMetric("bias_open", "mean weight of a value in place of rewards in the returns"),
+    EvaluationMetric("mean", Text("mean return")),
+    EvaluationMetric("std", Text("standard deviation of the returns (population)")),
+    EvaluationMetric(
+        "success", Text("share of episodes that reach the environment's reward threshold")
+    ),
+    EvaluationMetric("q_expected", Text("mean of min(Q1, Q2) at the states of the episodes")),
+    EvaluationMetric("q_obtained", Text("mean discounted return from these states on")),
+    EvaluationMetric("bias", Text("mean of min(Q1, Q2) - G over the states, by max(|mean G|, 1)")),
+    EvaluationMetric(
+        "bias_low", Text("lower end of its 95 % interval, bootstrap over the episodes")
+    ),
+    EvaluationMetric("bias_high", Text("upper end")),
+    EvaluationMetric("bias_std", Text("standard deviation of the bias over the states")),
+    EvaluationMetric("bias_q1", Text("bias of Q1")),
+    EvaluationMetric("bias_q2", Text("bias of Q2; absent with one critic")),
+    EvaluationMetric("bias_target", Text("bias of the smaller target")),
+    EvaluationMetric(
+        "bias_open", Text("mean weight of a value in place of rewards in the returns")
+    ),
 )
 EVALUATION_COLUMNS = (
     "env_steps",

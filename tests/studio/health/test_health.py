@@ -74,7 +74,7 @@ def test_a_badge_counts_what_is_open_until_it_is_dismissed_for_this_run(
     qtbot.waitUntil(lambda: "features have collapsed" in texts(panel))
     assert "Critic learning rate 0.1 → 0.01" in texts(panel)
     assert shown(panel, "Rank of the critic's features") == "0.01"
-    assert shown(panel, "Saturated actions") == "not measured"
+    assert shown(panel, "Saturated actions") == "–"
     find("dismiss_rank_collapsed").click()
     assert not badge.isVisible()
     qtbot.waitUntil(lambda: "Nothing is out of order." in texts(panel))
@@ -107,7 +107,7 @@ def test_a_run_of_before_says_that_it_was_not_measured_and_a_closed_panel_reads_
     open_run(qtbot, window, make_run(runs_dir))
     panel = open_panel(qtbot, window)
     qtbot.waitUntil(lambda: "did not measure its health" in texts(panel))
-    assert shown(panel, "|Q1 − Q2|") == "not measured"
+    assert shown(panel, "|Q1 − Q2|") == "–"
     window.docks.close("health")
     qtbot.waitUntil(lambda: not panel.isVisible())
     monkeypatch.setattr(panel.table, "show", lambda *_: pytest.fail("read while closed"))

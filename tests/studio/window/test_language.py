@@ -36,6 +36,7 @@ from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.panels import PANELS
 from td3core.analysis import wording
+from td3core.analysis.advice import load_rules
 from td3core.analysis.comparison import improvement
 from td3core.analysis.figure_data import BAND_ABOUT
 from td3core.config import RunConfig, Tunables, specs, type_words
@@ -78,6 +79,8 @@ def described_by_core(window: MainWindow) -> set[str]:
             found += [", ".join(spec.choices), type_words(name)]
     for preset in load_presets().values():
         found += [preset.name, preset.about, preset.env]
+    for rule in load_rules():
+        found += [rule.title, rule.reason, rule.advice]
     found += [path.name.partition(".")[0] for path in (files("resources") / "agents").iterdir()]
     for each in EXPORTERS:
         found += [each.about, f"{each.title} ({', '.join(each.suffixes)})"]

@@ -2,21 +2,24 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QDockWidget, QTabBar, QWidget
 
+from studio.health.board import AdviceBoard
 from studio.session.controller import RunController, SessionState
 from studio.theme.theme import Theme, load_theme, take_off_theme
 from studio.window.main_window import MainWindow
 from studio.window.panels import PANELS, PanelContext, PanelSpec
+from td3core.analysis.advice import load_rules
 from td3core.config import make_settings
 from tests.studio.fake_runs import open_record
 
 
-class Health(QWidget):
+class Probe(QWidget):
     """A panel that implements every protocol and records what it is told."""
 
     refused = Signal(str)
@@ -38,7 +41,7 @@ class Health(QWidget):
         self.shutdowns += 1
 
 
-HEALTH = PanelSpec(name="health", title="Health", side="right", make=Health, size=300)
+PROBE = PanelSpec(name="probe", title="Probe", side="right", make=Probe, size=300)
 
 
 @pytest.fixture
@@ -53,11 +56,10 @@ def build(
     """Return a function that builds a window with further panels, and close what it built."""
     built = []
 
-    def make(*further: PanelSpec) -> MainWindow:
+    def make(*further: PanelSpec, without: str = "") -> MainWindow:
         take_off_theme(qapp)
-        window = MainWindow(
-            tmp_path / "runs", settings, load_theme("light"), panels=(*PANELS, *further)
-        )
+        panels = (*(spec for spec in PANELS if spec.name != without), *further)
+        window = MainWindow(tmp_path / "runs", settings, load_theme("light"), panels=panels)
         built.append(window)
         window.resize(1280, 1000)
         window.show()
@@ -79,7 +81,7 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         f"{name}_dock"
         for name in (
             *("setup", "live", "replay", "algorithm", "log", "runs", "many", "sweeps"),
-            "instruments",
+            *("health", "instruments"),
         )
     ]
     assert [dock.objectName() for dock in window.findChildren(QDockWidget)] == names
@@ -94,30 +96,31 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
         "Runs",
         "Group and queue",
         "Sweeps",
+        "Health",
         "Instruments",
     ]
 
 
 def test_a_registered_panel_gets_a_dock_on_its_side_and_an_entry_in_the_menu(build) -> None:
-    window = build(HEALTH)
-    dock = window.findChild(QDockWidget, "health_dock")
+    window = build(PROBE)
+    dock = window.findChild(QDockWidget, "probe_dock")
     assert dock.isVisible()
     assert window.dockWidgetArea(dock) is Qt.DockWidgetArea.RightDockWidgetArea
     assert dock.geometry().top() > window.docks.dock("replay").geometry().bottom()
-    entry(window, "Health").trigger()
+    entry(window, "Probe").trigger()
     assert not dock.isVisible()
 
 
 def test_a_panel_is_made_from_the_parts_of_its_window(build, tmp_path) -> None:
-    window = build(HEALTH)
-    context = window.panels.get(Health).context
+    window = build(PROBE)
+    context = window.panels.get(Probe).context
     assert (context.model, context.controller) == (window.model, window.controller)
     assert context.runs_dir == tmp_path / "runs"
 
 
 def test_a_panel_hears_of_themes_runs_and_the_end(build, monkeypatch) -> None:
-    window = build(HEALTH)
-    panel = window.panels.get(Health)
+    window = build(PROBE)
+    panel = window.panels.get(Probe)
     window.switch_theme()
     assert panel.themes == ["light", "dark"]
     assert panel.busy == [False]
@@ -134,8 +137,8 @@ def test_a_panel_hears_of_themes_runs_and_the_end(build, monkeypatch) -> None:
 
 
 def test_what_a_panel_refuses_is_shown_over_the_plots(build) -> None:
-    window = build(HEALTH)
-    window.panels.get(Health).refused.emit("There is no run to examine.")
+    window = build(PROBE)
+    window.panels.get(Probe).refused.emit("There is no run to examine.")
     assert window.banner.isVisible()
     assert window.banner.text == "There is no run to examine."
 
@@ -157,6 +160,14 @@ def test_a_panel_may_be_a_plain_widget_and_closed_at_first(build) -> None:
     assert dock.isVisible()
     assert window.tabifiedDockWidgets(dock) == [window.docks.dock("replay")]
     window.switch_theme()
+
+
+def test_a_window_without_the_panel_of_the_health_advises_nothing(build, monkeypatch) -> None:
+    window = build(without="health")
+    found = SimpleNamespace(rule=load_rules()[0])
+    monkeypatch.setattr(AdviceBoard, "advice", property(lambda _: (found,)))
+    window.health.board.changed.emit()
+    assert not window.findChild(QWidget, "status_advice").isVisible()
 
 
 def test_an_opened_panel_is_large_enough_to_be_of_use(build) -> None:
@@ -183,13 +194,13 @@ def test_a_further_form_on_the_left_gets_a_share_of_what_setup_leaves(build) -> 
 
 
 def test_a_moved_panel_is_where_it_was_in_the_next_window(build) -> None:
-    first = build(HEALTH)
-    first.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, first.docks.dock("health"))
+    first = build(PROBE)
+    first.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, first.docks.dock("probe"))
     first.docks.close("log")
     first.docks.open("runs")
     first.close()
-    second = build(HEALTH)
-    dock = second.docks.dock("health")
+    second = build(PROBE)
+    dock = second.docks.dock("probe")
     assert second.dockWidgetArea(dock) is Qt.DockWidgetArea.LeftDockWidgetArea
     assert second.docks.dock("runs").isVisible()
 
@@ -371,10 +382,10 @@ def test_the_replay_keeps_its_share_of_a_window_that_grows_and_shrinks(qtbot, wi
 
 
 def test_a_late_panel_is_made_when_it_is_opened_and_told_what_it_has_missed(build) -> None:
-    made: list[Health] = []
+    made: list[Probe] = []
 
-    def make(context: PanelContext) -> Health:
-        made.append(Health(context))
+    def make(context: PanelContext) -> Probe:
+        made.append(Probe(context))
         return made[-1]
 
     spec = PanelSpec(
