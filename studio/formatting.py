@@ -13,21 +13,14 @@ from td3core.config.value_text import about_steps as about_steps
 from td3core.config.value_text import format_count as format_count
 from td3core.config.value_text import plain_minus as plain_minus
 from td3core.config.value_text import typographic as typographic
+from td3core.protocol import wording
 from td3core.protocol.run_status import RunStatus
 from td3core.text import Text, tr
-
-_STATES = {
-    RunStatus.RUNNING: Text("running"),
-    RunStatus.FINISHED: Text("finished"),
-    RunStatus.STOPPED: Text("stopped"),
-    RunStatus.FAILED: Text("failed"),
-    RunStatus.INTERRUPTED: Text("interrupted"),
-}
 
 
 def format_state(state: RunStatus) -> str:
     """Return what the state of a run is called."""
-    return str(_STATES[state])
+    return str(wording.STATES[state])
 
 
 def format_duration(seconds: float) -> str:

@@ -184,6 +184,16 @@ def tr(template: str, /, **values: Any) -> str:
     return str(Text(template, **values))
 
 
+def marked(template: str, /) -> str:
+    """Return a template as it is, for the catalogue; :func:`translated` renders it later."""
+    return template
+
+
+def translated(text: str) -> str:
+    """Render what was :func:`marked` and has no values."""
+    return str(Text(text))
+
+
 def install(translations: gettext.NullTranslations) -> None:
     """Render texts by ``translations`` from now on."""
     global _translations

@@ -1,6 +1,7 @@
 """What every test stands on: no screen, a runs folder of its own, nothing left running."""
 
 import contextlib
+import gettext
 import os
 import shutil
 import sys
@@ -45,7 +46,9 @@ import psutil  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
+from td3core import text  # noqa: E402
 from tests.support.scripted import Script, register_fixed, registered  # noqa: E402
+from tests.support.stretched import Stretched  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 GRACE_S = 2.0
@@ -77,6 +80,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_unconfigure() -> None:
     """Remove the folders of this process."""
     _OWN.cleanup()
+
+
+@pytest.fixture
+def stretched() -> Iterator[None]:
+    """Put what is translated into brackets, and make it longer."""
+    text.install(Stretched())
+    yield
+    text.install(gettext.NullTranslations())
 
 
 @pytest.fixture(scope="session", autouse=True)

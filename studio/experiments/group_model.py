@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from studio.formatting import format_count, format_return, format_share
-from td3core.experiments.groups.seed_status import SeedState, SeedStatus, spread
+from td3core.experiments.groups.seed_status import SEED_STATES, SeedState, SeedStatus, spread
 from td3core.text import Text, tr
 
 Index = QModelIndex | QPersistentModelIndex
@@ -36,18 +36,6 @@ _HEADINGS = {
     SeedColumn.LAST: (Text("Last"), Text("Mean return of the last evaluation")),
     SeedColumn.BEST: (Text("Best"), Text("Mean return of the best evaluation")),
     SeedColumn.SPEED: (Text("Steps/s"), None),
-}
-_STATES = {
-    SeedState.WAITING: Text("waiting"),
-    SeedState.HELD: Text("held back"),
-    SeedState.STARTING: Text("starting"),
-    SeedState.TRAINING: Text("training"),
-    SeedState.PAUSED: Text("paused"),
-    SeedState.SAVING: Text("saving"),
-    SeedState.FINISHED: Text("finished"),
-    SeedState.STOPPED: Text("stopped"),
-    SeedState.FAILED: Text("failed"),
-    SeedState.INTERRUPTED: Text("interrupted"),
 }
 
 
@@ -135,7 +123,7 @@ def _text(status: SeedStatus, column: SeedColumn) -> str:
         case SeedColumn.SEED:
             return str(status.seed)
         case SeedColumn.STATE:
-            return str(_STATES[status.state])
+            return str(SEED_STATES[status.state])
         case SeedColumn.PROGRESS:
             return format_share(min(status.env_steps / max(status.steps, 1), 1.0))
         case SeedColumn.STEP:

@@ -7,19 +7,12 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_duration, format_number, typographic
 from studio.theme.theme import Theme
-from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.experiments.sweeps.folder import TRIAL_STATES, SweepState, TrialState
 from td3core.text import Text, tr
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 _FIRST = (Text("Trial"), Text("State"), Text("Value"))
-_STATES = {
-    "running": Text("running"),
-    "done": Text("done"),
-    "pruned": Text("pruned"),
-    "failed": Text("failed"),
-}
-"""What the states of a trial are called."""
 SORT = Qt.ItemDataRole.UserRole
 _LOWEST = float("-inf")
 
@@ -106,7 +99,7 @@ class TrialTable(QAbstractTableModel):
         if column >= len(_FIRST):
             return shown(trial.settings.get(self._names[column - len(_FIRST)], ""))
         value = "" if trial.value is None else format_number(trial.value)
-        state = str(_STATES.get(trial.state, trial.state))
+        state = str(TRIAL_STATES.get(trial.state, trial.state))
         if trial.number == self._best:
             state = tr("{state}, best", state=state)
         return (str(trial.number), state, value)[column]
@@ -129,7 +122,7 @@ def words_of(state: SweepState) -> str:
     """Return how a sweep stands, in one line."""
     trials = Text.counted("{n} trial", "{n} trials", n=state.wanted)
     words = [f"{state.environment}, {trials}"]
-    for name, text in _STATES.items():
+    for name, text in TRIAL_STATES.items():
         count = state.count(name)
         if count:
             words.append(tr("{count} {state}", count=count, state=text))

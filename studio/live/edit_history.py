@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from studio.live.controls import LiveValue
 from studio.session.journal import SAME_GESTURE_S
 from td3core.config import Tunables, changes
+from td3core.config.piecewise import is_text
 
 
 @dataclass(slots=True)
@@ -42,7 +43,9 @@ class EditHistory:
         self._undone.clear()
         for name, old, new in changes(before, after):
             last = self.last
-            if last is None or last.name != name or now - last.at >= SAME_GESTURE_S:
+            # A schedule that was given is no part of a drag.
+            drag = last is not None and last.name == name and not is_text(last.after)
+            if last is None or not drag or now - last.at >= SAME_GESTURE_S:
                 self._edits.append(Edit(name, old, new, now))
             elif new == last.before:
                 # Dragged there and back: nothing is left to undo.

@@ -26,7 +26,7 @@ from td3core.text import tr
 _WIDTHS = {  # With the usual font.
     RunColumn.RUN: 240,
     RunColumn.STATE: 104,
-    RunColumn.CURVE: 72,
+    RunColumn.CURVE: 64,
     RunColumn.LAST: 76,
     RunColumn.BEST: 76,
     RunColumn.STEPS: 98,

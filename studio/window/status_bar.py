@@ -17,16 +17,10 @@ from studio.session.group_record import GroupRecord
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
-from td3core.protocol.events import Ended, Failed, Interrupted, Phase
+from td3core.protocol import wording
+from td3core.protocol.events import Ended, Failed, Interrupted
 from td3core.protocol.run_status import RunStatus
 from td3core.text import Text, tr
-
-_PHASES = {
-    Phase.WARM_UP: Text("warm-up"),
-    Phase.LEARNING: Text("learning"),
-    Phase.EVALUATING: Text("evaluating"),
-    Phase.PAUSED: Text("paused"),
-}
 
 
 class StatusBar(QStatusBar):
@@ -171,7 +165,7 @@ class StatusBar(QStatusBar):
         if state is SessionState.STARTING and self._model.preparing:
             text = tr("preparing")
         if state is SessionState.RUNNING and self._model.record.progress is not None:
-            text = str(_PHASES[self._model.record.progress.phase])
+            text = str(wording.PHASES[self._model.record.progress.phase])
         return _dot(text, colour)
 
     def _looks_of(self, state: SessionState) -> tuple[str, str]:

@@ -2,11 +2,14 @@
 
 from td3core.analysis.aggregate import CONFIDENCE, RESAMPLES, Estimate
 from td3core.analysis.results import SMOOTHED_EPISODES
+from td3core.text import Text
 
 METRICS = {
-    "eval": f"Evaluation return: interquartile mean [{CONFIDENCE:.0%} interval]",
-    "return": f"Episode return: interquartile mean [{CONFIDENCE:.0%} interval]",
-    "bias": f"Bias of the critics: interquartile mean [{CONFIDENCE:.0%} interval]",
+    "eval": Text("Evaluation return: interquartile mean [{share:.0%} interval]", share=CONFIDENCE),
+    "return": Text("Episode return: interquartile mean [{share:.0%} interval]", share=CONFIDENCE),
+    "bias": Text(
+        "Bias of the critics: interquartile mean [{share:.0%} interval]", share=CONFIDENCE
+    ),
 }
 DECIMALS = {"eval": 1, "return": 1, "bias": 3}
 """Of the figures of each metric."""

@@ -18,14 +18,15 @@ from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
 from td3core.errors import MessageError, RequestError, RunError, reason_of, require_no_interrupt
 from td3core.exporters.registry import EXPORTERS, find_exporter
+from td3core.text import Text, marked, tr
 
 if TYPE_CHECKING:
     from td3core.checkpoint import Checkpoint
     from td3core.config import EnvChoice
     from td3core.evaluation.result import EvaluationResult, Overestimation
 
-Episodes = Annotated[int, typer.Option("--episodes", min=1, help="Number of episodes.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the episodes.")]
+Episodes = Annotated[int, typer.Option("--episodes", min=1, help=marked("Number of episodes."))]
+Seed = Annotated[int, typer.Option("--seed", min=0, help=marked("Seed of the episodes."))]
 
 
 def evaluate_command(
@@ -33,13 +34,13 @@ def evaluate_command(
     episodes: Episodes = 10,
     seed: Seed = 0,
     bias: Annotated[
-        bool, typer.Option("--bias", help="Measure how far its critics overestimate, too.")
+        bool, typer.Option("--bias", help=marked("Measure how far its critics overestimate, too."))
     ] = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Evaluate a saved agent in noise-free episodes."""
+    """The command ``eval``."""
     from td3core import checkpoint as files
     from td3core.checkpoint.agent import value_networks
     from td3core.evaluation.evaluate import evaluate
@@ -63,28 +64,36 @@ def evaluate_command(
     return _evaluation(result, found.header.env.reward_threshold, as_json, **more)
 
 
-def _bias_in_words(found: "Overestimation | None") -> str:
+def _bias_in_words(found: "Overestimation | None") -> Text:
     if found is None:
-        return "bias of the critics: the episodes leave no rewards to compare them with"
-    return (
-        f"bias of the critics {found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}],"
-        f" deviation {found.std:.3f}: they expect {found.q:.2f}, {found.returns:.2f} was obtained"
-        f" ({found.states} states)"
+        return Text("bias of the critics: the episodes leave no rewards to compare them with")
+    return Text(
+        "bias of the critics {mean:+.3f} [{low:+.3f}, {high:+.3f}], deviation {std:.3f}:"
+        " they expect {q:.2f}, {returns:.2f} was obtained ({states} states)",
+        mean=found.mean,
+        low=found.low,
+        high=found.high,
+        std=found.std,
+        q=found.q,
+        returns=found.returns,
+        states=found.states,
     )
 
 
 def replay_command(
     checkpoint: CheckpointFile,
-    video: Annotated[Path, typer.Option("--video", help="The MP4 or GIF file to write.")],
+    video: Annotated[Path, typer.Option("--video", help=marked("The MP4 or GIF file to write."))],
     episodes: Episodes = 1,
     seed: Seed = 0,
     speed: Annotated[
-        float, typer.Option(min=0.1, max=16.0, help="How many times as fast the video plays.")
+        float,
+        typer.Option(min=0.1, max=16.0, help=marked("How many times as fast the video plays.")),
     ] = 1.0,
     instruments: Annotated[
         bool,
         typer.Option(
-            "--instruments", help="Show return, values, actions and observations below the picture."
+            "--instruments",
+            help=marked("Show return, values, actions and observations below the picture."),
         ),
     ] = False,
     force: Force = False,
@@ -92,7 +101,7 @@ def replay_command(
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Record a video of a saved agent, one frame per step."""
+    """The command ``replay``."""
     from td3core import checkpoint as files
     from td3core.exporters.video import record
 
@@ -112,7 +121,11 @@ def replay_command(
             instruments=instruments,
             report=reporter,
         )
-    log(f"{info.frames} frames written to {video}")
+    log(
+        Text.counted(
+            "{n} frame written to {file}", "{n} frames written to {file}", n=info.frames, file=video
+        )
+    )
     about = {"video": str(video), "frames": info.frames, "duration_s": info.duration_s}
     about |= {"width": info.width, "height": info.height}
     return _evaluation(result, found.header.env.reward_threshold, as_json, **about)
@@ -120,10 +133,12 @@ def replay_command(
 
 def export_command(
     checkpoint: CheckpointFile,
-    to: Annotated[Path, typer.Option("--to", help="The file to write.")],
+    to: Annotated[Path, typer.Option("--to", help=marked("The file to write."))],
     format_name: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="Format; by default the suffix decides."),
+        typer.Option(
+            "--format", metavar="NAME", help=marked("Format; by default the suffix decides.")
+        ),
     ] = None,
     force: Force = False,
     runs_dir: RunsDir = None,
@@ -141,16 +156,20 @@ def export_command(
         obtain_consent(read_header(path).config.choice, given=trust_env)
     note = exporter.export(path, to)
     if not as_json:
-        log(f"Exported as {exporter.name} to {to}" + (f": {note}" if note else ""))
-    said = {"note": str(note)} if note else {}
+        values = {"format": exporter.name, "file": to}
+        if note:
+            log(Text("Exported as {format} to {file}: {note}", note=note, **values))
+        else:
+            log(Text("Exported as {format} to {file}", **values))
+    said = {"note": note} if note else {}
     return CommandResult(result={"file": str(to), "format": exporter.name} | said)
 
 
-def export_help() -> str:
-    """Return the help of ``export``, with a line for each format."""
+def formats_help() -> str:
+    """Return what ends the help of ``export``: a line for each format."""
     formats = (f"  {e.name} ({', '.join(e.suffixes)}): {e.about}" for e in EXPORTERS)
     # Typer keeps the line breaks of a paragraph that begins with \b.
-    return "\n".join(("Write a saved agent in another format.\n\n\b\nFormats:", *formats))
+    return "\n".join(("\n\n\b", tr("Formats:"), *formats))
 
 
 def film_file(path: Path, *, overwrite: bool) -> Path:
@@ -205,15 +224,27 @@ def environment_of(
         ) from problem
 
 
+def _return_in_words(
+    result: "EvaluationResult", success: float | None, threshold: float | None
+) -> Text:
+    values = {"mean": result.mean, "std": result.std, "n": len(result.returns)}
+    if success is None:
+        return Text("return {mean:.2f} ± {std:.2f} over {n} episodes", **values)
+    return Text(
+        "return {mean:.2f} ± {std:.2f} over {n} episodes, {share:.0%} reach {threshold:g}",
+        share=success,
+        threshold=threshold,
+        **values,
+    )
+
+
 def _evaluation(
     result: "EvaluationResult", threshold: float | None, as_json: bool, **more: Any
 ) -> CommandResult:
     """Return the answer of a command that evaluated; print it unless ``as_json``."""
     success, episodes = result.success(threshold), len(result.returns)
     if not as_json:
-        reached = "" if success is None else f", {success:.0%} reach {threshold:g}"
-        mean, std = result.mean, result.std
-        print_result(f"return {mean:.2f} ± {std:.2f} over {episodes} episodes{reached}")
+        print_result(_return_in_words(result, success, threshold))
     found = {"returns": result.returns, "mean": result.mean, "std": result.std}
     found |= {"episodes": episodes, "seed": result.seed, "lengths": result.lengths}
     found |= {"success": success, "reward_threshold": threshold}

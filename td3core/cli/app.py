@@ -3,15 +3,17 @@
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.main import get_command
 
 from td3core import __version__
-from td3core.cli.agents import evaluate_command, export_command, export_help, replay_command
+from td3core.cli.agents import evaluate_command, export_command, formats_help, replay_command
 from td3core.cli.check import check_command
 from td3core.cli.compare import compare_command
 from td3core.cli.diversion import close_stdout, stdout_to_stderr
@@ -36,30 +38,85 @@ from td3core.cli.terminal import (
     printable,
 )
 from td3core.cli.train import branch, resume, train, verify
-from td3core.errors import RequestError, RunError, brief, reason_of
+from td3core.errors import RequestError, RunError, brief, quoted, reason_of
 from td3core.system.openmp import shorten_waits
+from td3core.text import Text, choose_language, marked, tr, translated
 
 WRONG_REQUEST = 2
-_INTERRUPTED = CommandResult(status=INTERRUPTED, error="Interrupted.")
+_INTERRUPTED = CommandResult(status=INTERRUPTED, error=Text("Interrupted."))
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Train TD3 agents, evaluate them and record videos. Without a command, the window opens.",
+    help=marked(
+        "Train TD3 agents, evaluate them and record videos. Without a command, the window opens."
+    ),
 )
 
-for command in (train, resume, branch, verify, sweep, film):
-    app.command()(command)
-app.command(name="eval")(evaluate_command)
-app.command(name="replay")(replay_command)
-app.command(name="export", help=export_help())(export_command)
-app.command(name="import")(import_command)
-app.command(name="list")(list_command)
-app.command(name="compare")(compare_command)
-app.command(name="report")(report_command)
-app.command(name="check")(check_command)
-for command_of_a_run in (follow, tune, pause, unpause, save, stop):
-    app.command()(command_of_a_run)
+COMMANDS: dict[str, tuple[Callable[..., CommandResult], str]] = {
+    "train": (
+        train,
+        marked("Train an agent, or one for each of several seeds. Ctrl-C saves and stops."),
+    ),
+    "resume": (
+        resume,
+        marked("Resume a run, or all runs of a group, exactly where they were interrupted."),
+    ),
+    "branch": (branch, marked("Start a new run from a checkpoint, with other settings.")),
+    "verify": (
+        verify,
+        marked("Check on copies whether a run resumes exactly. Status 1 if it does not."),
+    ),
+    "sweep": (
+        sweep,
+        marked(
+            "Search for good settings. The same command continues a sweep that was interrupted."
+        ),
+    ),
+    "film": (
+        film,
+        marked("Film how an agent grew, checkpoint by checkpoint, or agents side by side."),
+    ),
+    "eval": (evaluate_command, marked("Evaluate a saved agent in noise-free episodes.")),
+    "replay": (replay_command, marked("Record a video of a saved agent, one frame per step.")),
+    "export": (export_command, marked("Write a saved agent in another format.")),
+    "import": (
+        import_command,
+        marked("Import an agent or curves of another program. Nothing in the file is run."),
+    ),
+    "list": (list_command, marked("List the runs of a folder, newest first.")),
+    "compare": (
+        compare_command,
+        marked("Compare runs in groups: final and best returns, and which group is better."),
+    ),
+    "report": (
+        report_command,
+        marked("Write a report about runs, a group or a sweep: one page to send or to print."),
+    ),
+    "check": (
+        check_command,
+        marked(
+            "Check an environment: sizes, values, repeatability, episode ends."
+            " Status 1 on an error."
+        ),
+    ),
+    "follow": (
+        follow,
+        marked("Show the progress of a run until it ends. Ctrl-C stops following, not the run."),
+    ),
+    "tune": (tune, marked("Change live settings of a run that trains in another process.")),
+    "pause": (pause, marked("Pause a run that trains in another process.")),
+    "unpause": (unpause, marked("Let a paused run continue.")),
+    "save": (save, marked("Save a checkpoint of a run that trains in another process.")),
+    "stop": (
+        stop,
+        marked("Save the agent of a run that trains in another process, and end the run."),
+    ),
+}
+"""Every command but ``doctor``, with its help."""
+
+for name, (command, about) in COMMANDS.items():
+    app.command(name=name, help=about)(command)
 
 
 def main(arguments: list[str] | None = None, *, own_process: bool = False) -> int:
@@ -89,7 +146,7 @@ def _run(arguments: list[str]) -> int:
         unread = isinstance(out.failure, BrokenPipeError)
         if isinstance(out.failure, OSError) and not unread and sys.__stdout__ is not None:
             reason = out.failure.strerror or out.failure
-            log(f"td3-studio: Standard output cannot be written: {reason}.")
+            log(Text("td3-studio: Standard output cannot be written: {reason}.", reason=reason))
             status = status or FAILED
     return status
 
@@ -105,6 +162,7 @@ def run_program(arguments: list[str] | None = None) -> int:
     What code of an environment prints while the process exits does not follow the result.
     """
     shorten_waits()
+    choose_language()
     with ending_what_hangs():
         status = main(arguments, own_process=True)
     close_stdout()
@@ -120,50 +178,62 @@ def _wants_json(words: list[str]) -> bool:
 def _answer(arguments: list[str]) -> CommandResult:
     """Run a command; whatever it raises becomes a sentence."""
     try:
-        answer = app(args=arguments, prog_name="td3-studio", standalone_mode=False)
+        answer = _translated_app()(args=arguments, prog_name="td3-studio", standalone_mode=False)
     except OtherProcessNeeded:
         raise
     except RequestError as problem:
-        return _error(str(problem), WRONG_REQUEST)
+        return _error(problem.message, WRONG_REQUEST)
     except RunError as problem:
-        return _error(str(problem), FAILED)
+        return _error(problem.message, FAILED)
     except OSError as problem:
         # Such as a path that is too long, or in a folder that may not be read.
-        where = f"{brief(problem.filename)} cannot be used" if problem.filename else "Failed"
-        return _error(f"{where}: {problem.strerror or reason_of(problem)}.", WRONG_REQUEST)
+        reason = problem.strerror or reason_of(problem)
+        failed = Text("Failed: {reason}.", reason=reason)
+        if problem.filename:
+            path = brief(problem.filename)
+            failed = Text("{path} cannot be used: {reason}.", path=path, reason=reason)
+        return _error(failed, WRONG_REQUEST)
     except SystemExit as problem:
         # No command exits like this; code of the environment has.
-        return _error(f"An environment ended the program: {reason_of(problem)}.", FAILED)
+        said = Text("An environment ended the program: {reason}.", reason=reason_of(problem))
+        return _error(said, FAILED)
     except BaseException as problem:
         # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
         if hasattr(problem, "format_message"):
-            return _error(problem.format_message(), WRONG_REQUEST)
+            return _error(quoted(problem.format_message()), WRONG_REQUEST)
         # A fault of this program: whoever reports it needs to know where it is.
         log(traceback.format_exc(), style="dim")
         # Typer makes an Abort of the end of standard input.
         cause = problem.__cause__ or problem
-        return _error(f"Unexpected {type(cause).__name__}: {reason_of(cause)}.", FAILED)
+        unexpected = Text(
+            "Unexpected {error}: {reason}.", error=type(cause).__name__, reason=reason_of(cause)
+        )
+        return _error(unexpected, FAILED)
     if answer == INTERRUPTED:
         # Typer's status for Ctrl-C. A bar that was about to begin had hidden the cursor.
         console.show_cursor()
-        log("Interrupted.")
+        log(Text("Interrupted."))
         return _INTERRUPTED
     # Help and version have no answer of their own.
     return answer if isinstance(answer, CommandResult) else CommandResult()
 
 
-@app.command()
+@app.command(
+    help=marked(
+        "Show versions, devices and renderers, what is missing, and the code you have allowed."
+    )
+)
 def doctor(
     forget: Annotated[
         str | None,
         typer.Option(
             "--forget",
             metavar="MODULE",
-            help="Ask again before this module runs for a file, then end.",
+            help=marked("Ask again before this module runs for a file, then end."),
         ),
     ] = None,
 ) -> CommandResult:
-    """Show versions, devices and renderers, what is missing, and the code you have allowed."""
+    """The command ``doctor``."""
     from td3core.cli.doctor import examine, forget_code
 
     if forget is not None:
@@ -172,14 +242,16 @@ def doctor(
 
     out = Console(highlight=False)
     for finding in examine():
-        mark = {True: "[green]ok[/]     ", False: "[red]missing[/]", None: "       "}[finding.ok]
+        word = {True: tr("ok"), False: tr("missing"), None: ""}[finding.ok]
+        colour = "green" if finding.ok else "red"
+        mark = f"[{colour}]{word}[/]{' ' * (len('missing') - len(word))}"
         out.print(f"{mark} {finding.what:<32} {escape(printable(finding.value))}")
     return CommandResult()
 
 
 @app.callback(invoke_without_command=True)
 def version_option(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", help=marked("Show the version."))] = False,
 ) -> None:
     """Handle the options that stand before any command."""
     if version:
@@ -187,6 +259,18 @@ def version_option(
         raise typer.Exit
 
 
-def _error(sentence: str, status: int) -> CommandResult:
-    print(f"td3-studio: {printable(sentence)}", file=sys.stderr)
+def _translated_app() -> Any:
+    """Return the program for the command line, its help in the language in force."""
+    program: Any = get_command(app)
+    for command in (program, *program.commands.values()):
+        command.help = translated(command.help or "")
+        for parameter in command.params:
+            if getattr(parameter, "help", None):
+                parameter.help = translated(parameter.help)
+    program.commands["export"].help += formats_help()
+    return program
+
+
+def _error(sentence: Text, status: int) -> CommandResult:
+    print(f"td3-studio: {printable(str(sentence))}", file=sys.stderr)
     return CommandResult(status=status, error=sentence)

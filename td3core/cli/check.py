@@ -11,6 +11,7 @@ from td3core.cli.consent import allow_typed, rehearse_all
 from td3core.cli.options import AsJson, EnvModule, EnvName, assignments
 from td3core.cli.terminal import CommandResult
 from td3core.errors import RequestError
+from td3core.text import marked, tr
 
 if TYPE_CHECKING:
     from td3core.envs.check.report import CheckReport
@@ -21,14 +22,16 @@ def check_command(
     env_module: EnvModule = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="env_args=JSON", help="Arguments of the environment."),
+        typer.Option(
+            "--set", metavar="env_args=JSON", help=marked("Arguments of the environment.")
+        ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run only the checks made before training.")
+        bool, typer.Option("--quick", help=marked("Run only the checks made before training."))
     ] = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Check an environment: sizes, values, repeatability, episode ends. Status 1 on an error."""
+    """The command ``check``."""
     from td3core.config.env_choice import EnvChoice
     from td3core.envs.check.examine import examine
     from td3core.envs.check.report import Level
@@ -73,7 +76,12 @@ def _show(report: "CheckReport") -> None:
     from td3core.envs.check.report import Level
 
     out = Console(highlight=False)
-    colours = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}
+    marks = {
+        Level.OK: ("green", tr("ok")),
+        Level.WARNING: ("yellow", tr("warning")),
+        Level.ERROR: ("red", tr("error")),
+    }
     for each in report.findings:
-        mark = f"[{colours[each.level]}]{each.level:<8}[/]"
+        colour, word = marks[each.level]
+        mark = f"[{colour}]{word:<8}[/]"
         out.print(f"{mark} {each.check:<18} {escape(str(each.message))}", soft_wrap=True)

@@ -21,6 +21,7 @@ from td3core.cli.selection import (
 )
 from td3core.cli.terminal import CommandResult, log, printable
 from td3core.errors import RequestError
+from td3core.text import Text, marked, tr
 
 if TYPE_CHECKING:
     from td3core.analysis.aggregate import Estimate
@@ -41,25 +42,28 @@ def compare_command(
     group_by: GroupBy = "settings",
     x: XAxis = Axis.STEPS,
     metric: Metric = Measured.EVAL,
-    csv: Annotated[Path | None, _file_option("--csv", "Write the curves as a table.")] = None,
-    png: Annotated[Path | None, _file_option("--png", "Write the figure as PNG.")] = None,
-    svg: Annotated[Path | None, _file_option("--svg", "Write the figure as SVG.")] = None,
-    pdf: Annotated[Path | None, _file_option("--pdf", "Write the figure as PDF.")] = None,
+    csv: Annotated[
+        Path | None, _file_option("--csv", marked("Write the curves as a table."))
+    ] = None,
+    png: Annotated[Path | None, _file_option("--png", marked("Write the figure as PNG."))] = None,
+    svg: Annotated[Path | None, _file_option("--svg", marked("Write the figure as SVG."))] = None,
+    pdf: Annotated[Path | None, _file_option("--pdf", marked("Write the figure as PDF."))] = None,
     size: Annotated[
-        str, typer.Option("--size", metavar="WxH", help="Size of the figure in inches.")
+        str, typer.Option("--size", metavar="WxH", help=marked("Size of the figure in inches."))
     ] = "",
     columns: Annotated[
-        int, typer.Option("--columns", min=1, max=2, help="Text columns the figure is wide.")
+        int,
+        typer.Option("--columns", min=1, max=2, help=marked("Text columns the figure is wide.")),
     ] = 1,
-    title: Annotated[str, typer.Option("--title", help="Title of the figure.")] = "",
+    title: Annotated[str, typer.Option("--title", help=marked("Title of the figure."))] = "",
     smooth: Annotated[
-        int | None, typer.Option("--smooth", min=1, help="Values in the mean of a curve.")
+        int | None, typer.Option("--smooth", min=1, help=marked("Values in the mean of a curve."))
     ] = None,
     force: Force = False,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Compare runs in groups: final and best returns, and which group is better."""
+    """The command ``compare``."""
     from td3core.analysis.comparison import compare
     from td3core.analysis.figure_data import figure_of, sized
     from td3core.exporters.registry import export_figure
@@ -71,7 +75,7 @@ def compare_command(
         figure = sized(figure, size, columns)
         for file in files:
             export_figure(figure, file)
-            log(f"Written: {file}")
+            log(Text("Written: {file}", file=file))
     if as_json:
         return CommandResult(result=as_object(comparison))
     _show(comparison)
@@ -138,7 +142,7 @@ def as_object(comparison: "Comparison") -> dict[str, Any]:
         "groups": groups,
         "improvement": chances,
         "differing": list(comparison.differing),
-        "notes": [str(note) for note in comparison.notes],
+        "notes": list(comparison.notes),
     }
 
 
@@ -171,9 +175,10 @@ def _show(comparison: "Comparison") -> None:
         return escape(printable(value))
 
     out = Console(highlight=False)
-    beside = "deviation" if comparison.metric == "bias" else "best"
-    numbers = (Column(name, justify="right") for name in ("runs", "final", beside))
-    table = Table(Column("group", overflow="fold"), *numbers, title=METRICS[comparison.metric])
+    beside = tr("deviation") if comparison.metric == "bias" else tr("best")
+    numbers = (Column(name, justify="right") for name in (tr("runs"), tr("final"), beside))
+    title = str(METRICS[comparison.metric])
+    table = Table(Column(tr("group"), overflow="fold"), *numbers, title=title)
     for each in comparison.groups:
         figures = (each.final, each.deviation or each.best)
         means = (estimate_text(found, DECIMALS[comparison.metric]) for found in figures)
@@ -181,7 +186,7 @@ def _show(comparison: "Comparison") -> None:
     out.print(table)
     if len(comparison.groups) > 1 and comparison.differing:
         heads = (Column(text(each.name), overflow="fold") for each in comparison.groups)
-        settings = Table("setting", *heads, title="Settings that differ")
+        settings = Table(tr("setting"), *heads, title=tr("Settings that differ"))
         for name in comparison.differing:
             settings.add_row(name, *(text(each.group.values(name)) for each in comparison.groups))
         out.print(settings)
@@ -189,4 +194,4 @@ def _show(comparison: "Comparison") -> None:
         names = f"{text(first.name)} > {text(second.name)}"
         out.print(f"P({names}) = {estimate_text(chance, 2)}", soft_wrap=True)
     for note in comparison.notes:
-        log(str(note))
+        log(note)

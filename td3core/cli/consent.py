@@ -7,6 +7,7 @@ from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
 from td3core.system import allowed_code
 from td3core.system.allowed_code import LocatedModule
+from td3core.text import Text, tr
 
 
 def allow_typed(choice: EnvChoice) -> None:
@@ -78,9 +79,11 @@ def is_interactive() -> bool:
 
 
 def _agrees(choice: EnvChoice, module: LocatedModule) -> bool:
-    log(f"The environment {choice.env_id} is named by a file. It is code:")
-    log(f"  module {module.name} in {module.path}")
-    sys.stderr.write(printable("Run this code? Only if you know where it comes from. [y/N] "))
+    log(Text("The environment {env_id} is named by a file. It is code:", env_id=choice.env_id))
+    log(Text("  module {module} in {path}", module=module.name, path=module.path))
+    # The answers are y and yes in every language.
+    question = tr("Run this code? Only if you know where it comes from. [y/N]")
+    sys.stderr.write(f"{printable(question)} ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -92,4 +95,4 @@ def _remember(modules: list[LocatedModule]) -> None:
         trust_store.remember(*modules)
     except RequestError as problem:
         # It holds for this command all the same.
-        log(str(problem))
+        log(problem.message)

@@ -15,6 +15,7 @@ from td3core.runs.new_run import default_runs_dir, versions
 from td3core.system import numerics, processor
 from td3core.system.capacity import free_memory, usable_cores, usable_memory
 from td3core.system.child_process import python_command
+from td3core.text import Text, tr
 
 _SIZE, _REPEATS = 256, 60
 _RENDER_ONCE = """
@@ -39,29 +40,40 @@ def examine() -> Iterator[Diagnosis]:
     """Yield findings about versions, devices, environments and renderers, one by one."""
     for package, found in versions().items():
         yield Diagnosis(package, found)
-    yield _package("PySide6-Essentials", "needed for the window; pip install td3-studio")
-    yield _package("av", "needed for videos; pip install av")
-    cores = f"{usable_cores()} cores, {default_threads()} for training"
-    yield Diagnosis("processor", f"{processor.name()}: {cores}")
+    yield _package(
+        "PySide6-Essentials", Text("missing: needed for the window; pip install td3-studio")
+    )
+    yield _package("av", Text("missing: needed for videos; pip install av"))
+    cores = Text.counted(
+        "{processor}: {n} core, {threads} for training",
+        "{processor}: {n} cores, {threads} for training",
+        n=usable_cores(),
+        processor=processor.name(),
+        threads=default_threads(),
+    )
+    yield Diagnosis(tr("processor"), str(cores))
     yield from _numerics()
     whole, free = usable_memory() / 2**30, free_memory() / 2**30
-    yield Diagnosis("memory", f"{whole:.1f} GiB, {free:.1f} GiB free")
+    memory = tr("{whole:.1f} GiB, {free:.1f} GiB free", whole=whole, free=free)
+    yield Diagnosis(tr("memory"), memory)
     yield _kernel()
     yield _accelerator()
-    yield Diagnosis("runs folder", str(default_runs_dir()), _writable())
+    yield Diagnosis(tr("runs folder"), str(default_runs_dir()), _writable())
     for module, folder in sorted(trust_store.remembered()):
-        yield Diagnosis("allowed code", f"{module} in {folder}")
+        allowed = tr("{module} in {folder}", module=module, folder=folder)
+        yield Diagnosis(tr("allowed code"), allowed)
     for group in dict.fromkeys(known.group for known in KNOWN):
         members = [known for known in KNOWN if known.group == group]
         first = members[0]
         if not first.installed:
             yield _not_installed(first)
             continue
-        yield Diagnosis(group, f"{len(members)} environments", True)
+        count = Text.counted("{n} environment", "{n} environments", n=len(members))
+        yield Diagnosis(group, str(count), True)
         yield _renders(first.env_id)
 
 
-def forget_code(module: str) -> str:
+def forget_code(module: str) -> Text:
     """Ask again before a module runs because a file names it; return a sentence about that.
 
     Raises:
@@ -69,22 +81,32 @@ def forget_code(module: str) -> str:
     """
     if not trust_store.forget(module):
         raise RequestError("{module} was not allowed to run, so nothing changed.", module=module)
-    return f"{module} is asked about again."
+    return Text("{module} is asked about again.", module=module)
 
 
 def _numerics() -> Iterator[Diagnosis]:
     """Yield the class of kernels, what in the environment slows libraries, and what that costs."""
     here, others = numerics.current(), [n for n in numerics.available() if n != numerics.current()]
-    also = f"; {', '.join(others)} can be chosen" if others else ""
-    yield Diagnosis("numerics class", f"{here} ({numerics.kernels()} kernels){also}", True)
+    values = {"here": here, "kernels": numerics.kernels()}
+    classes = Text("{here} ({kernels} kernels)", **values)
+    if others:
+        classes = Text(
+            "{here} ({kernels} kernels); {others} can be chosen",
+            others=", ".join(others),
+            **values,
+        )
+    yield Diagnosis(tr("numerics class"), str(classes), True)
     for name, value in numerics.slowing_variables().items():
         if name == "OPENBLAS_CORETYPE" and numerics.overridden():
-            yield Diagnosis(name, f"{value} in the environment is not followed", None)
+            said = tr("{value} in the environment is not followed", value=value)
+            yield Diagnosis(name, said, None)
         else:
-            yield Diagnosis(name, f"{value} in the environment may slow the libraries", False)
+            said = tr("{value} in the environment may slow the libraries", value=value)
+            yield Diagnosis(name, said, False)
     for library, microseconds in _products():
         size = f"{_SIZE} × {_SIZE} × {_SIZE}"
-        yield Diagnosis(f"a product by {library}", f"{microseconds:.0f} µs ({size}, one thread)")
+        took = tr("{time:.0f} µs ({size}, one thread)", time=microseconds, size=size)
+        yield Diagnosis(tr("a product by {library}", library=library), took)
 
 
 def _products() -> Iterator[tuple[str, float]]:
@@ -113,22 +135,23 @@ def _kernel() -> Diagnosis:
     from td3core.algorithm.fused import kernel_cache
 
     ok, value = kernel_cache.examine()
-    return Diagnosis("compiled update", str(value), ok)
+    return Diagnosis(tr("compiled update"), str(value), ok)
 
 
-def _package(name: str, purpose: str) -> Diagnosis:
+def _package(name: str, missing: Text) -> Diagnosis:
     try:
         return Diagnosis(name, version(name), True)
     except PackageNotFoundError:
-        return Diagnosis(name, f"missing: {purpose}", False)
+        return Diagnosis(name, str(missing), False)
 
 
 def _not_installed(known: KnownEnv) -> Diagnosis:
     """Only Gymnasium's own simulators are installed with the studio; others are optional."""
     command = f"pip install '{known.package}'"
     if known.registered_by:
-        return Diagnosis(known.group, f"not installed (optional); {command}")
-    return Diagnosis(known.group, f"missing; {command}", False)
+        optional = tr("not installed (optional); {command}", command=command)
+        return Diagnosis(known.group, optional)
+    return Diagnosis(known.group, tr("missing; {command}", command=command), False)
 
 
 def _accelerator() -> Diagnosis:
@@ -136,8 +159,9 @@ def _accelerator() -> Diagnosis:
 
     if torch.cuda.is_available():
         name = torch.cuda.get_device_name()
-        return Diagnosis("accelerator", f"{name}; use it with --set device=cuda")
-    return Diagnosis("accelerator", "none found; training uses the CPU")
+        found = tr("{name}; use it with --set device=cuda", name=name)
+        return Diagnosis(tr("accelerator"), found)
+    return Diagnosis(tr("accelerator"), tr("none found; training uses the CPU"))
 
 
 def _writable() -> bool:
@@ -149,6 +173,7 @@ def _writable() -> bool:
 
 def _renders(env_id: str) -> Diagnosis:
     """Render one image in a new process: a broken graphics driver may end the process."""
+    what = tr("renders {env_id}", env_id=env_id)
     try:
         done = subprocess.run(  # noqa: S603
             python_command(_RENDER_ONCE, [env_id]),
@@ -158,9 +183,11 @@ def _renders(env_id: str) -> Diagnosis:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Diagnosis(f"renders {env_id}", "no image within 60 s", False)
+        return Diagnosis(what, tr("no image within 60 s"), False)
     if done.returncode == 0:
-        return Diagnosis(f"renders {env_id}", "yes", True)
-    reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        return Diagnosis(what, tr("yes"), True)
+    status = tr("exit status {status}", status=done.returncode)
+    reason = (done.stderr.strip().splitlines() or [status])[-1]
     # Without the name of the exception.
-    return Diagnosis(f"renders {env_id}", f"no: {reason.partition('Error: ')[2] or reason}", False)
+    reason = reason.partition("Error: ")[2] or reason
+    return Diagnosis(what, tr("no: {reason}", reason=reason), False)

@@ -11,6 +11,7 @@ from td3core.cli.paths import require_writable_name, runs_folder
 from td3core.cli.terminal import CommandResult, log, print_result
 from td3core.config import EnvChoice
 from td3core.errors import RequestError
+from td3core.text import marked, tr
 
 if TYPE_CHECKING:
     from td3core.envs.info import EnvInfo
@@ -18,27 +19,33 @@ if TYPE_CHECKING:
 
 def import_command(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to import, or a folder of RL Zoo.")
+        Path,
+        typer.Argument(metavar="FILE", help=marked("The file to import, or a folder of RL Zoo.")),
     ],
     env: Annotated[
         str | None,
-        typer.Option("--env", metavar="ID", help="Its environment, where the file names none."),
+        typer.Option(
+            "--env", metavar="ID", help=marked("Its environment, where the file names none.")
+        ),
     ] = None,
     env_args: Annotated[
-        str, typer.Option("--env-args", metavar="JSON", help="Arguments of --env.")
+        str, typer.Option("--env-args", metavar="JSON", help=marked("Arguments of --env."))
     ] = "",
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             metavar="AGENT",
-            help="Write only the agent, to this .safetensors file; by default a run is made.",
+            help=marked(
+                "Write only the agent, to this .safetensors file; by default a run is made."
+            ),
         ),
     ] = None,
     vecnormalize: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Statistics of observations that stable-baselines3 has saved."
+            metavar="FILE",
+            help=marked("Statistics of observations that stable-baselines3 has saved."),
         ),
     ] = None,
     force: Force = False,
@@ -46,7 +53,7 @@ def import_command(
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Import an agent or curves of another program. Nothing in the file is run."""
+    """The command ``import``."""
     from td3core.importers import importing
 
     if out is not None:
@@ -71,10 +78,17 @@ def import_command(
         made = importing.import_to_file(found, choice, make, out)
     else:
         made = importing.import_to_run(found, choice, make, folder)
-    notes = [str(note) for note in found.notes]
+    notes = found.notes
     if not as_json:
         target = made.checkpoint if out is not None else made.run
-        print_result(f"Imported from {found.kind} for {made.env_id}: {target}")
+        print_result(
+            tr(
+                "Imported from {kind} for {env_id}: {target}",
+                kind=found.kind,
+                env_id=made.env_id,
+                target=target,
+            )
+        )
         for note in notes:
             log(f"  {note}")
     return CommandResult(

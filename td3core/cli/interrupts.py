@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from td3core.cli.terminal import console, log
+from td3core.text import Text
 
 INTERRUPTED = 130
 
@@ -62,8 +63,10 @@ def interrupts_stop(
     def handle(number: int, _frame: object) -> None:
         if not control.stopping:
             control.stop()
-            pressed = number == signal.SIGINT
-            log("Saving; press Ctrl-C again to quit at once." if pressed else "Saving and ending.")
+            if number == signal.SIGINT:
+                log(Text("Saving; press Ctrl-C again to quit at once."))
+            else:
+                log(Text("Saving and ending."))
         elif number != hangup:
             _interrupt()
 
@@ -185,7 +188,7 @@ class _Watch:
         if self._saves and self._pressed == 1:
             if self._answered is not None and not self._answered():
                 self._warned = True
-                log("No answer: the environment may hang. Ctrl-C again ends the run at once.")
+                log(Text("No answer: the environment may hang. Ctrl-C again ends the run at once."))
         elif self.heard:
             self.heard = False
             self._due = due + (_AT_ONCE_S if self._warned else _CLEANING_S)
@@ -196,7 +199,7 @@ class _Watch:
 def _end() -> None:
     """End the process without another instruction of the main thread."""
     with suppress(Exception):
-        log("The environment did not answer. Interrupted.")
+        log(Text("The environment did not answer. Interrupted."))
         console.show_cursor()
         for child in multiprocessing.active_children():
             child.kill()

@@ -13,6 +13,8 @@ from td3core.cli.options import AsJson, RunsDir
 from td3core.cli.paths import runs_folder
 from td3core.cli.terminal import CommandResult, log, print_result, printable
 from td3core.errors import RequestError
+from td3core.protocol import wording
+from td3core.text import Text, tr
 
 if TYPE_CHECKING:
     from td3core.runs.listing import RunSummary, UnreadableRun
@@ -22,7 +24,7 @@ UNREADABLE = "unreadable"
 
 
 def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> CommandResult:
-    """List the runs of a folder, newest first."""
+    """The command ``list``."""
     from td3core.runs.listing import RunSummary, list_runs, summarise, unreadable_runs
     from td3core.runs.naming import Usual
 
@@ -40,24 +42,25 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> CommandRe
         for line in _lines(summaries, unreadable):
             print_result(line)
     elif summaries or unreadable:
-        title = f"Runs in {escape(printable(str(folder)))}"
-        Console(highlight=False).print(_table(summaries, unreadable, title))
+        title = tr("Runs in {folder}", folder=folder)
+        table = _table(summaries, unreadable, escape(printable(title)))
+        Console(highlight=False).print(table)
     else:
-        log(f"There are no runs in {folder}")
+        log(Text("There are no runs in {folder}", folder=folder))
     return CommandResult()
 
 
 def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> Iterator[str]:
-    """Yield a line for each run, for other programs: uncut, with a tab between two values."""
+    """Yield a line for each run, for other programs: uncut, English, tabs between values."""
     for each in summaries:
         means = (each.last_eval_return, each.best_eval_return)
         shown = ("" if mean is None else f"{mean:.1f}" for mean in means)
         steps = (str(each.env_steps), str(each.steps))
         parent = each.parent.run if each.parent else ""
-        about = (each.env, each.title, parent, each.group, str(each.message))
+        about = (each.env, each.title, parent, each.group, each.message.english)
         yield _line(each.run.name, str(each.state), *steps, *shown, *about)
     for run in unreadable:
-        yield _line(run.run.name, UNREADABLE, *[""] * 8, str(run.message))
+        yield _line(run.run.name, UNREADABLE, *[""] * 8, run.message.english)
 
 
 def _line(*values: str) -> str:
@@ -66,17 +69,18 @@ def _line(*values: str) -> str:
 
 
 def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", title: str) -> Table:
-    columns = ("state", "steps", "last return", "best return")
-    table = Table(Column("run", overflow="fold"), *columns, title=title)
+    columns = (tr("state"), tr("steps"), tr("last return"), tr("best return"))
+    table = Table(Column(tr("run"), overflow="fold"), *columns, title=title)
     for each in summaries:
         means = (each.last_eval_return, each.best_eval_return)
         shown = ("-" if mean is None else f"{mean:.1f}" for mean in means)
-        parent = f"branched from {each.parent.run}" if each.parent else ""
-        group = f"group {each.group}" if each.group else ""
+        parent = tr("branched from {run}", run=each.parent.run) if each.parent else ""
+        group = tr("group {group}", group=each.group) if each.group else ""
         lines = (each.run.name, each.full_title, parent, group)
         names = "\n  ".join(escape(printable(text)) for text in lines if text)
-        table.add_row(names, str(each.state), f"{each.env_steps:,} of {each.steps:,}", *shown)
+        steps = tr("{done:,} of {steps:,}", done=each.env_steps, steps=each.steps)
+        table.add_row(names, str(wording.STATES[each.state]), steps, *shown)
     for run in unreadable:
         names = "\n  ".join(escape(printable(text)) for text in (run.run.name, str(run.message)))
-        table.add_row(names, UNREADABLE, "-", "-", "-")
+        table.add_row(names, tr("unreadable"), "-", "-", "-")
     return table

@@ -7,46 +7,59 @@ import typer
 
 from td3core.config import parse_value
 from td3core.errors import RequestError
+from td3core.text import marked
 
 CheckpointFile = Annotated[
-    Path, typer.Argument(help="A checkpoint, or a run (its best checkpoint is used).")
+    Path, typer.Argument(help=marked("A checkpoint, or a run (its best checkpoint is used)."))
 ]
-Run = Annotated[Path, typer.Argument(help="A run: its folder, or its name as shown by list.")]
-EnvName = Annotated[str, typer.Argument(help="Environment, for instance Pendulum-v1.")]
+Run = Annotated[
+    Path, typer.Argument(help=marked("A run: its folder, or its name as shown by list."))
+]
+EnvName = Annotated[str, typer.Argument(help=marked("Environment, for instance Pendulum-v1."))]
 EnvModule = Annotated[
     str | None,
     typer.Option(
         "--env-module",
         metavar="MODULE",
-        help="Module to import first; it registers the environment.",
+        help=marked("Module to import first; it registers the environment."),
     ),
 ]
 RunsDir = Annotated[
     Path | None,
     typer.Option(
-        "--runs-dir", help="Folder of runs. Default: TD3_STUDIO_RUNS, else your data folder."
+        "--runs-dir",
+        help=marked("Folder of runs. Default: TD3_STUDIO_RUNS, else your data folder."),
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="FIELD=VALUE", help="Change a setting; may be repeated."),
+    typer.Option("--set", metavar="FIELD=VALUE", help=marked("Change a setting; may be repeated.")),
 ]
-Steps = Annotated[str | None, typer.Option("--steps", help="Environment steps, for instance 1e6.")]
+Steps = Annotated[
+    str | None, typer.Option("--steps", help=marked("Environment steps, for instance 1e6."))
+]
 TrustEnv = Annotated[
     bool,
     typer.Option(
         "--trust-env",
-        help="Run the code of an environment that a file names as module:Class, without asking.",
+        help=marked(
+            "Run the code of an environment that a file names as module:Class, without asking."
+        ),
     ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(help="Runs of a group at once. Default: as many as cores and memory allow."),
+    typer.Option(
+        help=marked("Runs of a group at once. Default: as many as cores and memory allow.")
+    ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+Force = Annotated[bool, typer.Option("--force", help=marked("Replace an existing file."))]
 # Printed by app.main: a command only returns its result, and prints none of its own.
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object as the last line of standard output.")
+    bool,
+    typer.Option(
+        "--json", help=marked("Print one JSON object as the last line of standard output.")
+    ),
 ]
 
 

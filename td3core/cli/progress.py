@@ -17,7 +17,7 @@ from td3core.analysis.advice import Health, load_rules
 from td3core.cli.terminal import printable
 from td3core.protocol import events, wording
 from td3core.protocol.time_left import TimeLeft
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text, tr
 
 
 class BarReporter:
@@ -41,6 +41,34 @@ class BarReporter:
         self._bar.stop()
 
 
+def speed_text(steps_per_s: float) -> str:
+    """Return a speed as a column of a bar."""
+    return tr("{speed:>6.0f} steps/s", speed=steps_per_s)
+
+
+def evaluation_text(event: events.Evaluated, success: Text = NO_TEXT) -> str:
+    """Return the line of an evaluation: step, return, success if given, whether it is the best."""
+    line = tr(
+        "step {step:>9,}  return {mean:9.2f} ± {std:.2f}",
+        step=event.env_steps,
+        mean=event.mean,
+        std=event.std,
+    )
+    reached = f", {success}" if success else ""
+    return f"{line}{reached}" + (f"  {tr('best so far')}" if event.is_best else "")
+
+
+def _ending_text(event: events.Ended) -> Text:
+    values = {"step": event.env_steps, "seconds": event.wall_s, "speed": event.steps_per_s}
+    if event.stopped == "finished":
+        return Text(
+            "finished at step {step:,} after {seconds:.0f} s, {speed:.0f} steps/s", **values
+        )
+    return Text(
+        "stopped and saved at step {step:,} after {seconds:.0f} s, {speed:.0f} steps/s", **values
+    )
+
+
 class ProgressReporter(BarReporter):
     """A ``report`` for :func:`td3core.training.launch.train` that writes to ``console``."""
 
@@ -50,10 +78,12 @@ class ProgressReporter(BarReporter):
             TextColumn("{task.fields[phase]:<10}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]:>6.0f} steps/s"),
+            TextColumn("{task.fields[speed]}"),
             TextColumn("{task.fields[left]}", style="progress.remaining"),
         )
-        self._task = self._bar.add_task("", total=None, phase="starting", speed=0.0, left="")
+        self._task = self._bar.add_task(
+            "", total=None, phase=tr("starting"), speed=speed_text(0.0), left=""
+        )
         self._time_left: TimeLeft | None = None
         self._health = Health(load_rules())
         self._advised: set[str] = set()
@@ -80,7 +110,7 @@ class ProgressReporter(BarReporter):
     def _show(self, event: events.Event) -> None:
         match event:
             case events.Preparing():
-                self._bar.update(self._task, phase="preparing")
+                self._bar.update(self._task, phase=tr("preparing"))
                 self._print(event.message)
             case events.Started():
                 self._start(event)
@@ -88,47 +118,42 @@ class ProgressReporter(BarReporter):
                 self._bar.update(
                     self._task,
                     completed=event.env_steps,
-                    phase=str(event.phase),
-                    speed=event.steps_per_s,
+                    phase=str(wording.PHASES[event.phase]),
+                    speed=speed_text(event.steps_per_s),
                     left=self._left_after(event),
                 )
             case events.Evaluated():
-                best = "  best so far" if event.is_best else ""
-                reached = f", {wording.success(event)}" if event.success is not None else ""
-                result = f"{event.mean:9.2f} ± {event.std:.2f}{reached}"
-                self._print(f"step {event.env_steps:>9,}  return {result}{best}")
+                self._print(evaluation_text(event, wording.success(event)))
             case events.Warned():
-                self._print(f"Warning: {event.message}")
+                self._print(Text("Warning: {message}", message=event.message))
             case events.Ended():
-                word = wording.ending(event)
-                self._print(
-                    f"{word} at step {event.env_steps:,} after {event.wall_s:.0f} s,"
-                    f" {event.steps_per_s:.0f} steps/s"
-                )
+                self._print(_ending_text(event))
             case events.Interrupted():
-                self._print(f"interrupted at step {event.env_steps:,}")
+                self._print(Text("interrupted at step {step:,}", step=event.env_steps))
             case _:
                 pass
 
     def _start(self, event: events.Started) -> None:
         self._time_left = TimeLeft(event.config)
         self._bar.update(self._task, total=event.config.steps)
-        self._print(f"Run {event.run}")
+        self._print(Text("Run {run}", run=event.run))
         if event.env_steps:
-            self._print(f"resumed at step {event.env_steps:,}")
+            self._print(Text("resumed at step {step:,}", step=event.env_steps))
         if event.repeated_steps:
             self._print(wording.repeated_steps(event))
-        engine = f", computed with {event.engine}" if event.engine else ""
-        self._print(f"{event.device} × {event.threads}{engine}")
+        device = f"{event.device} × {event.threads}"
+        if event.engine:
+            device = tr("{device}, computed with {engine}", device=device, engine=event.engine)
+        self._print(device)
         for name, schedule in event.tunables.schedules:
-            self._print(f"{name} follows {schedule}")
+            self._print(Text("{name} follows {schedule}", name=name, schedule=schedule))
 
     def _left_after(self, event: events.Progress) -> str:
         if self._time_left is None:
             return ""
         self._time_left.take(event)
         left = self._time_left.seconds
-        return "estimating" if left is None else str(timedelta(seconds=round(left)))
+        return tr("estimating") if left is None else str(timedelta(seconds=round(left)))
 
     def _print(self, text: str | Text) -> None:
         self._console.print(escape(printable(str(text))), soft_wrap=True)

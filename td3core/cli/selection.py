@@ -10,6 +10,7 @@ import typer
 
 from td3core.cli.paths import runs_folder
 from td3core.errors import RequestError
+from td3core.text import marked
 
 if TYPE_CHECKING:
     from td3core.runs.directory import RunDirectory
@@ -35,7 +36,9 @@ Selections = Annotated[
     list[str],
     typer.Argument(
         metavar="RUN...",
-        help="Runs: folders, names as shown by list, patterns such as 'Pendulum*', or group names.",
+        help=marked(
+            "Runs: folders, names as shown by list, patterns such as 'Pendulum*', or group names."
+        ),
     ),
 ]
 GroupBy = Annotated[
@@ -43,14 +46,18 @@ GroupBy = Annotated[
     typer.Option(
         "--group-by",
         metavar="NAMES",
-        help="settings: runs that differ in the seed only; run: each by itself; or settings,"
-        " separated by commas.",
+        help=marked(
+            "settings: runs that differ in the seed only; run: each by itself; or settings,"
+            " separated by commas."
+        ),
     ),
 ]
-XAxis = Annotated[Axis, typer.Option("--x", help="The x axis.")]
+XAxis = Annotated[Axis, typer.Option("--x", help=marked("The x axis."))]
 Metric = Annotated[
     Measured,
-    typer.Option("--metric", help="Returns of evaluations or of training episodes, or bias."),
+    typer.Option(
+        "--metric", help=marked("Returns of evaluations or of training episodes, or bias.")
+    ),
 ]
 
 

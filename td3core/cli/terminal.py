@@ -56,21 +56,23 @@ def log(text: str | Text, style: str | None = None) -> None:
     console.print(escape(printable(str(text))), style=style, soft_wrap=True)
 
 
-def log_error(heading: str, message: str | Text) -> None:
+def log_error(heading: Text, message: str | Text) -> None:
     """Print a sentence to standard error, after a red heading."""
-    console.print(f"[red]{heading}[/] {escape(printable(str(message)))}", soft_wrap=True)
+    console.print(
+        f"[red]{escape(str(heading))}[/] {escape(printable(str(message)))}", soft_wrap=True
+    )
 
 
 def run_failed(event: "Failed", **more: Any) -> CommandResult:
     """Say that a run failed, and return the answer of the command; ``more`` are keys of it."""
-    log_error("The run failed:", event.message)
+    log_error(Text("The run failed:"), event.message)
     result = ending_as_dict(event.ending) | {"message": event.message} | more
     return CommandResult(status=FAILED, result=result, error=event.message)
 
 
-def print_result(text: str) -> None:
+def print_result(text: str | Text) -> None:
     """Print a line to standard output."""
-    print(printable(text))  # noqa: T201
+    print(printable(str(text)))  # noqa: T201
 
 
 def print_json(answer: CommandResult) -> None:

@@ -39,6 +39,7 @@ from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
 from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
+from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.config import RunConfig, Tunables
@@ -53,30 +54,35 @@ def train(
     env_module: EnvModule = None,
     preset: Annotated[
         list[str] | None,
-        typer.Option(help="Preset or variant; may be repeated. Default: the environment's preset."),
+        typer.Option(
+            help=marked("Preset or variant; may be repeated. Default: the environment's preset.")
+        ),
     ] = None,
     steps: Steps = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
+    seed: Annotated[int | None, typer.Option(help=marked("Seed of the run."))] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
-            metavar="SEEDS", help="Train a run for each of 5 seeds (5), or for these (0-4,7)."
+            metavar="SEEDS",
+            help=marked("Train a run for each of 5 seeds (5), or for these (0-4,7)."),
         ),
     ] = None,
     jobs: Jobs = None,
     settings: Settings = None,
     runs_dir: RunsDir = None,
-    threads: Annotated[int | None, typer.Option(help="Torch threads.")] = None,
-    no_eval: Annotated[bool, typer.Option("--no-eval", help="Skip evaluations.")] = False,
+    threads: Annotated[int | None, typer.Option(help=marked("Torch threads."))] = None,
+    no_eval: Annotated[bool, typer.Option("--no-eval", help=marked("Skip evaluations."))] = False,
     journal: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Repeat the live changes of this run at the same steps."),
+        typer.Option(
+            metavar="RUN", help=marked("Repeat the live changes of this run at the same steps.")
+        ),
     ] = None,
     sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Train an agent, or one for each of several seeds. Ctrl-C saves and stops."""
+    """The command ``train``."""
     from td3core.runs.journal import changes_of, read_whole
 
     several = _seeds(seeds, seed, journal, jobs)
@@ -151,13 +157,14 @@ def resume(
     runs_dir: RunsDir = None,
     jobs: Jobs = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Refuse a run that would not continue bit for bit.")
+        bool,
+        typer.Option("--exact", help=marked("Refuse a run that would not continue bit for bit.")),
     ] = False,
     sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Resume a run, or all runs of a group, exactly where they were interrupted."""
+    """The command ``resume``."""
     from td3core.experiments.groups.group import find_group
 
     total = None if steps is None else int(parse_value("steps", steps))
@@ -174,8 +181,14 @@ def resume(
     finished = _finished(found, total)
     if finished is not None:
         # For a script that resumes until the run is over.
-        steps_of = f"step {finished.env_steps:,} of {found.config.steps:,}"
-        log(f"{found.path.name} is finished: {steps_of}. To continue, give it more --steps.")
+        log(
+            Text(
+                "{run} is finished: step {step:,} of {steps:,}. To continue, give it more --steps.",
+                run=found.path.name,
+                step=finished.env_steps,
+                steps=found.config.steps,
+            )
+        )
         return CommandResult(result=ending_as_dict(finished))
     from td3core.runs.resumption import class_of_run
 
@@ -214,19 +227,20 @@ def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
 @with_sinks
 def branch(
     checkpoint: Annotated[
-        Path, typer.Argument(help="A checkpoint, or a run (its last checkpoint is used).")
+        Path, typer.Argument(help=marked("A checkpoint, or a run (its last checkpoint is used)."))
     ],
     settings: Settings = None,
     steps: Steps = None,
     seed: Annotated[
-        int | None, typer.Option(help="Draw from this seed on; default: go on drawing as before.")
+        int | None,
+        typer.Option(help=marked("Draw from this seed on; default: go on drawing as before.")),
     ] = None,
     runs_dir: RunsDir = None,
     sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     _as_json: AsJson = False,
 ) -> CommandResult:
-    """Start a new run from a checkpoint, with other settings."""
+    """The command ``branch``."""
     from td3core.checkpoint import read_header
     from td3core.training.launch import branch as branch_run
 
@@ -246,12 +260,14 @@ def branch(
 
 def verify(
     run: Run,
-    steps: Annotated[int, typer.Option(min=2, help="Environment steps to train, twice.")] = 500,
+    steps: Annotated[
+        int, typer.Option(min=2, help=marked("Environment steps to train, twice."))
+    ] = 500,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Check on copies whether a run resumes exactly. Status 1 if it does not."""
+    """The command ``verify``."""
     from td3core.runs.resumption import class_of_run
     from td3core.training.verify_resume import verify as verify_run
 
@@ -262,8 +278,8 @@ def verify(
         # The window reads whole lines of this.
         verdict = verify_run(found.path, steps=steps, announce=log)
     except RunError as problem:
-        log_error("The check failed:", str(problem))
-        return CommandResult(status=FAILED, error=str(problem))
+        log_error(Text("The check failed:"), problem.message)
+        return CommandResult(status=FAILED, error=problem.message)
     if not as_json:
         _print_verdict(found.path.name, verdict)
     result = asdict(verdict) | {"exact": verdict.exact}
@@ -271,11 +287,14 @@ def verify(
 
 
 def _print_verdict(run: str, verdict: "ResumeCheck") -> None:
-    end = verdict.from_step + verdict.steps
-    result = "resumes exactly" if verdict.exact else "does not resume exactly"
-    print_result(f"{run} {result} (steps {verdict.from_step} to {end})")
+    first = verdict.from_step
+    values = {"run": run, "first": first, "last": first + verdict.steps}
+    if verdict.exact:
+        print_result(Text("{run} resumes exactly (steps {first} to {last})", **values))
+    else:
+        print_result(Text("{run} does not resume exactly (steps {first} to {last})", **values))
     if not verdict.updates:
-        print_result("  These steps contain no update, so learning was not checked.")
+        print_result(Text("  These steps contain no update, so learning was not checked."))
     for difference in verdict.differences:
         print_result(f"  {difference}")
 

@@ -1,7 +1,22 @@
 """Events in words, for the terminal and the window alike."""
 
-from td3core.protocol.events import Ended, Evaluated, Started
+from td3core.protocol.events import Ended, Evaluated, Phase, Started
+from td3core.protocol.run_status import RunStatus
 from td3core.text import NO_TEXT, Text
+
+STATES = {
+    RunStatus.RUNNING: Text("running"),
+    RunStatus.FINISHED: Text("finished"),
+    RunStatus.STOPPED: Text("stopped"),
+    RunStatus.FAILED: Text("failed"),
+    RunStatus.INTERRUPTED: Text("interrupted"),
+}
+PHASES = {
+    Phase.WARM_UP: Text("warm-up"),
+    Phase.LEARNING: Text("learning"),
+    Phase.EVALUATING: Text("evaluating"),
+    Phase.PAUSED: Text("paused"),
+}
 
 
 def repeated_steps(event: Started) -> Text:

@@ -1,47 +1,14 @@
-"""Every text that the window shows is marked, so that it can be translated."""
+"""Every text that the window or the terminal shows is marked, so that it can be translated."""
 
 import ast
 import re
-import string
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-MAKERS = {"tr", "Text", "counted"}
-CARRIERS = {"Message", "MessageError", "RequestError", "RunError"}
-"""Take a template, as the makers of texts do."""
-SHOWN: dict[str, tuple[int, ...]] = {
-    # Qt.
-    **dict.fromkeys(
-        (
-            *("setText", "setToolTip", "setStatusTip", "setWhatsThis", "setWindowTitle"),
-            *("setAccessibleName", "setAccessibleDescription", "setPlaceholderText"),
-            *("setTitle", "setInformativeText", "setDetailedText", "setSpecialValueText"),
-            *("setPrefix", "setSuffix", "setLabelText", "setHeaderLabels", "QLabel", "QAction"),
-            *("QPushButton", "QCheckBox", "QRadioButton", "QGroupBox", "QDockWidget", "QMenu"),
-            *("addAction", "addButton", "addItem", "addMenu", "addRow", "addTab", "addLabel"),
-        ),
-        (0,),
-    ),
-    **dict.fromkeys(("setLabel", "setItemText", "insertRow", "insertTab"), (1,)),
-    **dict.fromkeys(("getOpenFileName", "getOpenFileNames", "getSaveFileName"), (1, 3)),
-    **dict.fromkeys(("getText", "question", "warning", "information", "critical"), (1, 2)),
-    # The window's own.
-    **dict.fromkeys(("remark", "plain_label", "Collapsible", "show_status", "show_hint"), (0,)),
-    **dict.fromkeys(("show_text", "breakable", "plain_tip"), (0,)),
-    **dict.fromkeys(("enable", "retip", "choose_file", "make_export_button"), (1,)),
-    "add_choice": (1, 2),
-    **dict.fromkeys(("make_button", "make_icon_button", "make_narrow_combo"), (1, 2)),
-    **dict.fromkeys(("ask", "choose", "describe"), (2, 3)),
-    "show_message": (1, 2),
-    "add_number": (1, 6, 7),
-}
-"""Arguments that are shown, by the function that takes them."""
-SHOWN_KEYWORDS = {"title", "text", "tip", "help", "label", "empty", "about", "caption", "unit"}
-NOT_SHOWN = {"setObjectName", "setProperty", "setStyleSheet", "getattr", "hasattr", "TypeVar"}
-TECHNICAL = {"log", "re", "stderr"}
-"""What takes words for no reader of the window: the log file, patterns, the terminal."""
+from td3core.cli import doctor, numerics
+from tests.support.marked_texts import TECHNICAL, faults, faults_below, name_of, owner_of
+
 ALLOWED = {
     ("plots/compare/table.py", "P("): "a formula",
     ("plots/run/grid.py", "x"): "the axis",
@@ -55,144 +22,37 @@ ALLOWED = {
     ("setup/fixed_fields.py", '{"xml_file": "/path/to/ant.xml"}'): "an example of JSON",
 }
 """Literals that are shown or read like a text, and why they stay as they are."""
+ALLOWED_IN_TERMINALS = {
+    ("app.py", "td3-studio "): "the program",
+    ("doctor.py", doctor._RENDER_ONCE): "Python",
+    ("doctor.py", "pip install ''"): "a command",
+    ("numerics.py", numerics._PROGRAM): "Python",
+    ("numerics.py", numerics._RECEIVING): "Python",
+}
+"""The same of the command line."""
 
-_SENTENCE = re.compile(r"[^\W\d_]{2,}[,:;.]? [^\W\d_]{2,}")
-_STYLE = re.compile(r"[\w-]+: [^;{}]+;")
-"""A property of a style sheet."""
-_MARKUP = re.compile(r"<[^>]*>|&\w+;")
-
-
-def name_of(call: ast.Call) -> str:
-    function = call.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def letters_of(node: ast.expr) -> str:
-    """Return what is written in a literal besides markup and values; empty without a letter."""
-    match node:
-        case ast.Constant(value=str(text)):
-            written = text
-        case ast.JoinedStr(values=parts):
-            written = "".join(p.value for p in parts if isinstance(p, ast.Constant))
-        case _:
-            return ""
-    written = _MARKUP.sub("", written)
-    return written if any(map(str.isalpha, written)) else ""
-
-
-def literals_in(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield the literals that an expression may have as its value."""
-    match node:
-        case ast.Constant() | ast.JoinedStr():
-            yield node
-        case ast.IfExp(body=one, orelse=other):
-            yield from (*literals_in(one), *literals_in(other))
-        case ast.BoolOp(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
-            for part in parts:
-                yield from literals_in(part)
-        case ast.BinOp(left=left, right=right):
-            yield from (*literals_in(left), *literals_in(right))
-        case ast.Call(func=ast.Attribute(value=value, attr="format" | "join")):
-            yield from literals_in(value)
-
-
-def fields_of(template: str) -> set[str]:
-    return {name.partition(".")[0] for _, name, _, _ in string.Formatter().parse(template) if name}
-
-
-def template_fault(call: ast.Call) -> str:
-    """Return what is wrong with a call that marks a text; empty if nothing is."""
-    templates = call.args[: 2 if name_of(call) == "counted" else 1]
-    given = {item.arg for item in call.keywords}
-    for template in templates:
-        if not (isinstance(template, ast.Constant) and isinstance(template.value, str)):
-            return f"no literal template: {ast.unparse(template)}"
-        wanted = fields_of(template.value) if given else set()
-        if None not in given and not wanted <= given:
-            return f"no value for a field: {template.value}"
-        unused = given - wanted - ({"n"} if len(templates) == 2 else set())
-        if None not in given and unused:
-            return f"a value without a field: {template.value}"
-    return ""
-
-
-def _owner(function: ast.Attribute) -> str:
-    return ast.unparse(function.value).rpartition(".")[2]
-
-
-def marked_in(tree: ast.Module) -> set[ast.AST]:
-    """Return the literals that are marked, and those that are not shown."""
-    known: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            known |= {each.value for each in node.body if isinstance(each, ast.Expr)}
-        elif isinstance(node, ast.Expr):
-            known.add(node.value)
-        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-            # Errors of programs, not of people.
-            known |= set(ast.walk(node.exc))
-        elif isinstance(node, ast.Call):
-            name = name_of(node)
-            owner = _owner(node.func) if isinstance(node.func, ast.Attribute) else ""
-            if name in MAKERS | CARRIERS | NOT_SHOWN or owner in TECHNICAL:
-                known |= {each for arg in node.args for each in ast.walk(arg)}
-        elif isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
-            known |= set(ast.walk(node.annotation))
-    return known
-
-
-def shown_in(call: ast.Call) -> Iterator[ast.expr]:
-    """Yield the literals that a call shows."""
-    for place in SHOWN.get(name_of(call), ()):
-        if place < len(call.args):
-            yield from literals_in(call.args[place])
-    for item in call.keywords:
-        if item.arg in SHOWN_KEYWORDS and name_of(call) not in MAKERS | CARRIERS:
-            yield from literals_in(item.value)
-
-
-def faults(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line and text of everything in a module that is shown without being marked."""
-    tree = ast.parse(source)
-    known = marked_in(tree)
-    inside = {
-        part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            if name_of(node) in MAKERS and (wrong := template_fault(node)):
-                yield node.lineno, wrong
-            for literal in shown_in(node):
-                if literal not in known and (text := letters_of(literal)):
-                    yield literal.lineno, text
-        elif isinstance(node, ast.Constant | ast.JoinedStr) and node not in known | inside:
-            text = letters_of(node)
-            if _SENTENCE.search(text) and not _STYLE.search(text):
-                yield node.lineno, text
-
-
-MODULES = sorted((Path(__file__).parents[2] / "studio").rglob("*.py"))
-ROOMS = sorted({path.relative_to(MODULES[0].parent).parts[0] for path in MODULES})
+WINDOW = Path(__file__).parents[2] / "studio"
+COMMAND_LINE = WINDOW.parent / "td3core" / "cli"
+MODULES = sorted(WINDOW.rglob("*.py"))
+ROOMS = sorted({path.relative_to(WINDOW).parts[0] for path in MODULES})
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_text_of_a_room_escapes_translation(room: str) -> None:
-    root = MODULES[0].parent
-    found = []
-    for path in MODULES:
-        name = path.relative_to(root).as_posix()
-        if name.split("/")[0] == room:
-            escaped = set(faults(path.read_text("utf-8")))
-            found += [(name, *each) for each in sorted(escaped) if (name, each[1]) not in ALLOWED]
-    assert found == []
+    found = [each for each in faults_below(WINDOW) if each[0].split("/")[0] == room]
+    assert [each for each in found if each[::2] not in ALLOWED] == []
 
 
-def test_every_exception_is_needed() -> None:
-    root = MODULES[0].parent
-    found = {
-        (name, text) for name, _ in ALLOWED for _, text in faults((root / name).read_text("utf-8"))
-    }
-    assert set(ALLOWED) - found == set()
+def test_no_text_of_the_command_line_escapes_translation() -> None:
+    found = faults_below(COMMAND_LINE)
+    assert [each for each in found if each[::2] not in ALLOWED_IN_TERMINALS] == []
+
+
+@pytest.mark.parametrize(
+    ("root", "allowed"), [(WINDOW, ALLOWED), (COMMAND_LINE, ALLOWED_IN_TERMINALS)]
+)
+def test_every_exception_is_needed(root: Path, allowed: dict[tuple[str, str], str]) -> None:
+    assert set(allowed) - {each[::2] for each in faults_below(root)} == set()
 
 
 @pytest.mark.parametrize(
@@ -221,6 +81,11 @@ def test_every_exception_is_needed() -> None:
         ('tr("{count} runs", count=2)', False),
         ('Text.counted("{n} run", "{n} runs", n=2)', False),
         ('Text.counted("one run", f"{n} runs", n=2)', True),
+        ('log("Interrupted.")', True),
+        ('log(Text("Interrupted."))', False),
+        ('table = Table("setting")', True),
+        ('option = typer.Option("--force", help="Replace an existing file.")', True),
+        ('option = typer.Option("--force", help=marked("Replace an existing file."))', False),
     ],
 )
 def test_a_text_that_escapes_is_found(source: str, expected: bool) -> None:
@@ -234,6 +99,7 @@ CORE = sorted((ROOT / "td3core").rglob("*.py"))
 PASSED_ON = {
     "template": "the parameter of a function that takes a template",
     "KERNELS_ASSUMED": "the template of a text that is marked where it is written",
+    "text": "a template that is marked where it is written",
     "value": "what a file or another process says",
     "found": "what a file or another process says",
     "status.engine if status else ''": "what a file says",
@@ -299,7 +165,7 @@ def test_every_template_is_where_babel_looks_for_it() -> None:
 
 
 def _is_of_log(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and _owner(call.func) in TECHNICAL | {"warnings"}
+    return isinstance(call.func, ast.Attribute) and owner_of(call.func) in TECHNICAL | {"warnings"}
 
 
 def _is_text(given: ast.expr) -> bool:

@@ -8,10 +8,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.table import Column, Table
 
-from td3core.cli.progress import BarReporter
+from td3core.cli.progress import BarReporter, evaluation_text, speed_text
 from td3core.cli.terminal import printable
-from td3core.experiments.groups.seed_status import SeedState, SeedStatus, spread
+from td3core.experiments.groups.seed_status import SEED_STATES, SeedState, SeedStatus, spread
 from td3core.protocol.events import Evaluated, Event, Preparing, Warned
+from td3core.text import tr
 
 
 class GroupProgress(BarReporter):
@@ -20,12 +21,12 @@ class GroupProgress(BarReporter):
     def __init__(self, console: Console) -> None:
         super().__init__(
             console,
-            TextColumn("seed {task.fields[seed]:<6}"),
+            TextColumn("{task.fields[seed]}"),
             TextColumn("{task.fields[state]:<11}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.completed:>9,.0f} of {task.total:,.0f}"),
-            TextColumn("{task.fields[speed]:>6.0f} steps/s"),
-            TextColumn("return {task.fields[last]:>8} best {task.fields[best]:>8}"),
+            TextColumn("{task.fields[done]}"),
+            TextColumn("{task.fields[speed]}"),
+            TextColumn("{task.fields[returns]}"),
         )
         self._tasks: dict[int, TaskID] = {}
         self._states: dict[int, SeedState] = {}
@@ -42,56 +43,65 @@ class GroupProgress(BarReporter):
             **_fields(status),
         )
         if isinstance(event, Evaluated):
-            best = "  best so far" if event.is_best else ""
-            result = f"{event.mean:9.2f} ± {event.std:.2f}"
-            self._print(
-                seed,
-                f"step {event.env_steps:>9,}  return {result}{best}",
-            )
+            self._print(seed, evaluation_text(event))
         elif isinstance(event, Preparing):
             self._print(seed, str(event.message))
         elif isinstance(event, Warned):
-            self._print(seed, f"Warning: {event.message}")
+            self._print(seed, tr("Warning: {message}", message=event.message))
         if status.state is not self._states.get(seed):
             self._states[seed] = status.state
             if status.state.is_over and event is not None:
-                why = f": {status.message}" if status.message else ""
-                self._print(seed, f"{status.state} at step {status.env_steps:,}{why}")
+                self._print(seed, _over_text(status))
 
     def log(self, seed: int, line: str) -> None:
         """Show a line that a run wrote to standard error."""
         self._print(seed, line)
 
     def _print(self, seed: int, text: str) -> None:
-        self._console.print(f"seed {seed}  {escape(printable(text))}", soft_wrap=True)
+        line = f"{tr('seed {seed}', seed=seed)}  {text}"
+        self._console.print(escape(printable(line)), soft_wrap=True)
+
+
+def _over_text(status: SeedStatus) -> str:
+    values = {"state": SEED_STATES[status.state], "step": status.env_steps}
+    if status.message:
+        return tr("{state} at step {step:,}: {reason}", reason=status.message, **values)
+    return tr("{state} at step {step:,}", **values)
 
 
 def _fields(status: SeedStatus) -> dict[str, Any]:
     return {
-        "seed": status.seed,
-        "state": str(status.state),
-        "speed": status.steps_per_s if status.state.is_running else 0.0,
-        "last": _number(status.last),
-        "best": _number(status.best),
+        "seed": tr("seed {seed:<6}", seed=status.seed),
+        "state": str(SEED_STATES[status.state]),
+        "done": tr("{done:>9,} of {steps:,}", done=status.env_steps, steps=max(status.steps, 1)),
+        "speed": speed_text(status.steps_per_s if status.state.is_running else 0.0),
+        "returns": tr(
+            "return {last:>8} best {best:>8}",
+            last=_number(status.last),
+            best=_number(status.best),
+        ),
     }
 
 
 def result_table(group: str, statuses: Sequence[SeedStatus]) -> Table:
     """Return the table that ends a group: one line for each run, and the mean over them."""
     table = Table(
-        *("seed", "state"),
-        *(Column(name, justify="right") for name in ("steps", "last return", "best return")),
-        title=f"Group {escape(printable(group))}",
+        *(tr("seed"), tr("state")),
+        *(
+            Column(name, justify="right")
+            for name in (tr("steps"), tr("last return"), tr("best return"))
+        ),
+        title=escape(printable(tr("Group {group}", group=group))),
     )
     for each in statuses:
         numbers = (_number(each.last), _number(each.best))
-        table.add_row(str(each.seed), str(each.state), f"{each.env_steps:,}", *numbers)
+        table.add_row(str(each.seed), str(SEED_STATES[each.state]), f"{each.env_steps:,}", *numbers)
     means = []
     for values in ([each.last for each in statuses], [each.best for each in statuses]):
         found = spread(values)
         means.append(f"{found.mean:.1f} ± {found.std:.1f}" if found else "-")
     table.add_section()
-    table.add_row("mean ± std", "", "", *means)
+    table.add_row(tr("mean ± std"), "", "", *means)
     return table
 
 

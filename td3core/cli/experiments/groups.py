@@ -20,6 +20,7 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
+from td3core.text import Text
 
 
 def train_group(
@@ -57,8 +58,9 @@ def _run(
     as_json: bool,
 ) -> CommandResult:
     """Train with progress on the terminal. Ctrl-C saves and stops all, a second one kills them."""
-    log(f"Group {group.name}")
-    log(f"{len(group.seeds)} runs, {allocation.reason}")
+    log(Text("Group {group}", group=group.name))
+    count = Text.counted("{n} run", "{n} runs", n=len(group.seeds))
+    log(f"{count}, {allocation.reason}")
     with GroupProgress(console) as progress:
         runner = GroupRunner(group, allocation, progress.report, progress.log)
         try:
@@ -72,13 +74,13 @@ def _run(
     if not as_json:
         Console(highlight=False).print(result_table(group.name, statuses))
     if any(status.state.is_resumable for status in statuses):
-        log(f"Continue with: td3-studio resume {group.name}")
+        log(Text("Continue with: td3-studio resume {name}", name=group.name))
     result = {"group": group.name, "runs": [_as_dict(status) for status in statuses]}
     if killed:
-        return CommandResult(status=INTERRUPTED, result=result, error="Interrupted.")
+        return CommandResult(status=INTERRUPTED, result=result, error=Text("Interrupted."))
     error = _failures(statuses)
     if error:
-        log_error("Runs failed:", error)
+        log_error(Text("Runs failed:"), error)
     return CommandResult(status=FAILED if error else 0, result=result, error=error)
 
 
@@ -90,13 +92,14 @@ def _require_not_refused(group: Group, statuses: Sequence[SeedStatus]) -> None:
         raise RequestError("{message}", message=messages.pop())
 
 
-def _failures(statuses: Sequence[SeedStatus]) -> str | None:
+def _failures(statuses: Sequence[SeedStatus]) -> Text | None:
     """Return the sentence that says which runs failed; None if none did."""
     failed = [s for s in statuses if s.state in (SeedState.FAILED, SeedState.INTERRUPTED)]
     if not failed:
         return None
-    reasons = " ".join(f"Seed {status.seed}: {status.message}" for status in failed)
-    return f"{len(failed)} of {len(statuses)} runs failed. {reasons}"
+    count = Text("{failed} of {runs} runs failed.", failed=len(failed), runs=len(statuses))
+    reasons = (Text("Seed {seed}: {reason}", seed=s.seed, reason=s.message) for s in failed)
+    return Text.joined((count, *reasons))
 
 
 def _as_dict(status: SeedStatus) -> dict[str, Any]:

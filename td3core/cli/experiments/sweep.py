@@ -15,6 +15,7 @@ from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
 from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
+from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.experiments.sweeps.folder import SweepFolder, SweepState
@@ -29,31 +30,37 @@ def sweep(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A sweep file or the name of a bundled one; or resume, show or stop, with the name"
-            " of a sweep.",
+            help=marked(
+                "A sweep file or the name of a bundled one; or resume, show or stop, with the name"
+                " of a sweep."
+            ),
         ),
     ],
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A sweep.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help=marked("A sweep."))] = None,
     runs_dir: RunsDir = None,
     env_module: EnvModule = None,
     jobs: Annotated[
         int | None,
         typer.Option(
-            min=0, max=1024, help="Runs at once; 0 for as many as free cores and memory allow."
+            min=0,
+            max=1024,
+            help=marked("Runs at once; 0 for as many as free cores and memory allow."),
         ),
     ] = None,
     ray: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Train on a Ray cluster: auto, ray://HOST:PORT, or local for this machine.",
+            help=marked(
+                "Train on a Ray cluster: auto, ray://HOST:PORT, or local for this machine."
+            ),
         ),
     ] = None,
     sinks: Sinks = NO_SINKS,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Search for good settings. The same command continues a sweep that was interrupted."""
+    """The command ``sweep``."""
     from td3core.experiments.sweeps.folder import SweepFolder
     from td3core.experiments.sweeps.launch import SweepRequest, read_sweep_file, with_module
 
@@ -91,13 +98,13 @@ def _conduct(request: "SweepRequest", *, as_json: bool) -> CommandResult:
             print_result(line)
     result = as_dict(state)
     if failed:
-        log_error("The sweep was given up:", state.message)
+        log_error(Text("The sweep was given up:"), state.message)
         result["stopped"] = "failed"
         return CommandResult(status=FAILED, result=result, error=state.message)
     if state.message:
         log(state.message)
     if result["stopped"] != "finished":
-        log(f"Continue with: td3-studio sweep resume {state.name}")
+        log(Text("Continue with: td3-studio sweep resume {name}", name=state.name))
     return CommandResult(result=result)
 
 
@@ -112,13 +119,13 @@ def _show(folder: "SweepFolder", *, as_json: bool) -> CommandResult:
         for line in summary(state):
             print_result(line)
         for name, share in importance.items():
-            print_result(f"importance  {name:<24} {share:.0%}")
+            print_result(Text("importance  {name:<24} {share:.0%}", name=name, share=share))
     return CommandResult(result=as_dict(state) | {"importance": importance})
 
 
 def _stop(folder: "SweepFolder") -> CommandResult:
     folder.ask_to_stop()
-    log(f"The sweep {folder.name} saves its runs and stops.")
+    log(Text("The sweep {name} saves its runs and stops.", name=folder.name))
     return CommandResult(result={"name": folder.name, "stopping": True})
 
 

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from td3core.cli.terminal import printable
+from td3core.text import tr
 
 if TYPE_CHECKING:
     from td3core.experiments.sweeps.folder import SweepState, TrialState
@@ -35,7 +36,8 @@ class SweepProgress:
     def __call__(self, state: "SweepState") -> None:
         """Show the state of the sweep."""
         if not self._known:
-            self._console.print(f"Sweep {escape(printable(state.path))}", soft_wrap=True)
+            heading = tr("Sweep {path}", path=state.path)
+            self._console.print(escape(printable(heading)), soft_wrap=True)
         for trial in state.trials:
             if trial.state != self._known.get(trial.number):
                 self._known[trial.number] = trial.state
@@ -47,12 +49,24 @@ class SweepProgress:
 
 def summary(state: "SweepState") -> list[str]:
     """Return the lines that end a sweep."""
-    counts = [f"{state.count(each)} {each}" for each in ("done", "pruned", "failed")]
-    lines = [f"{state.name}: {', '.join(counts)} of {state.wanted} trials"]
+    counts = tr(
+        "{name}: {done} done, {pruned} pruned, {failed} failed of {wanted} trials",
+        name=state.name,
+        done=state.count("done"),
+        pruned=state.count("pruned"),
+        failed=state.count("failed"),
+        wanted=state.wanted,
+    )
     best = state.best
     if best is None:
-        return [*lines, "No trial was completed."]
-    lines.append(f"best {state.objective} {best.value:.2f} in trial {best.number}")
+        return [counts, tr("No trial was completed.")]
+    found = tr(
+        "best {objective} {value:.2f} in trial {number}",
+        objective=state.objective,
+        value=best.value,
+        number=best.number,
+    )
+    lines = [counts, found]
     lines += [f"  {name} = {shown(value)}" for name, value in best.settings.items()]
     return lines
 
@@ -71,35 +85,57 @@ def shown(value: Any) -> str:
 
 def _live_view(state: "SweepState") -> RenderableType:
     best = state.best
-    counts = {each: state.count(each) for each in ("running", "done", "pruned", "failed")}
-    words = "  ".join(f"{count} {name}" for name, count in counts.items())
-    left = "" if state.time_left_s is None else f"  about {_duration(state.time_left_s)} left"
+    running = state.count("running")
+    line = tr("{done} of {wanted} trials", done=len(state.trials) - running, wanted=state.wanted)
+    line += "  " + tr(
+        "{running} running  {done} done  {pruned} pruned  {failed} failed",
+        running=running,
+        done=state.count("done"),
+        pruned=state.count("pruned"),
+        failed=state.count("failed"),
+    )
+    if state.time_left_s is not None:
+        line += "  " + tr("about {duration} left", duration=_duration(state.time_left_s))
     shown_trials = [each for each in state.trials if each.state == "running"]
     shown_trials += [each for each in reversed(state.trials) if each.state != "running"]
-    heading = "no trial completed yet"
+    heading = tr("no trial completed yet")
     if best is not None:
-        heading = f"best {state.objective} {best.value:.2f} (trial {best.number})"
-    done = len(state.trials) - counts["running"]
-    line = f"{done} of {state.wanted} trials  {words}{left}\n{heading}"
-    return Group(_table(state, shown_trials[:_ROWS]), escape(printable(line)))
+        heading = tr(
+            "best {objective} {value:.2f} (trial {number})",
+            objective=state.objective,
+            value=best.value,
+            number=best.number,
+        )
+    table = _table(state, shown_trials[:_ROWS])
+    return Group(table, escape(printable(f"{line}\n{heading}")))
 
 
 def _table(state: "SweepState", trials: "list[TrialState]") -> Table:
     names = [Column(escape(name), justify="right") for name in state.space]
     table = Table(
-        Column("trial", justify="right"), "state", Column(state.objective, justify="right"), *names
+        Column(tr("trial"), justify="right"),
+        tr("state"),
+        Column(state.objective, justify="right"),
+        *names,
     )
     for each in trials:
         value = "-" if each.value is None else f"{each.value:.1f}"
         settings = [escape(shown(each.settings.get(name, ""))) for name in state.space]
-        table.add_row(str(each.number), each.state, value, *settings)
+        table.add_row(str(each.number), _state(each), value, *settings)
     return table
 
 
 def _line(trial: "TrialState") -> str:
     value = "" if trial.value is None else f"  {trial.value:.2f}"
     reason = f"  {trial.reason}" if trial.reason else ""
-    return f"trial {trial.number:>4}  {trial.state}{value}{reason}  {_settings(trial.settings)}"
+    row = f"{_state(trial)}{value}{reason}  {_settings(trial.settings)}"
+    return f"{tr('trial {number:>4}', number=trial.number)}  {row}"
+
+
+def _state(trial: "TrialState") -> str:
+    from td3core.experiments.sweeps.folder import TRIAL_STATES
+
+    return str(TRIAL_STATES.get(trial.state, trial.state))
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
@@ -114,5 +150,5 @@ def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min" if minutes else f"{rest} s"
+        return tr("{hours} h {minutes} min", hours=hours, minutes=minutes)
+    return tr("{minutes} min", minutes=minutes) if minutes else tr("{seconds} s", seconds=rest)

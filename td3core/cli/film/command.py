@@ -14,6 +14,7 @@ from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.terminal import CommandResult, console, print_result
 from td3core.errors import RequestError
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.exporters.film.growth import Growth, Scene
@@ -39,7 +40,7 @@ def film(
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Film how an agent grew, checkpoint by checkpoint, or agents side by side."""
+    """The command ``film``."""
     from td3core.checkpoint import load
     from td3core.exporters.film.growth import FilmSettings, record_growth
     from td3core.exporters.film.side_by_side import ComparisonSettings
@@ -70,8 +71,16 @@ def film(
         growth = record_growth(scenes, out, settings, reporter)
     info = growth.info
     if not as_json:
-        length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"
-        print_result(f"film of {len(growth.scenes)} checkpoints, {length}, written to {out}")
+        print_result(
+            Text.counted(
+                "film of {n} checkpoint, {seconds:.1f} s, {size}, written to {file}",
+                "film of {n} checkpoints, {seconds:.1f} s, {size}, written to {file}",
+                n=len(growth.scenes),
+                seconds=info.duration_s,
+                size=f"{info.width}x{info.height}",
+                file=out,
+            )
+        )
     return CommandResult(result=_result(growth, out))
 
 

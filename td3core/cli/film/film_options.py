@@ -5,15 +5,17 @@ from typing import Annotated
 
 import typer
 
+from td3core.text import marked
+
 Sources = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RUN", help="A run (all its checkpoints), or several checkpoints in order."
+        metavar="RUN", help=marked("A run (all its checkpoints), or several checkpoints in order.")
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="The MP4 or GIF file to write.")]
+Out = Annotated[Path, typer.Option("--out", help=marked("The MP4 or GIF file to write."))]
 EpisodesPer = Annotated[
-    int, typer.Option("--episodes-per", min=1, help="Episodes of each checkpoint.")
+    int, typer.Option("--episodes-per", min=1, help=marked("Episodes of each checkpoint."))
 ]
 MostSeconds = Annotated[
     float | None,
@@ -21,33 +23,42 @@ MostSeconds = Annotated[
         "--max-seconds-per",
         metavar="S",
         min=0.1,
-        help="Seconds of film for each checkpoint at most. Default: whole episodes.",
+        help=marked("Seconds of film for each checkpoint at most. Default: whole episodes."),
     ),
 ]
 Size = Annotated[
     str | None,
-    typer.Option("--size", metavar="WxH", help="Size of the film, such as 1280x720."),
+    typer.Option("--size", metavar="WxH", help=marked("Size of the film, such as 1280x720.")),
 ]
 SideBySide = Annotated[
     bool,
     typer.Option(
         "--side-by-side",
-        help="Two to four agents next to each other, in step; the best one of a run.",
+        help=marked("Two to four agents next to each other, in step; the best one of a run."),
     ),
 ]
 Noise = Annotated[
-    bool, typer.Option("--noise", help="Side by side: the first with exploration noise, too.")
+    bool,
+    typer.Option("--noise", help=marked("Side by side: the first with exploration noise, too.")),
 ]
-Push = Annotated[bool, typer.Option("--push", help="Side by side: the first after a push, too.")]
+Push = Annotated[
+    bool, typer.Option("--push", help=marked("Side by side: the first after a push, too."))
+]
 PushAt = Annotated[
     list[int] | None,
-    typer.Option("--push-at", metavar="STEP", min=1, help="Side by side: push it here, too."),
+    typer.Option(
+        "--push-at", metavar="STEP", min=1, help=marked("Side by side: push it here, too.")
+    ),
 ]
 Columns = Annotated[
     int,
-    typer.Option("--columns", min=0, max=4, help="Side by side: pictures in a row; 0: as fits."),
+    typer.Option(
+        "--columns", min=0, max=4, help=marked("Side by side: pictures in a row; 0: as fits.")
+    ),
 ]
 Speed = Annotated[
     float,
-    typer.Option("--speed", min=0.1, max=16.0, help="Side by side: how many times as fast."),
+    typer.Option(
+        "--speed", min=0.1, max=16.0, help=marked("Side by side: how many times as fast.")
+    ),
 ]

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
 from td3core.cli.progress import BarReporter
+from td3core.text import Text, tr
 
 if TYPE_CHECKING:
     from td3core.exporters.film.progress import FilmProgress
@@ -38,7 +39,7 @@ class FilmReporter(BarReporter):
         )
         self._episodes, self._most = episodes, most_steps
         self._now, self._due = now, 0.0
-        self._task = self._bar.add_task("starting", total=1.0)
+        self._task = self._bar.add_task(tr("starting"), total=1.0)
 
     def __call__(self, progress: "FilmProgress") -> None:
         """Show how far the film is."""
@@ -46,14 +47,26 @@ class FilmReporter(BarReporter):
             return
         self._due = self._now() + _INTERVAL_S
         share = (progress.scene + self._share_of_scene(progress)) / progress.scenes
-        what = "checkpoint", progress.scene + 1, progress.scenes
-        if progress.scenes == 1:
-            what = "episode", progress.episode + 1, self._episodes
-        text = f"{what[0]} {what[1]} of {what[2]}, {progress.frames:,} frames"
+        text = str(self._position(progress))
         if self._console.is_terminal:
             self._bar.update(self._task, description=text, completed=share)
         else:
             self._console.print(f"{share:.0%} {text}", soft_wrap=True)
+
+    def _position(self, progress: "FilmProgress") -> Text:
+        if progress.scenes == 1:
+            return Text(
+                "episode {number} of {count}, {frames:,} frames",
+                number=progress.episode + 1,
+                count=self._episodes,
+                frames=progress.frames,
+            )
+        return Text(
+            "checkpoint {number} of {count}, {frames:,} frames",
+            number=progress.scene + 1,
+            count=progress.scenes,
+            frames=progress.frames,
+        )
 
     def _share_of_scene(self, progress: "FilmProgress") -> float:
         most = min((each for each in (self._most, progress.limit) if each), default=None)

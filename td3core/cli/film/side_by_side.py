@@ -11,6 +11,7 @@ from td3core.cli.film.progress import FilmReporter
 from td3core.cli.paths import find_checkpoint
 from td3core.cli.terminal import CommandResult, console, print_result
 from td3core.errors import RequestError
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.exporters.film.side_by_side import ComparisonFilm, ComparisonSettings
@@ -38,8 +39,15 @@ def film_side_by_side(
         film = record_side_by_side(compared, out, settings, reporter)
     info = film.info
     if not as_json:
-        length = f"{info.duration_s:.1f} s, {info.width}x{info.height}"
-        print_result(f"film of {len(film.agents)} agents, {length}, written to {out}")
+        print_result(
+            Text(
+                "film of {count} agents, {seconds:.1f} s, {size}, written to {file}",
+                count=len(film.agents),
+                seconds=info.duration_s,
+                size=f"{info.width}x{info.height}",
+                file=out,
+            )
+        )
     return CommandResult(result=_result(film, out))
 
 

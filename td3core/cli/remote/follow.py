@@ -21,7 +21,7 @@ from td3core.cli.terminal import (
 )
 from td3core.errors import MessageError, RequestError
 from td3core.exporters.live.registry import TENSORBOARD
-from td3core.text import Text
+from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.protocol.events import Ended, Failed, Interrupted
@@ -36,13 +36,13 @@ def follow(
     run: Run,
     sinks: Sinks = NO_SINKS,
     film: Annotated[
-        bool, typer.Option("--film", help="Show the best agent in TensorBoard at the end.")
+        bool, typer.Option("--film", help=marked("Show the best agent in TensorBoard at the end."))
     ] = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     _as_json: AsJson = False,
 ) -> CommandResult:
-    """Show the progress of a run until it ends. Ctrl-C stops following, not the run."""
+    """The command ``follow``."""
     from td3core.cli.progress import ProgressReporter
     from td3core.protocol.listeners import Listeners
     from td3core.runs.reader import RunReader
@@ -60,7 +60,7 @@ def follow(
         with ProgressReporter(console) as report:
             ending = _until_the_end(follower, Listeners(report, listeners))
     except KeyboardInterrupt:
-        log("Stopped following; the run continues.")
+        log(Text("Stopped following; the run continues."))
         return CommandResult(result={"run": str(path), "state": str(follower.state or "running")})
     if film:
         _show_film(path, sinks[TENSORBOARD])
@@ -101,8 +101,8 @@ def _answer(event: "Ended | Failed | Interrupted") -> CommandResult:
     from td3core.protocol.events import Failed, Interrupted
 
     if isinstance(event, Interrupted):
-        error = f"{event.run.name} was interrupted; `td3-studio resume` continues it."
-        log_error("The run does not continue:", error)
+        error = Text("{run} was interrupted; `td3-studio resume` continues it.", run=event.run.name)
+        log_error(Text("The run does not continue:"), error)
         result = {"run": str(event.run), "env_steps": event.env_steps, "state": "interrupted"}
         return CommandResult(status=FAILED, result=result, error=error)
     if isinstance(event, Failed):

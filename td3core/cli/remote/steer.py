@@ -10,12 +10,13 @@ from td3core.cli.paths import find_run
 from td3core.cli.terminal import CommandResult, print_result
 from td3core.config import parse_value
 from td3core.errors import RequestError
+from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.remote.steer import RemoteControl
 
 Timeout = Annotated[
-    float, typer.Option("--timeout", min=0.1, max=3600, help="Seconds to wait for the run.")
+    float, typer.Option("--timeout", min=0.1, max=3600, help=marked("Seconds to wait for the run."))
 ]
 _TIMEOUT_S = 15.0
 """More than an evaluation in the run's own process usually takes."""
@@ -24,13 +25,14 @@ _TIMEOUT_S = 15.0
 def tune(
     run: Run,
     changes: Annotated[
-        list[str], typer.Argument(metavar="NAME=VALUE...", help="Live settings, as tau=0.01.")
+        list[str],
+        typer.Argument(metavar="NAME=VALUE...", help=marked("Live settings, as tau=0.01.")),
     ],
     timeout: Timeout = _TIMEOUT_S,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Change live settings of a run that trains in another process."""
+    """The command ``tune``."""
     values = _values(changes)
     return _ask(run, runs_dir, "tune", lambda control: control.change(values), timeout, as_json)
 
@@ -38,28 +40,28 @@ def tune(
 def pause(
     run: Run, timeout: Timeout = _TIMEOUT_S, runs_dir: RunsDir = None, as_json: AsJson = False
 ) -> CommandResult:
-    """Pause a run that trains in another process."""
+    """The command ``pause``."""
     return _ask(run, runs_dir, "pause", lambda control: control.pause(), timeout, as_json)
 
 
 def unpause(
     run: Run, timeout: Timeout = _TIMEOUT_S, runs_dir: RunsDir = None, as_json: AsJson = False
 ) -> CommandResult:
-    """Let a paused run continue."""
+    """The command ``unpause``."""
     return _ask(run, runs_dir, "unpause", lambda control: control.resume(), timeout, as_json)
 
 
 def save(
     run: Run, timeout: Timeout = _TIMEOUT_S, runs_dir: RunsDir = None, as_json: AsJson = False
 ) -> CommandResult:
-    """Save a checkpoint of a run that trains in another process."""
+    """The command ``save``."""
     return _ask(run, runs_dir, "save", lambda control: control.save(), timeout, as_json)
 
 
 def stop(
     run: Run, timeout: Timeout = _TIMEOUT_S, runs_dir: RunsDir = None, as_json: AsJson = False
 ) -> CommandResult:
-    """Save the agent of a run that trains in another process, and end the run."""
+    """The command ``stop``."""
     return _ask(run, runs_dir, "stop", lambda control: control.stop(), timeout, as_json)
 
 
@@ -105,7 +107,11 @@ def _ask(
     if not answer.done:
         raise RequestError("{run}: {reason}", run=path.name, reason=answer.message)
     if not as_json:
-        more = f" {answer.message}" if answer.message else ""
-        print_result(f"applied at step {answer.env_steps}.{more}".removesuffix("."))
+        applied = Text("applied at step {step}", step=answer.env_steps)
+        if answer.message:
+            applied = Text(
+                "applied at step {step}. {message}", step=answer.env_steps, message=answer.message
+            )
+        print_result(str(applied).removesuffix("."))
     result = {"run": str(path), "request": request, "env_steps": answer.env_steps}
     return CommandResult(result=result | {"revision": answer.revision, "message": answer.message})

@@ -21,6 +21,7 @@ from td3core.cli.selection import (
 from td3core.cli.terminal import CommandResult, console, log, print_result
 from td3core.errors import RequestError
 from td3core.exporters.registry import REPORT_EXPORTERS, with_suffix_of
+from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.experiments.sweeps.folder import SweepFolder
@@ -34,26 +35,34 @@ def report_command(
         list[str],
         typer.Argument(
             metavar="RUN...",
-            help="Runs: folders, names as shown by list, patterns such as 'Pendulum*', or names of"
-            " groups; or one sweep.",
+            help=marked(
+                "Runs: folders, names as shown by list, patterns such as 'Pendulum*', or names of"
+                " groups; or one sweep."
+            ),
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="An .html or .pdf file.")],
-    title: Annotated[str, typer.Option("--title", help="Title of the report.")] = "",
-    question: Annotated[str, typer.Option("--question", help="What the runs were to answer.")] = "",
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help=marked("An .html or .pdf file."))
+    ],
+    title: Annotated[str, typer.Option("--title", help=marked("Title of the report."))] = "",
+    question: Annotated[
+        str, typer.Option("--question", help=marked("What the runs were to answer."))
+    ] = "",
     group_by: GroupBy = "settings",
     x: XAxis = Axis.STEPS,
     metric: Metric = Measured.EVAL,
     film: Annotated[
-        bool, typer.Option("--film", help="Show episodes of the best agents (HTML only).")
+        bool, typer.Option("--film", help=marked("Show episodes of the best agents (HTML only)."))
     ] = False,
     without: Annotated[
         str,
         typer.Option(
             "--without",
             metavar="PARTS",
-            help="Leave out parts, separated by commas: learning, bias, health, journal, settings,"
-            " machine, commands.",
+            help=marked(
+                "Leave out parts, separated by commas: learning, bias, health, journal, settings,"
+                " machine, commands."
+            ),
         ),
     ] = "",
     force: Force = False,
@@ -61,7 +70,7 @@ def report_command(
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
-    """Write a report about runs, a group or a sweep: one page to send or to print."""
+    """The command ``report``."""
     from td3core.exporters.report.contents import Request
 
     require_writable_name(out, overwrite=force)
@@ -94,7 +103,15 @@ def report_command(
     exporter.export(document, out)
     if not as_json:
         size = out.stat().st_size / 1e6
-        print_result(f"report of {len(facts)} runs, {size:.1f} MB, written to {out}")
+        print_result(
+            Text.counted(
+                "report of {n} run, {size:.1f} MB, written to {file}",
+                "report of {n} runs, {size:.1f} MB, written to {file}",
+                n=len(facts),
+                size=size,
+                file=out,
+            )
+        )
     return CommandResult(result=_result(document, out, exporter.name, facts))
 
 
@@ -123,7 +140,14 @@ def _read(paths: Sequence[Path]) -> "tuple[list[RunFacts], list[str]]":
     found, problems = [], []
     for number, path in enumerate(paths):
         if not console.is_terminal:
-            log(f"{number / len(paths):.0%} reading run {number + 1} of {len(paths)}")
+            log(
+                Text(
+                    "{share:.0%} reading run {number} of {count}",
+                    share=number / len(paths),
+                    number=number + 1,
+                    count=len(paths),
+                )
+            )
         try:
             found.append(read_facts(path))
         except RequestError as problem:

@@ -45,9 +45,10 @@ def with_films(request: Request, runs: Sequence[RunFacts], *, trust_env: bool) -
         )
         missing.append(str(text))
     if len(comparison.groups) > MOST_FILMS:
-        template = "Films of {left} groups: the first {most} are filmed."
         left = len(comparison.groups) - MOST_FILMS
-        missing.append(tr(template, left=left, most=MOST_FILMS))
+        missing.append(
+            tr("Films of {left} groups: the first {most} are filmed.", left=left, most=MOST_FILMS)
+        )
     return replace(request, films=tuple(films), missing=(*request.missing, *missing))
 
 

@@ -58,6 +58,19 @@ class SeedState(StrEnum):
         return not self.is_over and self not in (SeedState.WAITING, SeedState.HELD)
 
 
+SEED_STATES = {
+    SeedState.WAITING: Text("waiting"),
+    SeedState.HELD: Text("held back"),
+    SeedState.STARTING: Text("starting"),
+    SeedState.TRAINING: Text("training"),
+    SeedState.PAUSED: Text("paused"),
+    SeedState.SAVING: Text("saving"),
+    SeedState.FINISHED: Text("finished"),
+    SeedState.STOPPED: Text("stopped"),
+    SeedState.FAILED: Text("failed"),
+    SeedState.INTERRUPTED: Text("interrupted"),
+}
+"""What the states are called."""
 _OVER = (SeedState.FINISHED, SeedState.STOPPED, SeedState.FAILED, SeedState.INTERRUPTED)
 _PREPARING = "preparing"
 

@@ -21,11 +21,21 @@ from td3core.runs.metadata import RunLabel, write_label
 from td3core.system.files import make_folder, sync_folder, write_atomically
 from td3core.system.numerics import AUTO
 from td3core.system.regular_files import glob, read_text, require_own
+from td3core.text import Text
 
 SWEEPS = "sweeps"
 _FILE, _STATE, _STOP = "sweep.toml", "state.json", "stop"
 _LARGEST_STATE = 64 * 2**20
 _MAY_CHANGE = ("trials", "jobs", "time_limit_min")
+
+
+TRIAL_STATES = {
+    "running": Text("running"),
+    "done": Text("done"),
+    "pruned": Text("pruned"),
+    "failed": Text("failed"),
+}
+"""What the states of a trial are called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

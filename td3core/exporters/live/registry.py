@@ -13,10 +13,10 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from td3core.errors import RequestError
+from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.protocol.listeners import Listener
-    from td3core.text import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class LiveSink:
 TENSORBOARD = LiveSink(
     name="tensorboard",
     metavar="DIR",
-    about="Write TensorBoard event files, a folder for each run.",
+    about=marked("Write TensorBoard event files, a folder for each run."),
     listener="td3core.exporters.live.tensorboard:TensorBoardSink",
 )
 LIVE_SINKS = (TENSORBOARD,)

@@ -216,7 +216,7 @@ def test_a_branch_that_waits_is_kept_in_the_queues_file(runs_dir, parent):
 
 def test_a_branch_that_has_waited_changes_only_what_was_chosen(qtbot, window, parent, monkeypatch):
     asked = []
-    monkeypatch.setattr(window.controller, "branch", lambda *given: asked.append(given))
+    monkeypatch.setattr(window.controller, "branch", lambda *given, **_: asked.append(given))
     agent, chosen = parent.step_checkpoint(500), {"steps": 1600, "tau": 0.02}
     config, tunables = branch_settings(agent, read_header(agent), chosen)
     window.many.start(QueuedRun(config=config, tunables=tunables, checkpoint=agent))
@@ -395,7 +395,7 @@ def test_the_list_says_how_much_room_the_run_takes(window, parent):
 
 
 def test_the_defaults_of_the_sliders_stay_those_of_the_preset(qtbot, window, find, parent):
-    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, "auto")
+    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, "auto", False)
     qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
     wait_until_idle(qtbot, window)
     assert window.controller.state is SessionState.IDLE

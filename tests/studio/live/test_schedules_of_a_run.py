@@ -38,11 +38,16 @@ def test_a_slider_follows_its_run_until_a_hand_moves_it(qtbot, window, find) -> 
     assert not window.live.pending
     # One change, however slow the machine: a drag may be two.
     find("spin_tau").setValue(0.3)
-    qtbot.waitUntil(lambda: not window.live.pending, timeout=10_000)
+
+    def made() -> list[tuple[str, object]]:
+        changes = changes_of(read(window.model.record.run / "journal.jsonl"))
+        return [(each.name, each.new) for each in changes]
+
+    qtbot.waitUntil(lambda: made() == [("tau", 0.3)], timeout=20_000)
+    qtbot.waitUntil(lambda: not window.live.pending, timeout=20_000)
     assert find("schedule_tau").isHidden()
     window.live.undo()
-    qtbot.waitUntil(lambda: not window.live.pending, timeout=10_000)
+    qtbot.waitUntil(lambda: made() == [("tau", 0.3), ("tau", TAU)], timeout=20_000)
+    qtbot.waitUntil(lambda: not window.live.pending, timeout=20_000)
     assert not find("schedule_tau").isHidden()
-    made = changes_of(read(window.model.record.run / "journal.jsonl"))
-    assert [(each.name, each.new) for each in made] == [("tau", 0.3), ("tau", TAU)]
     assert "schedule →" in window.model.record.journal.markers[0].text

@@ -314,7 +314,7 @@ def test_a_task_that_is_refused_gives_its_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer_with(monkeypatch, tmp_path / "a.mp4")
-    share.tasks._open(GrowthFilmDialog(tmp_path / "no run", "no run", 0, shown.window()))
+    share.tasks.open_dialog(GrowthFilmDialog(tmp_path / "no run", "no run", 0, shown.window()))
     (dialog,) = shown.window().findChildren(GrowthFilmDialog)
     with qtbot.waitSignal(dialog.job.busy_changed, timeout=WAIT_MS):
         qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)

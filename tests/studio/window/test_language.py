@@ -1,8 +1,6 @@
 """Nothing on screen escapes a language: neither its translation nor its length."""
 
-import gettext
 import re
-import string
 from collections.abc import Iterator
 from datetime import datetime
 from html import escape
@@ -37,7 +35,6 @@ from studio.plots.axis import ShortAxis
 from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.panels import PANELS
-from td3core import text
 from td3core.analysis import wording
 from td3core.analysis.advice import load_rules
 from td3core.analysis.comparison import improvement
@@ -51,9 +48,8 @@ from td3core.exporters.registry import EXPORTERS
 from td3core.system.allowed_code import LocatedModule
 from tests.studio.fake_runs import make_run
 from tests.studio.window.dialogs import dialogs
+from tests.support.stretched import INSIDE, OPEN
 
-OPEN, CLOSE, PAD = "⟦", "⟧", "·"
-_INSIDE = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*(?:{CLOSE}|…|$)|…[^{OPEN}{CLOSE}]*{CLOSE}")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SPLIT = re.compile(r"<[^>]*>|&\w+;|\n|  +| · |[()]")
 _CUT = re.compile(r"\w*…\w*")
@@ -71,40 +67,6 @@ DATA = {
 """Words that stay as they are in every language."""
 QT_OWN = ("qt_", "ScrollLeftButton", "ScrollRightButton")
 """Names of what Qt makes and translates by itself."""
-
-
-class Stretched(gettext.NullTranslations):
-    """A language that puts brackets around every piece of a template, and needs more room."""
-
-    def gettext(self, message: str) -> str:
-        try:
-            pieces = list(string.Formatter().parse(message))
-        except ValueError:
-            return _bracketed(message)
-        return "".join(
-            _bracketed(written) + ("" if name is None else _field(name, spec or "", conversion))
-            for written, name, spec, conversion in pieces
-        )
-
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        return self.gettext(msgid1 if n == 1 else msgid2)
-
-
-def _bracketed(written: str) -> str:
-    if not any(map(str.isalpha, written)):
-        return written
-    return f"{OPEN}{written}{PAD * (2 * len(written) // 5)}{CLOSE}"
-
-
-def _field(name: str, spec: str, conversion: str | None) -> str:
-    return f"{{{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}}}"
-
-
-@pytest.fixture
-def stretched() -> Iterator[None]:
-    text.install(Stretched())
-    yield
-    text.install(gettext.NullTranslations())
 
 
 def described_by_core(window: MainWindow) -> set[str]:
@@ -198,7 +160,7 @@ def cells_of(view: QAbstractItemView) -> Iterator[str]:
 
 def words_left(shown: str, known: set[str]) -> set[str]:
     """Return the words of a text that are in no brackets and no known text, nor data."""
-    plain = _INSIDE.sub("\n", shown.replace("\u200b", ""))
+    plain = INSIDE.sub("\n", shown.replace("\u200b", ""))
     for each in sorted(known, key=len, reverse=True):
         # Short ones only as a whole: "Steps" is a setting, but many a text has this word.
         if " " in each or "-" in each:
