@@ -35,6 +35,9 @@ class ThresholdsDialog(QDialog):
         kind = QDialogButtonBox.StandardButton
         buttons = QDialogButtonBox(kind.RestoreDefaults | kind.Close)
         buttons.button(kind.RestoreDefaults).clicked.connect(self._restore)
+        buttons.button(kind.Close).setDefault(True)
+        # The first button would take Enter otherwise.
+        buttons.button(kind.RestoreDefaults).setAutoDefault(False)
         buttons.rejected.connect(self.reject)
         layout.addWidget(buttons)
 

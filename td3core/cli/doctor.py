@@ -18,7 +18,7 @@ from td3core.system.child_process import python_command
 from td3core.text import Text, tr
 
 _SIZE, _REPEATS = 256, 60
-_RENDER_ONCE = """
+RENDER_ONCE = """
 import sys
 from td3core.envs.make import make_env
 env = make_env(sys.argv[1], render=True)
@@ -176,7 +176,7 @@ def _renders(env_id: str) -> Diagnosis:
     what = tr("renders {env_id}", env_id=env_id)
     try:
         done = subprocess.run(  # noqa: S603
-            python_command(_RENDER_ONCE, [env_id]),
+            python_command(RENDER_ONCE, [env_id]),
             capture_output=True,
             text=True,
             timeout=60,

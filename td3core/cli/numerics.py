@@ -9,8 +9,8 @@ from td3core.system import allowed_code
 from td3core.system.child_process import python_command
 from td3core.system.numerics import environment_of, needs_other_process
 
-_PROGRAM = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
-_RECEIVING = "from td3core.system import allowed_code\nallowed_code.receive()\n"
+PROGRAM = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
+RECEIVING = "from td3core.system import allowed_code\nallowed_code.receive()\n"
 
 
 def command_line(words: Sequence[str], *, receiving: bool = True) -> list[str]:
@@ -19,7 +19,7 @@ def command_line(words: Sequence[str], *, receiving: bool = True) -> list[str]:
     With ``receiving``, what it may import is the first line of its standard input
     (:func:`td3core.system.allowed_code.first_message`).
     """
-    return python_command(_RECEIVING + _PROGRAM if receiving else _PROGRAM, words)
+    return python_command(RECEIVING + PROGRAM if receiving else PROGRAM, words)
 
 
 class OtherProcessNeeded(Exception):  # noqa: N818

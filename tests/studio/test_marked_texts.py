@@ -24,10 +24,10 @@ ALLOWED = {
 """Literals that are shown or read like a text, and why they stay as they are."""
 ALLOWED_IN_TERMINALS = {
     ("app.py", "td3-studio "): "the program",
-    ("doctor.py", doctor._RENDER_ONCE): "Python",
+    ("doctor.py", doctor.RENDER_ONCE): "Python",
     ("doctor.py", "pip install ''"): "a command",
-    ("numerics.py", numerics._PROGRAM): "Python",
-    ("numerics.py", numerics._RECEIVING): "Python",
+    ("numerics.py", numerics.PROGRAM): "Python",
+    ("numerics.py", numerics.RECEIVING): "Python",
 }
 """The same of the command line."""
 

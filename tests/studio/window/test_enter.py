@@ -7,13 +7,16 @@ from importlib import import_module
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSettings, QSize, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 import studio
 from studio.consent.dialog import ConsentDialog
+from studio.health.board import AdviceBoard
+from studio.health.thresholds_dialog import ThresholdsDialog
+from studio.health.trial_dialog import TrialDialog
 from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.branch_dialog import BranchDialog
 from studio.launch.dialogs import (
@@ -25,6 +28,7 @@ from studio.launch.dialogs import (
 from studio.launch.verify_dialog import VerifyDialog
 from studio.lessons.dialog import LessonsDialog
 from studio.live.schedule_dialog import ScheduleDialog
+from studio.plots.limits_dialog import LimitsDialog
 from studio.replay.checkpoint_model import CheckpointModel
 from studio.replay.compare.dialog import CompareDialog
 from studio.run_browser.dialogs import NoteDialog, SettingsDialog
@@ -39,10 +43,12 @@ from studio.share.film_dialogs import (
 )
 from studio.share.import_dialog import ImportDialog
 from studio.share.picture_dialog import PictureDialog
+from studio.share.report_dialog import ReportDialog, ReportSubject
 from studio.share.screenshot import Screenshot
 from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
+from td3core.analysis.advice import SettingChange
 from td3core.checkpoint import read_header
 from td3core.config import Tunables, spec
 from td3core.experiments.lessons import load_lessons
@@ -52,6 +58,8 @@ from td3core.runs.journal import Change
 from td3core.runs.listing import summarise
 from td3core.system.allowed_code import LocatedModule
 from tests.studio.fake_runs import make_run
+
+INI = QSettings.Format.IniFormat
 
 
 def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]:
@@ -82,6 +90,14 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
         yield "OK", ScheduleDialog("tau", spec(Tunables, "tau"), Tunables(), 0, 1000, window)
         # An agent of this program needs no import.
         yield "Close", ImportDialog(agent, runs_dir, window.consent, window)
+        limits = LimitsDialog("plot_return", "Return", (None, None), print, window)
+        yield "OK", limits
+        subject = ReportSubject(name="my run", sources=(str(run.path),))
+        yield "Write…", ReportDialog(subject, lambda begin: begin(), window)
+        tried = SettingChange(setting="tau", old=1.0, new=0.005)
+        yield "Try it", TrialDialog(tried, 500, 1000, lambda *_: 60.0, window, waits=True)
+        board = AdviceBoard(window.model, QSettings(str(runs_dir / "a.ini"), INI), window)
+        yield "Close", ThresholdsDialog(board, window)
         # To be read. The check goes on until it has an answer.
         yield "", VerifyDialog(window)
         yield "Close", EnvCheckDialog(window)

@@ -1,5 +1,6 @@
 """With fonts of 100 to 200 percent, nothing of the window is beyond its edges or cut off."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.exceptions import TimeoutError as Late
 from pytestqt.qtbot import QtBot
 
 from studio.theme.sizes import scale
@@ -84,7 +86,9 @@ def test_every_dialog_is_whole_and_reached(
     found = {}
     for _, dialog in dialogs(window, runs_dir):
         dialog.show()
-        QApplication.processEvents()
+        # What is read in the background may still make a dialog grow.
+        with contextlib.suppress(Late):
+            qtbot.waitUntil(lambda dialog=dialog: not clipped(dialog), timeout=5_000)
         here = [*clipped(dialog), *unreachable(dialog)]
         needed = dialog.minimumSizeHint().expandedTo(dialog.minimumSize())
         if needed.width() > SCREEN.width() or needed.height() > SCREEN.height():

@@ -75,7 +75,7 @@ def test_what_the_doctor_finds_is_translated(
     wide: None,
 ) -> None:
     monkeypatch.setattr(doctor, "_products", products)
-    monkeypatch.setattr(doctor, "_RENDER_ONCE", "raise SystemExit(3)")
+    monkeypatch.setattr(doctor, "RENDER_ONCE", "raise SystemExit(3)")
     monkeypatch.setattr(doctor, "KNOWN", KNOWN[:1])
     monkeypatch.setattr(doctor.processor, "name", lambda: "Processor")
     monkeypatch.setattr(doctor, "default_runs_dir", lambda: runs_dir)
