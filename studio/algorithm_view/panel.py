@@ -1,8 +1,8 @@
 """The panel of the algorithm view: asks for updates while it can be seen, and for single ones."""
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from studio.algorithm_view.boxes import BOXES
 from studio.algorithm_view.diagram import Diagram
@@ -29,6 +29,34 @@ _OTHER = Text("Runs of other processes cannot be watched.")
 _SOON = Text("Waiting for the next update.")
 _PAUSED = Text("Paused. Step does the next update.")
 _NOT_PAUSED = Text("pause the run first")
+_MOST_WIDTH = 560
+"""Pixels: beside the other panels, a window of 1,280 has no more for large fonts."""
+
+
+class _DiagramArea(QScrollArea):
+    """Scrolls the picture sideways where the font makes it too wide for the window."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        super().__init__()
+        self._diagram = diagram
+        self.setWidget(diagram)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        diagram.chosen.connect(self._reveal)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """Return the height of the picture, and its width up to a limit."""
+        needed = self._diagram.minimumSizeHint()
+        if needed.width() <= _MOST_WIDTH:
+            return needed
+        bar = self.horizontalScrollBar().sizeHint().height()
+        return QSize(_MOST_WIDTH, needed.height() + bar)
+
+    @Slot(str)
+    def _reveal(self, name: str) -> None:
+        self.ensureWidgetVisible(self._diagram.boxes[name])
 
 
 class AlgorithmPanel(QWidget):
@@ -75,7 +103,7 @@ class AlgorithmPanel(QWidget):
         layout.setContentsMargins(8, 6, 8, 6)
         layout.setSpacing(6)
         layout.addLayout(row)
-        layout.addWidget(self.diagram, 1)
+        layout.addWidget(_DiagramArea(self.diagram), 1)
         for label in (self._title, self._numbers, self._about):
             layout.addWidget(label)
 
