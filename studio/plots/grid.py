@@ -60,7 +60,8 @@ class CurveGrid(QWidget):
         self._timer.timeout.connect(self._redraw)
         self._timer.setObjectName("redraw_timer")
         self._sight = Sight(self)
-        # Draws the data that came while the plots were hidden.
+        self._owed = False
+        """Whether data that came while the plots were hidden is not drawn yet."""
         self._sight.changed.connect(self.redraw_later)
         self._painted = QTimer(self)
         self._painted.setSingleShot(True)
@@ -149,7 +150,7 @@ class CurveGrid(QWidget):
     @property
     def redraw_pending(self) -> bool:
         """True while new data has not been drawn yet."""
-        return self._timer.isActive()
+        return self._owed or self._timer.isActive()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -218,7 +219,8 @@ class CurveGrid(QWidget):
     @Slot()
     def _redraw(self) -> None:
         """Draw all plots; hidden ones cost nothing."""
-        if not self._sight.seen:
+        self._owed = not self._sight.seen
+        if self._owed:
             return
         self._drawing_since = time.thread_time()
         self._painted.start(0)
