@@ -80,7 +80,7 @@ def test_curves_without_times_are_absent_where_time_is_the_axis(
     runs = read([timed, untimed])
     assert [len(run.curve("eval", "time")[0]) for run in runs] == [2, 0]
     assert [len(run.curve("eval", "steps")[0]) for run in runs] == [2, 2]
-    said = "seed 1 has no times on record and is not drawn."
+    said = f"{runs[1].title} has no times on record and is not drawn."
     assert said in map(str, compare(runs, x="time").notes)
     assert not any("on record" in str(note) for note in compare(runs).notes)
     # Nor are there episodes.
