@@ -8,7 +8,6 @@ timer takes time itself: ``--no-gaps`` leaves it out, to measure steps per secon
 """
 
 import argparse
-import itertools
 import json
 import os
 import sys
@@ -87,23 +86,27 @@ def main() -> None:
         # Loading torch is a start-up matter, measured apart.
         import td3core.training.launch  # noqa: F401
 
+        frames: list[float] = []
+        window.replay.player.frame_ready.connect(lambda _: frames.append(time.perf_counter()))
         if chosen.no_replay:
             window.docks.close("replay")
         else:
+            # The list of agents is read in the background.
+            spin(1)
             window.findChild(QAbstractButton, "replay_play_button").click()
             spin(4)
+            assert frames, "the replay does not play"
         gaps = Gaps()
         if not chosen.no_gaps:
             gaps.start()
         window.controller.event_reported.connect(gaps.note)
         window.findChild(QAbstractButton, "train_button").click()
-        frames = itertools.count()
-        window.replay.player.frame_ready.connect(lambda _: next(frames))
+        frames.clear()
         began = time.perf_counter()
         while gaps.phase in ("idle", str(Phase.WARM_UP)):
             spin(0.2)
         spin(chosen.seconds)
-        frame_rate = next(frames) / (time.perf_counter() - began)
+        frame_rate = len(frames) / (time.perf_counter() - began)
         window.controller.stop()
         while window.controller.state is not SessionState.IDLE:
             spin(0.05)
