@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QSpinBox
 from studio.app import SWITCH_INTERVAL_S, build_window
 from studio.session.controller import SessionState
 from td3core.protocol.events import Phase, Progress
+from tests.benchmarks.many_runs import wait_until
 
 
 class Gaps:
@@ -91,11 +92,12 @@ def main() -> None:
         if chosen.no_replay:
             window.docks.close("replay")
         else:
-            # The list of agents is read in the background.
-            spin(1)
-            window.findChild(QAbstractButton, "replay_play_button").click()
+            play = window.findChild(QAbstractButton, "replay_play_button")
+            # The list of agents is read in the background: until then there is none to play.
+            wait_until(lambda: window.replay.checkpoints.model.first() is not None)
+            play.click()
+            wait_until(lambda: len(frames) > 0)
             spin(4)
-            assert frames, "the replay does not play"
         gaps = Gaps()
         if not chosen.no_gaps:
             gaps.start()
