@@ -15,8 +15,8 @@ from td3core.experiments.groups.seed_status import SeedState
 from td3core.protocol.events import Failed
 from td3core.text import Text
 from tests.studio.experiments.test_groups import PlayedGroup, fill_in, panel, played
-from tests.studio.session.test_live_runs import evaluated
 from tests.studio.session.test_live_runs import started as began
+from tests.support.events import evaluated
 from tests.td3core.analysis.many_runs import write_run
 
 __all__ = ["panel", "played"]

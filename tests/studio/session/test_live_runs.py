@@ -7,22 +7,16 @@ from PySide6.QtCore import QCoreApplication, QEvent
 
 from studio.session.live_runs import LiveRuns
 from td3core.config import make_settings
-from td3core.protocol.events import Ended, Evaluated, Failed, Started
+from td3core.protocol.events import Failed, Started
 from td3core.text import Text
+from tests.support import events
+from tests.support.events import evaluated
 from tests.td3core.analysis.many_runs import write_run
 
 
 def started(path: Path, env_steps: int = 0) -> Started:
-    config, tunables = make_settings({"env": "Pendulum-v1", "steps": 1000})
-    return Started(
-        run=path, config=config, tunables=tunables, env_steps=env_steps, device="cpu", threads=1
-    )
-
-
-def evaluated(env_steps: int, mean: float) -> Evaluated:
-    return Evaluated(
-        env_steps=env_steps, returns=(mean,), lengths=(10,), seed=0, is_best=False, wall_s=1.0
-    )
+    settings = make_settings({"env": "Pendulum-v1", "steps": 1000})
+    return events.started(*settings, env_steps, run=path)
 
 
 def means(live: LiveRuns, path: Path) -> list[tuple[float, float]] | None:
@@ -81,12 +75,7 @@ def test_a_run_that_is_over_is_forgotten(live: LiveRuns, tmp_path: Path, over: s
     changed: list[Path] = []
     live.changed.connect(changed.append)
     if over == "ended":
-        numbers = dict.fromkeys(("env_steps", "updates", "episodes"), 100)
-        last = dict.fromkeys(
-            ("last_eval_return", "best_eval_return", "best_checkpoint", "last_checkpoint")
-        )
-        ended = Ended(run=path, stopped="user", wall_s=1.0, steps_per_s=1.0, **numbers, **last)
-        live.take(0, ended)
+        live.take(0, events.ended("user", run=path))
     elif over == "failed":
         live.take(0, Failed(message=Text("killed"), details=""))
     else:
