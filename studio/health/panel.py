@@ -146,7 +146,7 @@ class HealthPanel(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self.table.set_theme(theme)
-        self._delegate.theme = theme
+        self._delegate.set_theme(theme)
         self._view.viewport().update()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802

@@ -11,6 +11,7 @@ from td3core.config import RunConfig, Tunables, specs
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.runs.naming import told_apart, with_env
+from td3core.text import tr
 
 _BY_ITSELF = re.compile(r"_\d+seeds_")
 """Part of the names that groups get where the user gives none."""
@@ -41,7 +42,7 @@ class ComparedGroup:
         seeds = {each.config.seed for each in self.runs}
         if run.name or len(seeds) < len(self.runs):
             return run.title
-        return f"seed {run.config.seed}"
+        return tr("seed {seed}", seed=run.config.seed)
 
     def values(self, setting: str) -> str:
         """Return the value of a setting as text; several values are listed."""

@@ -1,17 +1,16 @@
 """What one run measured: its evaluations and episodes, along any x axis."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from td3core.analysis.measured import Measured, measured_by
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, to_dict
-from td3core.protocol.events import Evaluated, Progress, Started
-from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
@@ -156,27 +155,12 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         RequestError: it is no run, or its description is damaged.
     """
     reader = RunReader(path, tables=("evaluations", "episodes"))
-    evaluations, episodes = [np.empty((0, 3))], [np.empty((0, 3))]
-    bias = [np.empty((0, 4))]
-    times = [np.empty((0, 2))]
-    threshold = None
-    for event in reader.drain(stopped):
-        match event:
-            case Started():
-                threshold = event.reward_threshold
-                # What comes later did not happen, if the run was resumed meanwhile.
-                for blocks in (evaluations, episodes, bias):
-                    blocks[:] = [rows[rows[:, 0] <= event.env_steps] for rows in blocks]
-            case Evaluated():
-                evaluations.append(np.array([(event.env_steps, event.mean, event.wall_s)]))
-                if {"bias", "bias_std"} <= event.measured.keys():
-                    mean, std = event.measured["bias"], event.measured["bias_std"]
-                    bias.append(np.array([(event.env_steps, mean, event.wall_s, std)]))
-            case Progress():
-                times.append(np.array([(event.env_steps, event.wall_s)]))
-                episodes.append(event.ended.columns("env_steps", "episode_return", "wall_s"))
-    times += [rows[:, ::2] for rows in (*evaluations, *episodes)]
-    run = reader.directory
+    measured = measured_by(reader, stopped).measured
+    return results_of(reader.directory, measured, live=reader.state is RunStatus.RUNNING)
+
+
+def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResults:
+    """Return what a run measured, with what its folder says about it; ``live`` while it trains."""
     return RunResults(
         path=run.path,
         config=run.config,
@@ -186,32 +170,46 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         created=run.created,
         group=run.group,
         history=_history(run),
-        evaluations=_table(evaluations),
-        episodes=_table(episodes),
-        bias=_table(bias),
-        live=reader.state is RunStatus.RUNNING,
-        threshold=threshold,
-        clock=_clock(np.concatenate(times)),
+        live=live,
+        **_tables(measured),
     )
 
 
-def read_training(path: Path, stopped: Callable[[], bool] = lambda: False) -> Doubles:
-    """Read the training statistics of a run; those of a very long one are averaged.
+def with_measured(results: RunResults, measured: Measured) -> RunResults:
+    """Return the results of the same run at another moment."""
+    return replace(results, **_tables(measured))
 
-    Returns:
-        Shape (n, len(TRAINING_COLUMNS)); a column that the run did not measure is NaN.
+
+def _tables(measured: Measured) -> dict[str, Any]:
+    tables = (measured.evaluations, measured.episodes, measured.bias)
+    evaluations, episodes, bias = (rows[np.isfinite(rows[:, 1])] for rows in tables)
+    times = (measured.reached, *(rows[:, (0, 2)] for rows in (evaluations, episodes)))
+    return {
+        "evaluations": evaluations,
+        "episodes": episodes,
+        "bias": bias,
+        "threshold": measured.threshold,
+        "clock": _clock(np.concatenate(times)),
+    }
+
+
+def read_training(path: Path, stopped: Callable[[], bool] = lambda: False) -> Doubles:
+    """Read the training statistics of a run, as :func:`training_of` returns them.
 
     Raises:
         RequestError: it is no run, or its description is damaged.
     """
-    found = [np.empty((0, len(TRAINING_COLUMNS)))]
-    for event in RunReader(path, tables=("training",)).drain(stopped):
-        if isinstance(event, Started):
-            # What comes later did not happen, if the run was resumed meanwhile.
-            found = [rows[rows[:, 0] <= event.env_steps] for rows in found]
-        elif isinstance(event, Progress):
-            found.append(event.training)
-    rows = np.concatenate(found)
+    reader = RunReader(path, tables=("training",))
+    return training_of(measured_by(reader, stopped).measured)
+
+
+def training_of(measured: Measured) -> Doubles:
+    """Return the training statistics of a run; those of a very long one are averaged.
+
+    Returns:
+        Shape (n, len(TRAINING_COLUMNS)); a column that the run did not measure is NaN.
+    """
+    rows = measured.training
     if len(rows) > _MOST_ROWS:
         each = -(-len(rows) // _MOST_ROWS)
         whole = len(rows) // each * each
@@ -237,11 +235,6 @@ def _clock(times: Doubles) -> Doubles:
     # A clock that was set back must not turn a curve around.
     known[:, 1] = np.fmax.accumulate(known[:, 1])
     return known
-
-
-def _table(blocks: Sequence[Doubles]) -> Doubles:
-    found = np.concatenate(blocks)
-    return found[np.isfinite(found[:, 1])]
 
 
 def settings_of(run: RunResults) -> dict[str, Any]:

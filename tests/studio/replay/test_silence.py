@@ -15,10 +15,7 @@ from studio.replay.player import Player, PlayerState
 from studio.replay.renderer import heartbeat
 from studio.replay.renderer.heartbeat import LifeSigns, new_signs
 from studio.replay.watchdog import _problem_of
-from td3core.envs.info import EnvInfo
-from td3core.envs.trust import locate
-from td3core.envs.trust_store import remember
-from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers, watched, write_agent
+from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers, watched
 
 NOTICED_S = 2.0
 HANGING = '''
@@ -81,27 +78,10 @@ for how in ("step", "render", "segfault", "slow", *LOADING):
 
 
 @pytest.fixture
-def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+def hanging(stage: Callable[[str, str], Callable[[str], Path]]) -> Callable[[str], Path]:
     """Return a function that writes an agent for an environment that fails in some way."""
-    (tmp_path / "hanging_envs.py").write_text(HANGING)
-    monkeypatch.syspath_prepend(tmp_path)
-    found = locate("hanging_envs")
-    assert found is not None
-    remember(found)
-
-    def write(how: str) -> Path:
-        info = EnvInfo(
-            env_id=f"hanging_envs:Hanging-{how.replace(' ', '_')}-v0",
-            obs_dim=1,
-            act_dim=1,
-            action_low=(-1.0,),
-            action_high=(1.0,),
-            max_episode_steps=None,
-            reward_threshold=None,
-        )
-        return write_agent(tmp_path / f"{how}.safetensors", info)
-
-    return write
+    write = stage("hanging_envs", HANGING)
+    return lambda how: write(f"Hanging-{how.replace(' ', '_')}-v0")
 
 
 @pytest.mark.parametrize(
