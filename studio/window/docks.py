@@ -19,6 +19,8 @@ _TITLE_BAR = 32
 """Pixels that the desktop adds at the top."""
 _PLOTS, _PLOTS_WIDTH = 500, 460
 """Pixels of height that plots need to be read, and of width that the picture leaves to them."""
+_OUTSIDE = 500
+"""Pixels beyond the window's corner, about where Qt keeps rows of tabs without panels."""
 _BESIDE = "replay"
 """The panel that others share the right with."""
 _AREAS = {
@@ -88,20 +90,22 @@ class Docks(QObject):
     def _prepare_tabs(self) -> None:
         """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window.
 
-        One whose panels have all been moved or closed but for one may lie over the toolbar.
+        One whose panels have all been moved or closed but for one may lie over the toolbar. Nothing
+        here may lay out the window anew once all is as it should be: that would call it again.
         """
         direct = Qt.FindChildOption.FindDirectChildrenOnly
         for tabs in self._window.findChildren(QTabBar, options=direct):
             tabs.setAccessibleName(tr("Panels in this place"))
             # Large fonts would leave one letter of each.
-            tabs.setElideMode(Qt.TextElideMode.ElideNone)
+            if tabs.elideMode() != Qt.TextElideMode.ElideNone:
+                tabs.setElideMode(Qt.TextElideMode.ElideNone)
             tabs.setUsesScrollButtons(True)
-            shown = tabs.count() > 1 and tabs.geometry().intersects(self._window.rect())
-            if tabs.count() == 1:
-                # Qt shows it again with a second panel in its place.
-                tabs.hide()
-            policy = Qt.FocusPolicy.TabFocus if shown else Qt.FocusPolicy.NoFocus
-            tabs.setFocusPolicy(policy)
+            seen = tabs.geometry().intersects(self._window.rect())
+            if seen and tabs.count() == 1:
+                # Hidden, Qt would lay out the window to show it again, and so on for ever.
+                tabs.move(-tabs.width() - _OUTSIDE, -tabs.height() - _OUTSIDE)
+            policy = Qt.FocusPolicy
+            tabs.setFocusPolicy(policy.TabFocus if seen and tabs.count() > 1 else policy.NoFocus)
 
     def _on_side(self, spec: PanelSpec) -> list[QDockWidget]:
         return [d for name, d in self._docks.items() if self._specs[name].side == spec.side]

@@ -8,7 +8,6 @@ timer takes time itself: ``--no-gaps`` leaves it out, to measure steps per secon
 """
 
 import argparse
-import itertools
 import json
 import os
 import sys
@@ -26,6 +25,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QSpinBox
 from studio.app import SWITCH_INTERVAL_S, build_window
 from studio.session.controller import SessionState
 from td3core.protocol.events import Phase, Progress
+from tests.benchmarks.many_runs import wait_until
 
 
 class Gaps:
@@ -87,23 +87,28 @@ def main() -> None:
         # Loading torch is a start-up matter, measured apart.
         import td3core.training.launch  # noqa: F401
 
+        frames: list[float] = []
+        window.replay.player.frame_ready.connect(lambda _: frames.append(time.perf_counter()))
         if chosen.no_replay:
             window.docks.close("replay")
         else:
-            window.findChild(QAbstractButton, "replay_play_button").click()
+            play = window.findChild(QAbstractButton, "replay_play_button")
+            # The list of agents is read in the background: until then there is none to play.
+            wait_until(lambda: window.replay.checkpoints.model.first() is not None)
+            play.click()
+            wait_until(lambda: len(frames) > 0)
             spin(4)
         gaps = Gaps()
         if not chosen.no_gaps:
             gaps.start()
         window.controller.event_reported.connect(gaps.note)
         window.findChild(QAbstractButton, "train_button").click()
-        frames = itertools.count()
-        window.replay.player.frame_ready.connect(lambda _: next(frames))
+        frames.clear()
         began = time.perf_counter()
         while gaps.phase in ("idle", str(Phase.WARM_UP)):
             spin(0.2)
         spin(chosen.seconds)
-        frame_rate = next(frames) / (time.perf_counter() - began)
+        frame_rate = len(frames) / (time.perf_counter() - began)
         window.controller.stop()
         while window.controller.state is not SessionState.IDLE:
             spin(0.05)
