@@ -147,24 +147,24 @@ def tables() -> str:
         results = read(path.stem)
         iqm = estimate(np.array([each["final"] for each in results]))
         interval = f" [{iqm.interval.low:.1f}, {iqm.interval.high:.1f}]" if iqm.interval else ""
+        kind = "processor" if all("processor_s" in each for each in results) else "wall"
         passing = f"first evaluation ≥ {results[0]['threshold']:g}"
         lines = [
             f"**{path.stem}**, {results[0]['steps']:,} steps, {_seeds(len(results))}: interquartile"
             f" mean of 100 episodes {iqm.value:.1f}{interval}",
             "",
-            f"| seed | {passing} | last ten evaluations | 100 episodes (lowest) | time |",
+            f"| seed | {passing} | last ten evaluations | 100 episodes (lowest) | {kind} time |",
             "|---|---|---|---|---|",
         ]
         for r in results:
             step = r["first_pass_step"]
             first = f"step {step:,}" if step else "never"
-            took, until = r.get("processor_s"), r.get("first_pass_processor_s")
-            if until is not None:
-                first += f", {until:.0f} s of processor time"
-            spent = f"{took:.0f} s of processor time" if took else f"{r['wall_s'] / 60:.1f} min"
+            if r.get("first_pass_processor_s") is not None:
+                first += f" ({r['first_pass_processor_s']:.0f} s)"
+            minutes = r["processor_s" if kind == "processor" else "wall_s"] / 60
             lines.append(
                 f"| {r['seed']} | {first} | {r['last_ten']:.1f} | {r['final']:.1f} ±"
-                f" {r['final_std']:.1f} ({r['final_lowest']:.1f}) | {spent} |"
+                f" {r['final_std']:.1f} ({r['final_lowest']:.1f}) | {minutes:.1f} min |"
             )
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
