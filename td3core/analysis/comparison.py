@@ -247,20 +247,22 @@ def _unplaced(runs: Sequence[RunResults], x: XAxis) -> list[Text]:
     without = unplaced(runs, x)
     if not without:
         return []
-    count = {"n": len(without), "run": without[0].title}
+    n, first = len(without), without[0].title
     if x == "time":
         return [
             Text.counted(
                 "{run} has no times on record and is not drawn.",
                 "{n} runs have no times on record and are not drawn.",
-                **count,
+                n=n,
+                run=first,
             )
         ]
     return [
         Text.counted(
             "{run} has no episodes on record and is not drawn.",
             "{n} runs have no episodes on record and are not drawn.",
-            **count,
+            n=n,
+            run=first,
         )
     ]
 

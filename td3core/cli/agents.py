@@ -227,12 +227,13 @@ def environment_of(
 def _return_in_words(
     result: "EvaluationResult", success: float | None, threshold: float | None
 ) -> Text:
-    values = {"mean": result.mean, "std": result.std, "n": len(result.returns)}
     # One episode has no spread.
     told = Text.counted(
         "return {mean:.2f} of {n} episode",
         "return {mean:.2f} ± {std:.2f} over {n} episodes",
-        **values,
+        n=len(result.returns),
+        mean=result.mean,
+        std=result.std,
     )
     if success is None:
         return told
