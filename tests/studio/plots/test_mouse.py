@@ -251,6 +251,8 @@ def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
     def choose(axis: str) -> None:
         combo.setCurrentIndex(combo.findData(axis))
         combo.activated.emit(combo.currentIndex())
+        # Another test may have left it there.
+        plots.start_over()
         qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
 
     choose(axis)
@@ -260,7 +262,7 @@ def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
     assert "choose another x axis" in card.plot.accessibleDescription()
     card.hovered.emit(QPointF(0.0, 0.0))
     assert not card.readout
-    assert not card.legend.isVisible() or not card.legend.text()
+    assert not card.legend.names
     choose("steps")
     assert [item for item in card.plot.listDataItems() if item.isVisible()]
     assert not card.plot.accessibleDescription()
