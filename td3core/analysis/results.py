@@ -59,24 +59,29 @@ class RunResults:
     threshold: float | None = None
     """The return at which its environment counts as solved, if that is on record."""
     clock: Doubles
-    """Steps and the seconds since the start at which they were reached, rising, shape (k, 2)."""
+    """Steps and the seconds since the start at which they were reached, rising, shape (k, 2);
+    empty for a run of an early version, and for curves that were imported without times."""
 
     def rows(self, metric: Metric) -> Doubles:
         """Return the table of a metric, shape (n, 3)."""
         tables = {"eval": self.evaluations, "return": self.episodes, "bias": self.bias[:, :3]}
         return tables[metric]
 
+    def is_placed(self, x: XAxis) -> bool:
+        """Whether it is on record where on an x axis something was measured."""
+        return x == "steps" or len(self.clock if x == "time" else self.episodes) > 0
+
     def on_axis(self, env_steps: Doubles, x: XAxis) -> Doubles:
         """Return where on an x axis something measured at rising steps lies, shape (n,).
 
         On the axis of episodes that is how many had ended by then, on that of time the seconds
-        since the start; NaN for a run of an early version, which has no times.
+        since the start; NaN for a run that has no episodes, or no times, on record.
         """
         if x == "steps":
             return env_steps
+        if not self.is_placed(x):
+            return np.full(len(env_steps), math.nan)
         if x == "time":
-            if not len(self.clock):
-                return np.full(len(env_steps), math.nan)
             return np.interp(env_steps, *self.clock.T)
         return np.searchsorted(self.episodes[:, 0], env_steps, side="right").astype(np.float64)
 
@@ -223,9 +228,12 @@ def _mean_of_known(blocks: Doubles) -> Doubles:
 
 def _clock(times: Doubles) -> Doubles:
     known = times[np.isfinite(times[:, 1])]
+    if not (known[:, 1] > 0.0).any():
+        # Nothing is measured within no time: the times are not on record.
+        return known[:0]
     known = known[np.argsort(known[:, 0], kind="stable")]
     # A clock that was set back must not turn a curve around.
-    known[:, 1] = np.fmax.accumulate(known[:, 1]) if len(known) else known[:, 1]
+    known[:, 1] = np.fmax.accumulate(known[:, 1])
     return known
 
 

@@ -1,20 +1,24 @@
 """What the presets reach over several seeds.
 
     td3-studio train BipedalWalker-v3 --seeds 5
-    .venv/bin/python tests/benchmarks/proven.py add RUN...     measure and keep finished runs
-    .venv/bin/python tests/benchmarks/proven.py                print the tables
-    .venv/bin/python tests/benchmarks/proven.py draw FILE.png  draw the evaluations
+    .venv/bin/python tests/benchmarks/proven.py add RUN...           measure and keep finished runs
+    .venv/bin/python tests/benchmarks/proven.py train PRESET SEED    train, measure and keep a run
+    .venv/bin/python tests/benchmarks/proven.py                      print the tables
+    .venv/bin/python tests/benchmarks/proven.py draw FILE.png        draw the evaluations
 
 For each run ``proven/PRESET.csv`` keeps every evaluation (seed, step, seconds, mean and all
 returns), and ``proven/PRESET.json`` what the table says: the first step at which ten noise-free
 episodes passed the threshold, the mean of the last ten evaluations, and 100 episodes of the last
 agent with a seed that the run did not use; also command, processor and numerics class. Only
-finished runs with a preset's settings are taken.
+finished runs with a preset's settings are taken. ``train`` also keeps processor seconds, with the
+evaluations in the thread that trains: other work on the machine changes them less than wall time.
 """
 
 import argparse
 import csv
 import json
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,18 +76,48 @@ def measure(run: Path) -> tuple[dict[str, Any], list[list[Any]]]:
         "processor": machine["processor"],
         "numerics": config.numerics,
     }
+    if not config.background_evaluation:
+        result["command"] += " --set background_evaluation=false"
     columns = ("env_steps", "time_s", "mean", "returns")
     return result, [[config.seed, *(row[name] for name in columns)] for row in table]
 
 
-def add(runs: list[Path]) -> None:
-    """Measure runs and keep what they reached; a seed measured before is replaced."""
+def train(name: str, seed: int, runs_dir: Path) -> None:
+    """Train a preset and keep what it reached, with the processor seconds that it took."""
+    from td3core.config.presets import compose, load_presets
+    from td3core.protocol.control import Control
+    from td3core.protocol.events import Ended, Evaluated
+    from td3core.training.launch import train as train_run
+
+    values = {"seed": seed, "threads": 1, "background_evaluation": False}
+    config, tunables = compose(load_presets()[name].env, [name], values)
+    spent, began = dict[int, float](), time.process_time()
+
+    def report(event: object) -> None:
+        if isinstance(event, Evaluated):
+            spent[event.env_steps] = round(time.process_time() - began, 1)
+            print(f"{event.env_steps:>9,} {event.mean:8.1f} {spent[event.env_steps]:8.1f} s")
+
+    ended = train_run(config, tunables, Control(), report, runs_dir)
+    if not isinstance(ended, Ended):
+        raise SystemExit(str(ended.message))
+    add([ended.run], spent)
+
+
+def add(runs: list[Path], spent: Mapping[int, float] | None = None) -> None:
+    """Measure runs and keep what they reached; a seed measured before is replaced.
+
+    ``spent``: processor seconds up to each evaluation, where they are known.
+    """
     from td3core.runs.directory import RunDirectory
 
     HERE.mkdir(exist_ok=True)
     for run in runs:
         name = RunDirectory.open(run).config.preset
         result, rows = measure(run.absolute())
+        if spent:
+            result["first_pass_processor_s"] = spent.get(result["first_pass_step"])
+            result["processor_s"] = max(spent.values())
         kept = [r for r in read(name) if r["seed"] != result["seed"]]
         results = sorted([*kept, result], key=lambda each: each["seed"])
         (HERE / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
@@ -113,20 +147,24 @@ def tables() -> str:
         results = read(path.stem)
         iqm = estimate(np.array([each["final"] for each in results]))
         interval = f" [{iqm.interval.low:.1f}, {iqm.interval.high:.1f}]" if iqm.interval else ""
+        kind = "processor" if all("processor_s" in each for each in results) else "wall"
         passing = f"first evaluation ≥ {results[0]['threshold']:g}"
         lines = [
             f"**{path.stem}**, {results[0]['steps']:,} steps, {_seeds(len(results))}: interquartile"
             f" mean of 100 episodes {iqm.value:.1f}{interval}",
             "",
-            f"| seed | {passing} | last ten evaluations | 100 episodes (lowest) | wall time |",
+            f"| seed | {passing} | last ten evaluations | 100 episodes (lowest) | {kind} time |",
             "|---|---|---|---|---|",
         ]
         for r in results:
             step = r["first_pass_step"]
             first = f"step {step:,}" if step else "never"
+            if r.get("first_pass_processor_s") is not None:
+                first += f" ({r['first_pass_processor_s']:.0f} s)"
+            minutes = r["processor_s" if kind == "processor" else "wall_s"] / 60
             lines.append(
                 f"| {r['seed']} | {first} | {r['last_ten']:.1f} | {r['final']:.1f} ±"
-                f" {r['final_std']:.1f} ({r['final_lowest']:.1f}) | {r['wall_s'] / 60:.1f} min |"
+                f" {r['final_std']:.1f} ({r['final_lowest']:.1f}) | {minutes:.1f} min |"
             )
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
@@ -177,13 +215,18 @@ def draw(file: Path) -> None:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("act", nargs="?", choices=("add", "draw"))
-    parser.add_argument("runs", type=Path, nargs="*")
+    parser.add_argument("act", nargs="?", choices=("add", "train", "draw"))
+    parser.add_argument("what", nargs="*", metavar="RUN, PRESET SEED or FILE")
+    parser.add_argument("--runs-dir", type=Path, default=Path("runs"))
     chosen = parser.parse_args()
     if chosen.act == "add":
-        add(chosen.runs)
+        add([Path(run) for run in chosen.what])
+    elif chosen.act == "train":
+        name, seed = chosen.what
+        train(name, int(seed), chosen.runs_dir)
     elif chosen.act == "draw":
-        draw(*chosen.runs)
+        (file,) = chosen.what
+        draw(Path(file))
     else:
         print(tables())
 

@@ -242,7 +242,7 @@ def build(found: RunSet, view: ComparisonChoice) -> ShownComparison:
     """
     by = (BY_SETTINGS if view.grouped else BY_RUN,)
     names = view.names if view.grouped else {}
-    comparison = compare([run.results for run in found.runs], view.metric, by, names)
+    comparison = compare([run.results for run in found.runs], view.metric, by, names, view.x)
     runs = {run.path: run for run in found.runs}
     return ShownComparison(
         comparison=comparison,

@@ -250,6 +250,21 @@ def test_the_x_axis_can_be_another(qtbot, alone, groups, axis, end, heading) -> 
     assert card.readout.splitlines()[0] == heading
 
 
+def test_runs_without_a_place_on_the_axis_are_not_drawn_and_the_plot_says_so(
+    qtbot, alone, runs_dir
+) -> None:
+    timed, untimed = (write_run(runs_dir, [1.0, 2.0], seed=seed) for seed in (0, 1))
+    alone.start(qtbot, [timed, untimed])
+    pick(qtbot, alone, alone.find, "compare_x_combo", "Episodes")
+    assert not lines(alone)
+    card = alone.comparison.plots.card("compare_return")
+    assert card.plot.accessibleDescription().startswith("No episode on record")
+    assert "no episodes on record" in alone.find("compare_notes").text()
+    pick(qtbot, alone, alone.find, "compare_x_combo", "Steps")
+    assert lines(alone)
+    assert not card.plot.accessibleDescription()
+
+
 def test_a_report_is_asked_for_as_the_runs_are_compared(qtbot, alone, groups) -> None:
     alone.start(qtbot, groups)
     pick(qtbot, alone, alone.find, "compare_x_combo", "Episodes")
