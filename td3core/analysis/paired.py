@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from td3core.analysis.aggregate import CONFIDENCE, Interval
 from td3core.text import Text
@@ -103,6 +102,9 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Paired
     count, interval = len(differences), None
     if count > 1:
         middle = float(differences.mean())
+        # Here, not at the top: a window that opens would wait a fifth of a second for it.
+        from scipy.special import stdtrit
+
         tail = float(stdtrit(count - 1, (1.0 + CONFIDENCE) / 2.0))
         reach = tail * float(differences.std(ddof=1)) / count**0.5
         interval = Interval(low=middle - reach, high=middle + reach)

@@ -17,8 +17,8 @@ from studio.session.model import RunModel
 from studio.theme.theme import load_theme
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.protocol.control import Control
-from td3core.protocol.events import Change, Phase, Progress, Started, Traced
-from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.protocol.events import Change, Traced
+from tests.support.events import progress, started
 from tests.td3core.helpers import tiny
 
 NETWORKS = [box.network for box in BOXES if box.network]
@@ -69,19 +69,9 @@ def panel(qtbot: Any, model: RunModel, run: Asked) -> AlgorithmPanel:
 
 def begin(model: RunModel, **values: Any) -> tuple[RunConfig, Tunables]:
     config, tunables = make_settings({"env": "Pendulum-v1", **values})
-    about: dict[str, Any] = {"run": Path("run"), "env_steps": 0, "device": "cpu", "threads": 1}
-    model.handle(Started(config=config, tunables=tunables, **about))
-    progress: dict[str, Any] = {"episodes": 0, "steps_per_s": 1.0, "wall_s": 1.0, "revision": 0}
+    model.handle(started(config, tunables))
     model.handle(
-        Progress(
-            phase=Phase.LEARNING,
-            env_steps=2_000,
-            updates=1_000,
-            exploration_noise=0.25,
-            tunables=tunables,
-            training=np.zeros((0, len(TRAINING_COLUMNS))),
-            **progress,
-        )
+        progress(2_000, updates=1_000, exploration_noise=0.25, wall_s=1.0, tunables=tunables)
     )
     return config, tunables
 

@@ -33,6 +33,7 @@ from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text
 from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
 from tests.studio.window.test_main_job import Listener, click
+from tests.support.events import started as began
 
 
 @pytest.fixture
@@ -328,10 +329,7 @@ def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     assert process.job.values == {"steps": 1600, "tau": 0.02}
     assert process.job.numerics == parent.config.numerics != "auto"
     assert not process.detached
-    about = {"device": "cpu", "threads": 1}
-    started = Started(
-        run=parent.path, config=parent.config, tunables=Tunables(), env_steps=500, **about
-    )
+    started = began(parent.config, Tunables(), 500, run=parent.path)
     process.report(started)
     qtbot.waitUntil(lambda: process.detached)
     assert f"{parent.path.name} trains in a process of its own." in window.banner.text

@@ -12,9 +12,9 @@ from studio.plots.layers.layer import Entry
 from studio.plots.legend import Legend
 from studio.theme.theme import load_theme
 from td3core.config import RunConfig, Tunables
-from td3core.protocol import events
 from tests.studio.fake_runs import add_training, make_run
 from tests.studio.window.test_details import open_run, plain_text
+from tests.support.events import started
 
 RETURNS = ["episode", "mean of 20", "evaluation"]
 NAN = float("nan")
@@ -75,17 +75,7 @@ def test_every_legend_is_whole_in_a_window_of_1280_pixels(
 
 def test_the_legends_of_one_critic_name_one(qtbot, window) -> None:
     window.resize(1280, 800)
-    window.model.handle(
-        events.Started(
-            run=Path("run"),
-            config=RunConfig(env="Pendulum-v1", twin_critics=False),
-            tunables=Tunables(),
-            env_steps=0,
-            device="cpu",
-            threads=1,
-            reward_threshold=None,
-        )
-    )
+    window.model.handle(started(RunConfig(env="Pendulum-v1", twin_critics=False), Tunables()))
     add_training(
         window.model.record.curves.training,
         [(float(s), s, -5.0, NAN, -5.5, 0.5, NAN, 5.0) for s in range(50, 501, 50)],

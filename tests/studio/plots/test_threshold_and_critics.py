@@ -1,7 +1,5 @@
 """What the plots show of an environment's threshold, and of an agent with one critic."""
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QTextDocumentFragment
@@ -11,22 +9,14 @@ from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.fake_runs import add_training
 from tests.studio.plots.layers import layer_of
+from tests.support.events import started
 
 NAN = float("nan")
 
 
 def start(window, threshold: float | None, **values) -> None:
-    window.model.handle(
-        events.Started(
-            run=Path("run"),
-            config=RunConfig(env="Pendulum-v1", steps=1000, **values),
-            tunables=Tunables(),
-            env_steps=0,
-            device="cpu",
-            threads=1,
-            reward_threshold=threshold,
-        )
-    )
+    config = RunConfig(env="Pendulum-v1", steps=1000, **values)
+    window.model.handle(started(config, Tunables(), reward_threshold=threshold))
 
 
 def evaluate(window, step: int, returns: tuple[float, ...], threshold: float | None) -> None:

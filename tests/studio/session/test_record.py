@@ -18,6 +18,7 @@ from td3core.protocol import events
 from td3core.protocol.control import Control
 from td3core.text import Text
 from tests.studio.fake_runs import make_run
+from tests.support.events import started as begun
 from tests.td3core.helpers import run, tiny
 from tests.td3core.training.resuming import branched
 
@@ -148,13 +149,11 @@ def test_the_changes_of_one_drag_are_one_marker_and_a_way_back_is_another() -> N
 
 
 def started(path: str, env_steps: int = 0) -> events.Started:
-    return events.Started(
+    return begun(
+        RunConfig(env="Pendulum-v1", steps=1000),
+        Tunables(),
+        env_steps,
         run=Path(path),
-        config=RunConfig(env="Pendulum-v1", steps=1000),
-        tunables=Tunables(),
-        env_steps=env_steps,
-        device="cpu",
-        threads=1,
         engine=Text("MKL"),
     )
 

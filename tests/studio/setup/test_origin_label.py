@@ -8,6 +8,7 @@ from td3core.protocol import events
 from tests.studio.fake_runs import make_run
 from tests.studio.launch.test_resume import listed, open_run, train_before, wait_until_idle
 from tests.studio.window.test_main_job import Listener, click
+from tests.support.events import started
 
 SETTINGS = {
     "seed": 11,
@@ -107,14 +108,6 @@ def test_a_branch_with_the_settings_of_its_parent_is_told_from_it(qtbot, window,
     open_run(qtbot, window, run)
     branch = run.path.with_name("the-branch")
     window.controller.event_reported.emit(
-        events.Started(
-            run=branch,
-            config=run.config,
-            tunables=window.live.tunables(),
-            env_steps=500,
-            device="cpu",
-            threads=1,
-            reward_threshold=None,
-        )
+        started(run.config, window.live.tunables(), 500, run=branch)
     )
     assert note(find).startswith("Settings of Pendulum-v1 · the-branch.")

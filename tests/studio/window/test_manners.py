@@ -15,6 +15,7 @@ from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.fake_runs import add_training
 from tests.studio.window.test_main_job import ASKED, Listener, click, start_pendulum
+from tests.support.events import started
 
 pytestmark = pytest.mark.slow
 
@@ -114,16 +115,7 @@ def feed(window, steps: int) -> None:
     """Tell the model of a run that came to ``steps``."""
     tell = window.model.handle
     config = RunConfig(env="Pendulum-v1", steps=10_000)
-    tell(
-        events.Started(
-            run=Path("run"),
-            config=config,
-            tunables=Tunables(),
-            env_steps=0,
-            device="cpu",
-            threads=1,
-        )
-    )
+    tell(started(config, Tunables()))
     rows = [(float(s), s, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for s in range(50, steps + 1, 50)]
     add_training(window.model.record.curves.training, rows)
     window.model.record.curves.episodes.append(

@@ -15,8 +15,9 @@ from td3core.errors import RequestError
 from td3core.exporters.live.registry import TENSORBOARD, told_of_all_runs
 from td3core.exporters.live.tensorboard import TensorBoardSink
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Evaluated, Started, Warned
+from td3core.protocol.events import Ended, Evaluated, Warned
 from td3core.training.launch import branch, resume, train
+from tests.support.events import started as began
 from tests.td3core.helpers import finish, run, tiny
 
 REASON = "the extra tensorboard is not installed"
@@ -66,14 +67,7 @@ def test_a_resumed_run_takes_back_what_was_written_after_its_checkpoint(
     ended = train(config, tunables, Control(), lambda _: None, runs_dir, listeners=[sink])
     assert isinstance(ended, Ended), ended
     again = TensorBoardSink(tmp_path)
-    started = Started(
-        run=ended.run,
-        config=config,
-        tunables=tunables,
-        env_steps=200,
-        device="cpu",
-        threads=1,
-    )
+    started = began(config, tunables, 200, run=ended.run)
     evaluated = partial(Evaluated, lengths=(200,), seed=0, is_best=False, wall_s=1.0)
     again.report(started)
     again.report(evaluated(env_steps=300, returns=(-7.0,)))

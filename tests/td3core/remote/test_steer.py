@@ -11,7 +11,7 @@ import pytest
 from td3core.config import Tunables
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Phase, Progress, Started, Tuned, Warned
+from td3core.protocol.events import Ended, Phase, Progress, Tuned, Warned
 from td3core.remote.access import RemoteAccess
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
@@ -19,6 +19,7 @@ from td3core.runs.journal import changes_of
 from td3core.runs.status import RequestOutcome, Status
 from td3core.text import Text
 from td3core.training.launch import resume, train
+from tests.support.events import progress, started
 from tests.support.lives import differences
 from tests.support.scripted import Script
 from tests.td3core.helpers import Told, finish, run, tiny
@@ -238,32 +239,11 @@ class Listener:
         self.told, self.control = Told(), Control()
         config, self.tunables = tiny()
         self.access = RemoteAccess(path, config, self.control, self.told)
-        self.access.report(
-            Started(
-                run=path,
-                config=config,
-                tunables=self.tunables,
-                env_steps=0,
-                device="cpu",
-                threads=1,
-                engine=Text("MKL"),
-            )
-        )
+        self.access.report(started(config, self.tunables, run=path, engine=Text("MKL")))
 
     def progress(self, env_steps: int = 1) -> None:
         self.access.report(
-            Progress(
-                phase=Phase.LEARNING,
-                env_steps=env_steps,
-                updates=0,
-                episodes=0,
-                steps_per_s=1.0,
-                wall_s=1.0,
-                exploration_noise=0.1,
-                revision=0,
-                tunables=self.tunables,
-                training=None,  # type: ignore[arg-type]
-            )
+            progress(env_steps, updates=0, wall_s=1.0, tunables=self.tunables, training=None)
         )
 
 
