@@ -11,6 +11,7 @@ from td3core.config.spec import Spec
 from td3core.config.value_text import Value, with_letter
 from td3core.config.value_text import about_steps as about_steps
 from td3core.config.value_text import format_count as format_count
+from td3core.config.value_text import format_duration as format_duration
 from td3core.config.value_text import plain_minus as plain_minus
 from td3core.config.value_text import typographic as typographic
 from td3core.protocol import wording
@@ -21,16 +22,6 @@ from td3core.text import Text, tr
 def format_state(state: RunStatus) -> str:
     """Return what the state of a run is called."""
     return str(wording.STATES[state])
-
-
-def format_duration(seconds: float) -> str:
-    """Format a duration: 45 s, 6 min, 2 h 10 min."""
-    if seconds < 90:
-        return tr("{seconds:.0f} s", seconds=seconds)
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return tr("{minutes} min", minutes=minutes)
-    return tr("{hours} h {minutes:02d} min", hours=minutes // 60, minutes=minutes % 60)
 
 
 def format_minutes(seconds: float) -> str:

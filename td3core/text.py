@@ -60,10 +60,10 @@ class Text:
         return text
 
     @classmethod
-    def joined(cls, texts: "Iterable[Text]") -> "Text":
-        """Return whole sentences one after the other."""
+    def joined(cls, texts: "Iterable[Text]", separator: str = " ") -> "Text":
+        """Return whole sentences one after the other, or the parts of a list."""
         values = {f"t{place}": text for place, text in enumerate(texts)}
-        return cls(" ".join(f"{{{name}}}" for name in values), **values)
+        return cls(separator.join(f"{{{name}}}" for name in values), **values)
 
     def __str__(self) -> str:
         """Render in the language in force; in English where the catalogue's template fails."""

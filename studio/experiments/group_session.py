@@ -16,6 +16,7 @@ from td3core.experiments.groups.messages import (
     GroupStarted,
     NewGroup,
     ResumedGroup,
+    SeedEvent,
 )
 from td3core.experiments.groups.process import GroupProcess
 from td3core.experiments.groups.seed_status import SeedStatus
@@ -33,6 +34,8 @@ class GroupSession(QObject):
     """Carries the :class:`GroupStarted`."""
     status_changed = Signal(object)
     """Carries the :class:`SeedStatus` of one run."""
+    run_reported = Signal(int, object)
+    """The seed of a run and its event; of a group that was started here."""
     ended = Signal()
     commanded = Signal()
     busy_changed = Signal(bool)
@@ -133,6 +136,8 @@ class GroupSession(QObject):
                 if self._current is not None:
                     self._current.take(message)
                 self.status_changed.emit(message)
+            case SeedEvent():
+                self.run_reported.emit(message.seed, message.event)
             case GroupLog():
                 line = Text("Seed {seed}: {line}", seed=message.seed, line=message.line)
                 self.message_added.emit("info", line)

@@ -23,9 +23,9 @@ class AdviceCard(QWidget):
         name = advice.rule.name
         self.setObjectName(f"advice_{name}")
         self.advice = advice
-        title = plain_label(advice.rule.title)
+        title = plain_label(str(advice.rule.title))
         title.setProperty("role", "title")
-        text = plain_label(advice.rule.advice)
+        text = plain_label(str(advice.rule.advice))
         self._numbers = plain_label()
         self._numbers.setProperty("role", "muted")
         self._numbers.setToolTip(f"<qt>{advice.rule.reason}</qt>")

@@ -33,7 +33,7 @@ from td3core.text import Text, tr
 _REFRESH_MS = 500
 _AGENT_STEPS = 1_000
 """Steps after which the newest agent is read again."""
-_WIDTHS = {HealthColumn.VALUE: 76, HealthColumn.CURVE: 54, HealthColumn.RANGE: 104}
+_WIDTHS = {HealthColumn.VALUE: 74, HealthColumn.CURVE: 50, HealthColumn.RANGE: 104}
 _NAME_WIDTH = 116
 _FINE = Text("Nothing is out of order.")
 _NO_RUN = Text("No run yet.")
@@ -146,7 +146,7 @@ class HealthPanel(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self.table.set_theme(theme)
-        self._delegate.theme = theme
+        self._delegate.set_theme(theme)
         self._view.viewport().update()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802

@@ -143,7 +143,7 @@ class HealthTable(QAbstractTableModel):
     def _tip(self, row: _Row, column: HealthColumn) -> str:
         rules = self._rules.get(row.quantity.column, [])
         if column is HealthColumn.RANGE and rules:
-            reasons = "<br><br>".join(rule.reason for rule in rules)
+            reasons = "<br><br>".join(str(rule.reason) for rule in rules)
             return f"<qt>{reasons}</qt>"
         meaning = escape(str(row.quantity.meaning), quote=False)
         told = f"{meaning[:1].upper()}{meaning[1:]}"
@@ -179,7 +179,11 @@ class CurveDelegate(QStyledItemDelegate):
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
-        self.theme = theme
+        self._theme = theme
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
@@ -189,6 +193,6 @@ class CurveDelegate(QStyledItemDelegate):
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self.theme.accent), 1.2))
+        painter.setPen(QPen(QColor(self._theme.accent), 1.2))
         painter.drawPolyline(polyline(values, QRectF(option.rect).adjusted(6, 4, -6, -4)))
         painter.restore()

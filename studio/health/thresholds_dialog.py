@@ -42,9 +42,8 @@ class ThresholdsDialog(QDialog):
         layout.addWidget(buttons)
 
     def _make_box(self, rule: Rule) -> NumberBox:
-        text = Text("{n}", n=rule.title)
-        box = NumberBox(Spec(label=text, help=text), whole=False)
-        describe(box, f"threshold_{rule.name}", rule.title, f"<qt>{rule.reason}</qt>")
+        box = NumberBox(Spec(label=rule.title, help=rule.title), whole=False)
+        describe(box, f"threshold_{rule.name}", str(rule.title), f"<qt>{rule.reason}</qt>")
         box.setValue(rule.threshold)
         box.valueChanged.connect(partial(self._board.set_threshold, rule))
         self._boxes[rule.name] = box

@@ -22,6 +22,8 @@ from td3core.text import Text, tr
 
 _SIZE = (1040, 760)
 _LIST_WIDTH = 220
+_LIST_PADDING = 12
+"""Pixels that the style adds around the titles."""
 _LIST_STYLE = """
 QListWidget::item { padding: 5px 4px; border-radius: 4px; }
 QListWidget::item:selected { background: palette(highlight); color: palette(highlighted-text); }
@@ -70,6 +72,11 @@ class HelpViewer(QWidget):
             item = QListWidgetItem(page.title)
             item.setData(_NAME, page.name)
             self.list.addItem(item)
+        # Whole titles, whatever the font.
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        bar = self.list.verticalScrollBar().sizeHint().width()
+        widest = self.list.sizeHintForColumn(0) + 2 * self.list.frameWidth() + bar
+        self.list.setMinimumWidth(widest + _LIST_PADDING)
         self.count = plain_label()
         self.count.setObjectName("help_count")
         self.count.setProperty("role", "muted")

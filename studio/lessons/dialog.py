@@ -46,7 +46,7 @@ class LessonsDialog(QDialog):
         self.list.setAccessibleName(tr("Lessons"))
         self.list.setFixedWidth(scaled(_LIST_WIDTH))
         self.list.setSpacing(3)
-        self.list.addItems([lesson.title for lesson in self._lessons])
+        self.list.addItems([str(lesson.title) for lesson in self._lessons])
         self.view = QTextBrowser()
         self.view.setObjectName("lesson_view")
         self.view.setAccessibleName(tr("The current lesson"))
@@ -90,8 +90,8 @@ def _page(lesson: Lesson) -> str:
     """Return a lesson as Markdown."""
     seeds = Text.counted("{n} seed each", "{n} seeds each", n=len(lesson.seeds))
     arms = "\n".join(f"- {arm.name}" for arm in lesson.arms)
-    parts = [f"## {lesson.title}", f"**{lesson.question}**", lesson.text]
-    parts += [f"### {_ARMS} ({seeds})", arms, f"### {_LOOK}", lesson.look]
+    parts = [f"## {lesson.title}", f"**{lesson.question}**", str(lesson.text)]
+    parts += [f"### {_ARMS} ({seeds})", arms, f"### {_LOOK}", str(lesson.look)]
     if lesson.seen:
-        parts += [f"### {_SEEN}", lesson.seen]
+        parts += [f"### {_SEEN}", str(lesson.seen)]
     return "\n\n".join([*parts, str(_ONE_SEED)])

@@ -116,9 +116,10 @@ class PlotCard(QWidget):
         self.heading = heading or self._heading
         """Returns the heading of the readout at a place on the x axis."""
         self._writer = writer or self._write
-        self._axes_shown: bool | None = None
+        self._axes_shown: tuple[bool, str] | None = None
         self.plot = self._make_plot()
-        self._hint = EmptyHint(str(plot.empty), plot.example, theme, self.plot)
+        self._empty = str(plot.empty)
+        self._hint = EmptyHint(self._empty, plot.example, theme, self.plot)
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
@@ -262,17 +263,24 @@ class PlotCard(QWidget):
             logarithmic=self._logarithmic,
         )
         self._heights = [y for layer in self.layers for y in layer.draw(view) if len(y)]
+        missing = str(self.step_map.missing)
+        if missing:
+            self._heights = []
+        self._hint.say(missing or self._empty)
+        # Curves without a place would all be drawn at 0.
+        self.plot.getViewBox().childGroup.setVisible(not missing)
         if follow:
             self._fit_heights()
         self._show_axes(bool(self._heights))
-        self.legend.show_entries([entry for layer in self.layers for entry in layer.legend()])
+        layers = () if missing else self.layers
+        self.legend.show_entries([entry for layer in layers for entry in layer.legend()])
 
     def _show_axes(self, shown: bool) -> None:
         """Show the axes or the hint: numbers on the axes of an empty plot would mean nothing."""
         # Set again, each of these would lay out the axes anew.
-        if shown == self._axes_shown:
+        if (shown, self._hint.text) == self._axes_shown:
             return
-        self._axes_shown = shown
+        self._axes_shown = shown, self._hint.text
         self._hint.setVisible(not shown)
         policy = Qt.FocusPolicy
         self.plot.setFocusPolicy(policy.StrongFocus if shown else policy.ClickFocus)
@@ -370,6 +378,9 @@ class PlotCard(QWidget):
 
     def show_readout(self, x: float) -> None:
         """Show the crosshair at a step, with what each layer has there."""
+        if self.step_map.missing:
+            self.clear_readout()
+            return
         step = self.step_map.step_at(x)
         beyond = x + _REACH_PX * self.plot.getViewBox().viewPixelSize()[0]
         reach = abs(self.step_map.step_at(beyond) - step)

@@ -104,7 +104,8 @@ class PlotKeys(QObject):
     # Reading ------------------------------------------------------------------------------------
 
     def _curves(self) -> list[Points]:
-        shown = (points for layer in self._card.layers for points in layer.readable())
+        layers = () if self._card.step_map.missing else self._card.layers
+        shown = (points for layer in layers for points in layer.readable())
         return [points for points in shown if len(points.steps)]
 
     def _move(self, by: int) -> None:

@@ -9,7 +9,7 @@ from studio.formatting import format_count, format_duration
 from studio.session.curves import RunCurves
 from td3core.analysis.results import XAxis
 from td3core.arrays import Doubles
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 AXES: tuple[tuple[Text, XAxis], ...] = (
     (Text("Steps"), "steps"),
@@ -17,6 +17,11 @@ AXES: tuple[tuple[Text, XAxis], ...] = (
     (Text("Wall time (s)"), "time"),
 )
 """Choices of the x axis, each with its name on screen."""
+UNPLACED: dict[XAxis, Text] = {
+    "episodes": Text("No episode on record: choose another x axis."),
+    "time": Text("No times on record: choose another x axis."),
+}
+"""Said in place of curves that have no place on an axis."""
 LABELS: dict[XAxis, Text] = {
     "steps": Text("environment steps"),
     "episodes": Text("episodes"),
@@ -42,6 +47,8 @@ class StepToX:
     """Steps whose places are known, rising, shape (n,)."""
     places: Doubles = field(default_factory=lambda: np.zeros(1))
     """Their places, rising, shape (n,)."""
+    missing: Text = NO_TEXT
+    """Why nothing has a place; empty as a rule."""
 
     def places_of(self, steps: Any) -> Any:
         """Return the places of steps; beyond the known ones, that of the nearest."""
@@ -69,8 +76,12 @@ def map_of(curves: RunCurves, axis: XAxis) -> StepToX:
         series = curves.clock
         places = series.column("wall_s")
     steps = series.column("env_steps")
+    measured = any(map(len, (curves.training, curves.episodes, curves.evaluations)))
+    # Imported curves may have no times, or times of 0 s only.
+    placed = bool((places > 0.0).any())
     return StepToX(
         axis=axis,
+        missing=UNPLACED[axis] if measured and not placed else NO_TEXT,
         steps=np.concatenate(([0.0], steps)),
         places=np.concatenate(([0.0], places)),
     )

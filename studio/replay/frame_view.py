@@ -42,8 +42,7 @@ class FrameView(QWidget):
 
     def __init__(self, placeholder: str) -> None:
         super().__init__()
-        self.moves_camera = False
-        """Whether drags and the wheel move a camera."""
+        self._moves_camera = False
         self._dragged_from: QPointF | None = None
         self._shows_focus = False
         self._settling = QTimer(self)
@@ -58,6 +57,15 @@ class FrameView(QWidget):
         self.setMinimumSize(160, 110)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    @property
+    def moves_camera(self) -> bool:
+        """Whether drags and the wheel move a camera."""
+        return self._moves_camera
+
+    def let_move_camera(self, moves: bool) -> None:
+        """Let drags and the wheel move a camera, or do nothing."""
+        self._moves_camera = moves
 
     @property
     def image(self) -> QImage | None:
@@ -125,7 +133,7 @@ class FrameView(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         """Begin to drag."""
-        if self.moves_camera:
+        if self._moves_camera:
             self._dragged_from = event.position()
         else:
             super().mousePressEvent(event)
@@ -147,12 +155,12 @@ class FrameView(QWidget):
 
     def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:  # noqa: N802
         """Undo how the camera was moved."""
-        if self.moves_camera:
+        if self._moves_camera:
             self.camera_reset.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
         """Bring the camera nearer, or further away."""
-        if self.moves_camera:
+        if self._moves_camera:
             self.camera_moved.emit("zoom", 0.0, _ZOOM * event.angleDelta().y() / _NOTCH)
         else:
             super().wheelEvent(event)

@@ -7,12 +7,12 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.replay.renderer.heartbeat import LifeSigns
 from td3core.text import NO_TEXT, Text
 
-_CHECK_MS = 200
-_STEP_S = 1.5
+CHECK_MS = 200
+STEP_S = 1.5
 """After which a step or a picture counts as unanswered."""
-_IDLE_S = 1.5
+IDLE_S = 1.5
 """After which an agent that makes no progress does: its environment may import a simulator."""
-_BEAT_S = 1.5
+BEAT_S = 1.5
 """After which a process without a beat counts as stopped."""
 _STOPPED = Text("The renderer is not answering: its process does not run.")
 _SLOW = Text("The environment is not answering.")
@@ -34,7 +34,7 @@ class Watchdog(QObject):
         self._problem = _FINE
         self._last_check = 0.0
         self._timer = QTimer(self)
-        self._timer.setInterval(_CHECK_MS)
+        self._timer.setInterval(CHECK_MS)
         self._timer.timeout.connect(self._check)
 
     @property
@@ -56,7 +56,7 @@ class Watchdog(QObject):
         if self._signs is None:
             return
         now = time.monotonic()
-        late, self._last_check = now - self._last_check > _BEAT_S, now
+        late, self._last_check = now - self._last_check > BEAT_S, now
         if late:
             # The window itself stood still, such as in a sleeping computer; so did the renderer.
             return
@@ -72,10 +72,10 @@ class Watchdog(QObject):
 
 def _problem_of(signs: LifeSigns, now: float) -> Text:
     beat, since = signs.beat.value, signs.waiting_since.value
-    if now - beat > _BEAT_S:
+    if now - beat > BEAT_S:
         return _STOPPED
     if not since:
         return _FINE
     if signs.loading.value:
-        return _LOADING if signs.idle_s.value > _IDLE_S else _FINE
-    return _SLOW if now - since > _STEP_S else _FINE
+        return _LOADING if signs.idle_s.value > IDLE_S else _FINE
+    return _SLOW if now - since > STEP_S else _FINE

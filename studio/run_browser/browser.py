@@ -57,7 +57,7 @@ class RunBrowser(QWidget):
         self._held_back: list[Callable[[], None]] = []
         self.model = RunTreeModel(theme, self)
         self.proxy = RunFilterProxy(self.model)
-        self.view = RunTreeView(self.proxy)
+        self.view = RunTreeView(self.proxy, theme)
         self._scanner = BackgroundTask("scan-runs", self)
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)

@@ -16,6 +16,7 @@ from studio.run_browser.columns import RunColumn, told_below
 from studio.run_browser.sparklines import Sparklines
 from studio.run_browser.tree_model import LINES, ROW
 from studio.theme.sizes import scaled
+from studio.theme.theme import Theme
 from studio.widgets.polyline import polyline
 from td3core.text import tr
 
@@ -30,11 +31,14 @@ Index = QModelIndex | QPersistentModelIndex
 class RunDelegate(QStyledItemDelegate):
     """Any cell as usual, but for two lines in the first column and a curve of evaluations."""
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
         self.sparklines = Sparklines(self)
-        self.colour = QColor()
-        """Of the curves."""
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._colour = QColor(theme.curve_eval)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802
         """Ask for two lines in each cell: the rows are of one height."""
@@ -64,7 +68,7 @@ class RunDelegate(QStyledItemDelegate):
         highlighted = option.palette.color(QPalette.ColorRole.HighlightedText)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(highlighted if chosen else self.colour, 1.2))
+        painter.setPen(QPen(highlighted if chosen else self._colour, 1.2))
         painter.drawPolyline(polyline(values, QRectF(option.rect.adjusted(6, 7, -6, -7))))
         painter.restore()
 

@@ -16,8 +16,7 @@ class RunFilterProxy(QSortFilterProxyModel):
     def __init__(self, model: RunTreeModel) -> None:
         super().__init__(model)
         self._model = model
-        self.state_as_icon = False
-        """Whether the column of states is too narrow for its heading."""
+        self._state_as_icon = False
         self.setSourceModel(model)
         self.setFilterRole(SEARCH)
         # A branch that is found is shown below its parent.
@@ -32,9 +31,13 @@ class RunFilterProxy(QSortFilterProxyModel):
     ) -> Any:
         """Return the heading of a column; none above icons."""
         shown = role == Qt.ItemDataRole.DisplayRole and orientation is Qt.Orientation.Horizontal
-        if shown and self.state_as_icon and section == RunColumn.STATE:
+        if shown and self._state_as_icon and section == RunColumn.STATE:
             return ""
         return super().headerData(section, orientation, role)
+
+    def show_state_as_icon(self, narrow: bool) -> None:
+        """Show no heading above states, whose column is too ``narrow`` for it."""
+        self._state_as_icon = narrow
 
     def find(self, path: Path | None) -> QModelIndex:
         """Return the first cell of a run, or an invalid index if it is not shown."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -50,7 +50,7 @@ class RunTreeView(QTreeView):
 
     choice_changed = Signal()
 
-    def __init__(self, proxy: RunFilterProxy) -> None:
+    def __init__(self, proxy: RunFilterProxy, theme: Theme) -> None:
         super().__init__()
         self._proxy = proxy
         self._kept: tuple[list[Path], Path | None, int] = ([], None, 0)
@@ -66,7 +66,7 @@ class RunTreeView(QTreeView):
         self.setUniformRowHeights(True)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setMinimumSize(200, 60)
-        self._delegate = RunDelegate(self)
+        self._delegate = RunDelegate(theme, self)
         self._delegate.sparklines.changed.connect(self.viewport().update)
         self.setItemDelegate(self._delegate)
         self._make_header()
@@ -107,12 +107,12 @@ class RunTreeView(QTreeView):
             self.setColumnHidden(column, hidden)
             if hidden:
                 missing -= widths[column]
-        self._proxy.state_as_icon = widths[RunColumn.STATE] == scaled(ICON_ONLY)
+        self._proxy.show_state_as_icon(widths[RunColumn.STATE] == scaled(ICON_ONLY))
         self.setColumnWidth(RunColumn.STATE, widths[RunColumn.STATE])
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
-        self._delegate.colour = QColor(theme.curve_eval)
+        self._delegate.set_theme(theme)
         self.viewport().update()
 
     def shutdown(self) -> None:

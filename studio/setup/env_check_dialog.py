@@ -19,7 +19,7 @@ from studio.formatting import typographic
 from studio.theme.theme import Theme
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel
-from td3core.text import Text, tr
+from td3core.text import Text, tr, translated
 
 _MARKS = {"ok": "✓", "warning": "▲", "error": "✕"}
 
@@ -101,7 +101,7 @@ class EnvCheckDialog(QDialog):
         cell = "style='padding: 4px 12px 4px 0'"
         return (
             f"<tr><td {cell}><span style='color:{colour}'>{_MARKS[level]}</span></td>"
-            f"<td {cell}><b>{escape(finding['check'])}</b></td>"
+            f"<td {cell}><b>{escape(translated(finding['check']))}</b></td>"
             f"<td {cell}>{escape(typographic(finding['message']))}</td></tr>"
         )
 

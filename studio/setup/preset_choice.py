@@ -12,7 +12,7 @@ from studio.widgets.forms import remark
 from studio.widgets.labels import breakable
 from td3core.config import Tunables, make_settings
 from td3core.config.presets import PLUS, Preset, load_presets
-from td3core.text import Text
+from td3core.text import Text, translated
 
 NO_PRESET = Text("TD3 defaults")
 AS_PUBLISHED = "TD3"
@@ -116,7 +116,7 @@ class PresetChoice(QObject):
     @Slot()
     def _on_chosen(self) -> None:
         chosen = self._chosen()
-        self.about.setText(breakable(" ".join(preset.about for preset in chosen)))
+        self.about.setText(breakable(" ".join(translated(preset.about) for preset in chosen)))
         self.changed.emit()
 
     @Slot(str)

@@ -29,8 +29,7 @@ class CommandJob(QWidget):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         """Make it; ``name`` begins the object names of its parts."""
         super().__init__(parent)
-        self.variables: Mapping[str, str] = {}
-        """Environment variables of the command, besides the usual ones."""
+        self._variables: Mapping[str, str] = {}
         self._unfinished: Path | None = None
         self._cleaner = BackgroundQueue("clean-up", self)
         self.command = CliProcess(self)
@@ -56,6 +55,10 @@ class CommandJob(QWidget):
         self.command.refused.connect(self._on_refused)
         self.command.not_started.connect(self._on_refused)
 
+    def set_variables(self, variables: Mapping[str, str]) -> None:
+        """Start commands with these environment variables besides the usual ones."""
+        self._variables = variables
+
     @property
     def busy(self) -> bool:
         """True while the command runs."""
@@ -68,7 +71,7 @@ class CommandJob(QWidget):
         self.show_status(tr("Starting…"))
         self.bar.setRange(0, 0)
         self.bar.show()
-        self.command.run(words, self.variables)
+        self.command.run(words, self._variables)
         self.busy_changed.emit(True)
 
     def cancel(self) -> None:

@@ -274,7 +274,7 @@ class ShareTasks(QObject):
     def open_dialog(self, dialog: "TaskDialog | PictureDialog") -> None:
         """Show a dialog, and end what it does with the window."""
         if isinstance(dialog, TaskDialog):
-            dialog.job.variables = self._player.variables
+            dialog.job.set_variables(self._player.variables)
             dialog.job.busy_changed.connect(partial(self._on_busy, dialog))
             dialog.job.ended.connect(partial(self._on_ended, dialog))
         self._dialogs.append(dialog)

@@ -20,6 +20,8 @@ class GroupComparison(QObject):
         """True until the group that was started has shown its first run."""
         groups.group_started.connect(self._on_started)
         groups.status_changed.connect(self._on_status)
+        groups.run_reported.connect(comparing.live.take)
+        groups.busy_changed.connect(self._on_busy)
 
     @Slot(object)
     def show(self, record: GroupRecord) -> None:
@@ -40,6 +42,11 @@ class GroupComparison(QObject):
     @Slot()
     def _on_started(self) -> None:
         self._awaited = True
+
+    @Slot(bool)
+    def _on_busy(self, busy: bool) -> None:
+        if not busy:
+            self._comparing.live.clear()
 
     @Slot(object)
     def _on_status(self, status: SeedStatus) -> None:

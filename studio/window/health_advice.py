@@ -52,8 +52,6 @@ _STAGES = {
 class TriedChange:
     """A change that is being tried, and the run it is for."""
 
-    """A change that is being tried, and the run it is for."""
-
     change: "SettingChange"
     run: Path
 
@@ -145,7 +143,7 @@ class HealthAdvice(QObject):
     def _show_badge(self) -> None:
         if not self._window.panels.has("health"):
             return
-        self._window.status.show_advice([each.rule.title for each in self.board.advice])
+        self._window.status.show_advice([str(each.rule.title) for each in self.board.advice])
 
     # Trying -------------------------------------------------------------------------------------
 

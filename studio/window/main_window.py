@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from PySide6.QtCore import QEvent, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLa
 
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.many_runs import ManyRuns
-from studio.help.shortcuts import ShortcutsDialog
 from studio.launch.launcher import RunLauncher
 from studio.launch.verify_dialog import VerifyDialog
 from studio.live.live_panel import LivePanel
@@ -28,7 +27,6 @@ from studio.theme.sizes import scale
 from studio.theme.theme import Theme, apply_theme, load_theme
 from studio.welcome.first_run import FirstRunNotes
 from studio.welcome.start_page import StartPage
-from studio.widgets.controls import bring_to_front
 from studio.widgets.form_area import FormArea
 from studio.widgets.messages import Banner, Log
 from studio.window.close_question import ask_what_to_do
@@ -36,12 +34,13 @@ from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
 from studio.window.health_advice import HealthAdvice, HealthParts, thresholds_page
+from studio.window.manual_and_keys import HelpWindows
 from studio.window.opener import Opener
 from studio.window.opening.importing import ImportAction
-from studio.window.opening.late_panels import connect_sweeps
+from studio.window.opening.late_panels import LatePanels, LateParts
 from studio.window.opening.lessons import show_lessons
 from studio.window.opening.recent import RecentFiles
-from studio.window.opening.start import train_first, watch_walker
+from studio.window.opening.start import StartParts, connect_start_page
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
 from studio.window.preferences.notifications import (
     notify_of_groups,
@@ -59,12 +58,6 @@ from studio.window.status_bar import StatusBar
 from studio.window.toolbar import Toolbar
 from td3core.config import Tunables
 from td3core.errors import RequestError
-
-if TYPE_CHECKING:
-    from studio.experiments.groups_panel import ManyRunsPanel
-    from studio.experiments.sweep_panel import SweepPanel
-    from studio.instruments.instruments_panel import InstrumentPanel
-    from studio.session.group_record import GroupRecord
 
 
 class MainWindow(QMainWindow):
@@ -128,7 +121,6 @@ class MainWindow(QMainWindow):
         self._connect_user()
         self._connect_run()
         self._connect_panels()
-        self._connect_start_page()
         self._connect_opening()
         self._connect_late_panels()
         self._connect_notifications()
@@ -165,16 +157,6 @@ class MainWindow(QMainWindow):
         """The folder of the runs."""
         return self._runs_dir
 
-    @property
-    def sweeps(self) -> "SweepPanel":
-        """The panel of the sweeps; made now if nobody has opened it."""
-        return cast("SweepPanel", self.panels.named("sweeps"))
-
-    @property
-    def _sweeps(self) -> bool:
-        """Whether a sweep trains that was started here."""
-        return self.panels.if_made("sweeps") is not None and self.sweeps.busy
-
     def _lay_out(self) -> None:
         self.setStatusBar(self.status)
         self.addToolBar(self.toolbar)
@@ -192,6 +174,7 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(centre)
         self.docks = Docks(self, self.panels)
         self.panel_keys = PanelKeys(self, self.docks, self.comparison, self.banner)
+        self.help = HelpWindows(self.toolbar, self.panel_keys, self)
         self.stage = ReplayStage(self, self.docks.dock("replay"), self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)
 
@@ -204,10 +187,10 @@ class MainWindow(QMainWindow):
             ("save", self.many.save),
             ("theme", self.switch_theme),
             ("runs", self._toggle_runs),
-            ("help", self._show_help),
+            ("help", self.help.show_manual),
             ("undo", self.live.undo),
             ("redo", self.live.redo),
-            ("keys", self._show_keys),
+            ("keys", self.help.show_keys),
             ("settings", self.preferences.show),
             ("lessons", partial(show_lessons, self.many, self)),
             ("next_panel", self.panel_keys.go_on),
@@ -299,23 +282,20 @@ class MainWindow(QMainWindow):
         self.replay.controls.full_screen_clicked.connect(self.stage.toggle_full)
         self.stage.changed.connect(self._on_stage)
 
-    def _connect_start_page(self) -> None:
-        page = self.start
-        page.runs_requested.connect(self.show_runs)
-        train = self.start_request.start
-        # Before the run is asked for: it may begin at once.
-        page.train_requested.connect(self.first_run.expect)
-        page.train_requested.connect(partial(train_first, self.setup, train))
-        page.watch_requested.connect(partial(watch_walker, self.docks, self.replay.checkpoints))
-        page.continue_requested.connect(self.launcher.resume)
-        page.open_requested.connect(self.many.open_run)
-        # Beside a large replay the plots are a strip, which has no room for it.
-        self.stage.changed.connect(lambda size: page.set_aside(size != StageSize.DOCK))
-        for changed in (self.runs.run_actions.deleted, self.runs.model.renamed):
-            changed.connect(page.refresh)
-        self.closed.connect(page.stop)
-
     def _connect_opening(self) -> None:
+        start = StartParts(
+            docks=self.docks,
+            setup=self.setup,
+            agents=self.replay.checkpoints,
+            runs=self.runs,
+            launcher=self.launcher,
+            many=self.many,
+            stage=self.stage,
+            first_run=self.first_run,
+            train=self.start_request.start,
+            show_runs=self.show_runs,
+        )
+        connect_start_page(self.start, start)
         opener, recent = self.opener, self.recent
         opener.run_opened.connect(self._open)
         opener.runs_opened.connect(self.comparison.session.compare)
@@ -323,9 +303,9 @@ class MainWindow(QMainWindow):
         opener.import_wanted.connect(self.importing.show_file)
         self.importing.imported.connect(self._show_imported)
         opener.refused.connect(partial(self.banner.show_message, "error"))
-        self.closed.connect(opener.stop)
         self.runs.model.renamed.connect(recent.refresh)
-        self.closed.connect(recent.stop)
+        for stop in (self.start.stop, opener.stop, recent.stop, self.help.close_manual):
+            self.closed.connect(stop)
 
     @Slot(object)
     def _show_imported(self, found: dict[str, Any]) -> None:
@@ -354,38 +334,21 @@ class MainWindow(QMainWindow):
         self.health.trials.busy_changed.connect(self._close_if_asked)
         self.preferences.add_page(thresholds_page(self.health.board, self))
 
-        def many(panel: "ManyRunsPanel") -> None:
-            panel.run_wanted.connect(self.many.open_run)
-            panel.compare_wanted.connect(self.group_comparison.show)
-            panel.report_wanted.connect(self._report_group)
-
-        def sweeps(panel: "SweepPanel") -> None:
-            connect_sweeps(
-                panel,
-                setup=self.setup,
-                live=self.live,
-                banner=self.banner,
-                status=self.status,
-                open_run=self._open,
-                report=self._report_sweep,
-            )
-            panel.ended.connect(self._close_if_asked)
-
-        def instruments(panel: "InstrumentPanel") -> None:
-            panel.use_player(self.replay.player)
-
-        self.panels.when_made("many", many)
-        self.panels.when_made("sweeps", sweeps)
-        self.panels.when_made("instruments", instruments)
-        self.many.sweep_found.connect(self._show_sweep)
-
-    @Slot(object)
-    def _report_group(self, record: "GroupRecord") -> None:
-        self.share.tasks.report_runs(self.group_comparison.runs_of(record))
-
-    @Slot(str)
-    def _report_sweep(self, name: str) -> None:
-        self.share.tasks.report_sweep(name, self._runs_dir)
+        late = LateParts(
+            panels=self.panels,
+            docks=self.docks,
+            many=self.many,
+            groups=self.group_comparison,
+            setup=self.setup,
+            live=self.live,
+            banner=self.banner,
+            status=self.status,
+            player=self.replay.player,
+            tasks=self.share.tasks,
+            open_run=self._open,
+        )
+        self.late = LatePanels(late, self._runs_dir, self)
+        self.late.sweep_ended.connect(self._close_if_asked)
 
     def _connect_notifications(self) -> None:
         notifier = Notifier(self, lambda: self.preferences.notifies)
@@ -445,35 +408,12 @@ class MainWindow(QMainWindow):
         for name in ("runs", *(() if self.comparison.session.group else ("many",)), "sweeps"):
             self.docks.close(name)
 
-    @Slot(str)
-    def _show_sweep(self, name: str) -> None:
-        self.docks.open("sweeps")
-        self.sweeps.show_running(name)
-
     @Slot()
     def _toggle_runs(self) -> None:
         if self.docks.is_seen("runs"):
             self.docks.close("runs")
         else:
             self.show_runs()
-
-    @Slot()
-    def _show_help(self) -> None:
-        # Imported on first use, so that it does not delay the start.
-        from studio.help.viewer import HelpViewer
-
-        viewer = self.findChild(HelpViewer)
-        if viewer is None:
-            viewer = HelpViewer(self)
-            self.closed.connect(viewer.close)
-        if page := self.panel_keys.page():
-            viewer.open_page(*page)
-        viewer.bring_to_front()
-
-    @Slot()
-    def _show_keys(self) -> None:
-        dialog = self.findChild(ShortcutsDialog) or ShortcutsDialog(self.toolbar.keys(), self)
-        bring_to_front(dialog)
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
@@ -496,7 +436,7 @@ class MainWindow(QMainWindow):
     @property
     def _trains(self) -> bool:
         """Whether anything trains that this window has to end, or to leave, before it closes."""
-        return self.many.busy or self._sweeps or self.health.trials.trains
+        return self.many.busy or self.late.sweep_trains or self.health.trials.trains
 
     @Slot()
     def _close_if_asked(self) -> None:
@@ -536,8 +476,7 @@ class MainWindow(QMainWindow):
             if answer == "stop":
                 self.many.stop_all()
                 self.health.trials.stop()
-                if self._sweeps:
-                    self.sweeps.stop()
+                self.late.stop_sweep()
             elif answer == "keep":
                 self.many.leave_all()
         if self._trains:
@@ -562,7 +501,7 @@ class MainWindow(QMainWindow):
 
     def _ask_about_training(self) -> str:
         # Sweeps and trials are conducted by processes that end with the window.
-        others = self._sweeps or self.health.trials.trains
+        others = self.late.sweep_trains or self.health.trials.trains
         can_leave = self.many.can_leave and not others
         return ask_what_to_do(self, can_leave=can_leave)
 
@@ -591,7 +530,5 @@ class MainWindow(QMainWindow):
         self._closing = True
         self.many.stop_all()
         self.health.trials.stop()
-        if self._sweeps:
-            # Its runs save themselves when the sweep's process ends.
-            self.sweeps.shutdown()
+        self.late.end_sweep()
         self.close()

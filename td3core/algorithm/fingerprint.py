@@ -34,14 +34,14 @@ _MOST_BATCH = 4096
 _WIDEST = 2048
 """Wider networks are probed with layers of this width: a second copy may not fit into memory."""
 _LABELS = {
-    "class": "the numerics class",
-    "engine": "the engine",
-    "products": "the matrix product",
-    "system": "the operating system",
-    "processor": "the processor",
-    "threads": "the number of threads",
-    "kernels": "the BLAS kernel",
-    "gradients": "the way torch finds gradients",
+    "class": Text("the numerics class"),
+    "engine": Text("the engine"),
+    "products": Text("the matrix product"),
+    "system": Text("the operating system"),
+    "processor": Text("the processor"),
+    "threads": Text("the number of threads"),
+    "kernels": Text("the BLAS kernel"),
+    "gradients": Text("the way torch finds gradients"),
 }
 
 
@@ -117,12 +117,17 @@ def probe(config: RunConfig, sizes: Sizes, batch: int, products: str = "") -> st
 def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Text]:
     """Return why a run that was recorded as ``then`` is not the same bit for bit ``now``."""
     changed = [
-        f"{_LABELS.get(name, name)} was {then[name]} and is {value}"
+        Text(
+            "{what} was {before} and is {now}",
+            what=_LABELS.get(name, name),
+            before=then[name],
+            now=value,
+        )
         for name, value in now.items()
         if name not in (_PROBE, _PROBE_BATCH) and then.get(name, value) != value
     ]
     if changed:
-        return [Text("The last digits will differ: {changes}.", changes=", ".join(changed))]
+        return [Text("The last digits will differ: {changes}.", changes=Text.joined(changed, ", "))]
     if then.get(_PROBE, now[_PROBE]) != now[_PROBE]:
         return [
             Text(

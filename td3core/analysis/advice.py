@@ -8,8 +8,7 @@ setting that can be tried. Window and command line feed the same events to :clas
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from td3core.errors import RequestError
 from td3core.protocol.events import Evaluated, Event, Progress, Started
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import EVALUATION_METRICS, evaluation_numbers
-from td3core.system.regular_files import parse_toml
+from td3core.system.bundled_files import known_keys, read_bundled, reading, texts_of
 from td3core.text import Text
 
 _TEXTS = ("title", "reason", "advice")
@@ -46,7 +45,7 @@ class Rule:
     name: str
     """That of its file, without the suffix."""
     order: int
-    title: str
+    title: Text
     """What is wrong, in a few words."""
     quantity: str
     """A column of ``training.csv`` or ``evaluations.csv``."""
@@ -59,9 +58,9 @@ class Rule:
     """Updates until which the quantity is not judged: networks begin far from what they learn."""
     unless: str
     """The name of a rule that explains the same, and counts instead while it is broken."""
-    reason: str
+    reason: Text
     """Why the bound is where it is, in a sentence."""
-    advice: str
+    advice: Text
     """What to do, in a line."""
     setting: str
     factor: float | None
@@ -97,13 +96,26 @@ class Advice:
     change: SettingChange | None
     """None where the setting has that value already."""
 
-    def __str__(self) -> str:
+    def in_words(self) -> Text:
         """Return it as a line for a terminal."""
         rule, change = self.rule, self.change
-        bound = f"healthy is at {'most' if rule.is_upper else 'least'} {rule.threshold:g}"
-        told = f"Health: {rule.title} ({rule.quantity} {self.value:.3g} since step"
-        told += f" {self.env_steps:,}; {bound}). {rule.advice}"
-        return f"{told} Try --set {change.setting}={change.new}." if change else told
+        bound = Text("at least {value:g}", value=rule.threshold)
+        if rule.is_upper:
+            bound = Text("at most {value:g}", value=rule.threshold)
+        told = Text(
+            "Health: {title} ({quantity} {value:.3g} since step {step:,}; healthy is {bound})."
+            " {advice}",
+            title=rule.title,
+            quantity=rule.quantity,
+            value=self.value,
+            step=self.env_steps,
+            bound=bound,
+            advice=rule.advice,
+        )
+        if change is None:
+            return told
+        setting = f"{change.setting}={change.new}"
+        return Text.joined((told, Text("Try --set {setting}.", setting=setting)))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -125,12 +137,7 @@ class Advice:
 @cache
 def load_rules() -> tuple[Rule, ...]:
     """Return the bundled rules in their order."""
-    folder = files("resources") / "advice"
-    found = [
-        parse_rule(path.name.removesuffix(".toml"), path.read_text("utf-8"))
-        for path in folder.iterdir()
-        if path.name.endswith(".toml")
-    ]
+    found = read_bundled("advice", parse_rule)
     return tuple(sorted(found, key=lambda rule: (rule.order, rule.name)))
 
 
@@ -147,10 +154,8 @@ def parse_rule(name: str, text: str) -> Rule:
     Raises:
         RequestError: it is not TOML, a key is missing or unknown, or it makes no sense.
     """
-    try:
-        found = parse_toml(text)
-        if unknown := sorted(found.keys() - _KEYS):
-            raise _refusal(name, Text("{key} is unknown", key=unknown[0]))
+    with reading(partial(_refusal, name)):
+        found = known_keys(text, _KEYS)
         bounds = [key for key in ("above", "below") if key in found]
         if len(bounds) != 1:
             raise _refusal(name, Text("it needs either above or below"))
@@ -173,14 +178,8 @@ def parse_rule(name: str, text: str) -> Rule:
             setting=str(change["setting"]),
             factor=float(change["factor"]) if "factor" in change else None,
             value=change.get("value"),
-            **{key: " ".join(str(found[key]).split()) for key in _TEXTS},
+            **texts_of(found, _TEXTS),
         )
-    except RequestError:
-        raise
-    except KeyError as problem:
-        raise _refusal(name, Text("{key} is missing", key=problem.args[0])) from problem
-    except (TypeError, ValueError, RecursionError) as problem:
-        raise _refusal(name, Text("{reason}", reason=str(problem))) from problem
 
 
 def _refusal(name: str, reason: Text) -> RequestError:

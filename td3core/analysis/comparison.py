@@ -80,6 +80,7 @@ def compare(
     metric: Metric = "eval",
     by: Sequence[str] = (BY_SETTINGS,),
     names: Mapping[Path, str] | None = None,
+    x: XAxis = "steps",
 ) -> Comparison:
     """Compare runs in groups.
 
@@ -93,6 +94,7 @@ def compare(
         by: what makes a group, see :func:`~td3core.analysis.groups.group_runs`.
         names: what groups are called instead of the name they have by themselves, by the folder of
             their first run. One that another group has is left out.
+        x: the axis that the curves are drawn along; what has no place on it is noted.
 
     Raises:
         RequestError: no run is given, or they cannot be grouped in this way.
@@ -103,6 +105,7 @@ def compare(
     groups = tuple(_result(group, used) for group in _renamed(group_runs(runs, by), names or {}))
     if tuple(by) != (BY_RUN,):
         notes += _few(groups)
+    notes += _unplaced(runs, x)
     return Comparison(
         metric=used,
         groups=groups,
@@ -233,6 +236,35 @@ def _few(results: Sequence[GroupResult]) -> list[Text]:
     return found
 
 
+def unplaced(runs: Sequence[RunResults], x: XAxis) -> list[RunResults]:
+    """Return the runs of whose values it is not on record where they lie on an axis."""
+    measured = [run for run in runs if len(run.evaluations) or len(run.episodes)]
+    return [run for run in measured if not run.is_placed(x)]
+
+
+def _unplaced(runs: Sequence[RunResults], x: XAxis) -> list[Text]:
+    """Say which runs cannot be drawn along an axis, and why."""
+    without = unplaced(runs, x)
+    if not without:
+        return []
+    count = {"n": len(without), "run": without[0].title}
+    if x == "time":
+        return [
+            Text.counted(
+                "{run} has no times on record and is not drawn.",
+                "{n} runs have no times on record and are not drawn.",
+                **count,
+            )
+        ]
+    return [
+        Text.counted(
+            "{run} has no episodes on record and is not drawn.",
+            "{n} runs have no episodes on record and are not drawn.",
+            **count,
+        )
+    ]
+
+
 def _notes(result: GroupResult, metric: Metric) -> list[Text]:
     runs, count, name = result.group.runs, len(result.finals), result.name
     found = []
@@ -247,7 +279,8 @@ def _notes(result: GroupResult, metric: Metric) -> list[Text]:
                 Text("{missing} of {count} runs of {group} have no results yet.", **values)
             )
     ends = [run.rows(metric)[-1, 0] for run in runs if len(run.rows(metric))]
-    if ends and min(ends) < _SAME_LENGTH * max(ends):
+    # One that trains has not ended.
+    if ends and not any(run.live for run in runs) and min(ends) < _SAME_LENGTH * max(ends):
         found.append(
             Text(
                 "The runs of {group} end between step {first:,.0f} and {last:,.0f}.",

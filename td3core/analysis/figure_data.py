@@ -10,23 +10,26 @@ from td3core.analysis.comparison import Comparison, band, curve_smoothing
 from td3core.analysis.results import Metric, XAxis
 from td3core.arrays import Doubles
 from td3core.errors import RequestError
+from td3core.text import Text
 
 COLUMN_WIDTHS_IN = {1: 3.5, 2: 7.16}
 """Width of one and of two text columns of a paper, in inches."""
 LEAST_IN, MOST_IN = 1.0, 40.0
 _ASPECT = 0.72
 
-BAND_ABOUT = (
-    f"Line: interquartile mean of the runs. Band: {CONFIDENCE:.0%} stratified bootstrap interval,"
-    f" {RESAMPLES:,} resamples."
+BAND_ABOUT = Text(
+    "Line: interquartile mean of the runs. Band: {share:.0%} stratified bootstrap interval,"
+    " {count:,} resamples.",
+    share=CONFIDENCE,
+    count=RESAMPLES,
 )
-_LABELS: dict[Metric, str] = {
-    "eval": "Evaluation return",
-    "return": "Episode return",
-    "bias": "Bias of the critics ÷ |mean return|",
+_LABELS: dict[Metric, Text] = {
+    "eval": Text("Evaluation return"),
+    "return": Text("Episode return"),
+    "bias": Text("Bias of the critics ÷ |mean return|"),
 }
-_STEPS, _EPISODES = "Environment steps", "Episodes"
-WHOLE_AXES = (_STEPS, _EPISODES)
+STEPS, EPISODES = Text("Environment steps"), Text("Episodes")
+WHOLE_AXES = (STEPS, EPISODES)
 """Labels of x axes that count something."""
 _UNITS = ((3 * 3600.0, "h", 3600.0), (600.0, "min", 60.0), (0.0, "s", 1.0))
 
@@ -53,8 +56,8 @@ class FigureData:
     """A figure with one pair of axes."""
 
     title: str
-    x_label: str
-    y_label: str
+    x_label: Text | str
+    y_label: Text | str
     lines: tuple[FigureLine, ...]
     width_in: float = COLUMN_WIDTHS_IN[1]
     height_in: float = COLUMN_WIDTHS_IN[1] * _ASPECT
@@ -104,7 +107,7 @@ def figure_of(
     )
 
 
-def return_label(metric: Metric) -> str:
+def return_label(metric: Metric) -> Text:
     """Return the label of the y axis of a metric."""
     return _LABELS[metric]
 
@@ -112,12 +115,12 @@ def return_label(metric: Metric) -> str:
 def in_units(figure: FigureData, x: XAxis) -> FigureData:
     """Label the x axis, and bring times, given in seconds, to a suitable unit."""
     if x != "time":
-        label = {"steps": _STEPS, "episodes": _EPISODES}[x]
+        label = {"steps": STEPS, "episodes": EPISODES}[x]
         return replace(figure, x_label=label)
     last = max((float(line.x[-1]) for line in figure.lines if len(line.x)), default=0.0)
     _, unit, seconds = next(each for each in _UNITS if last >= each[0])
     lines = tuple(replace(line, x=line.x / seconds) for line in figure.lines)
-    return replace(figure, lines=lines, x_label=f"Wall time ({unit})")
+    return replace(figure, lines=lines, x_label=Text("Wall time ({unit})", unit=unit))
 
 
 def sized(figure: FigureData, size: str, columns: int = 1) -> FigureData:

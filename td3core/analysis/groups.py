@@ -11,12 +11,16 @@ from td3core.config import RunConfig, Tunables, specs
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.runs.naming import told_apart, with_env
+from td3core.text import tr
 
 _BY_ITSELF = re.compile(r"_\d+seeds_")
 """Part of the names that groups get where the user gives none."""
 BY_SETTINGS, BY_RUN = "settings", "run"
 _MOST_NAMED = 3
 _LONGEST = 40
+_WITHOUT_EFFECT = ("threads",)
+"""Settings in which runs of one group may differ: a group trains its runs with threads of its own,
+and nothing that is learned depends on them."""
 _IN_NAME_ONLY = ("preset", "env", "history")
 """Settings that a group's name has words of its own for, or none."""
 
@@ -38,7 +42,7 @@ class ComparedGroup:
         seeds = {each.config.seed for each in self.runs}
         if run.name or len(seeds) < len(self.runs):
             return run.title
-        return f"seed {run.config.seed}"
+        return tr("seed {seed}", seed=run.config.seed)
 
     def values(self, setting: str) -> str:
         """Return the value of a setting as text; several values are listed."""
@@ -74,9 +78,11 @@ def group_runs(
 
 
 def differing(runs: Iterable[RunResults]) -> tuple[str, ...]:
-    """Return the settings that are not the same in all runs, the seed excepted."""
+    """Return the settings that are not the same in all runs, but for seed and threads."""
     all_settings = [settings_of(run) for run in runs]
-    names = all_settings[0] if all_settings else {}
+    names = (
+        [name for name in all_settings[0] if name not in _WITHOUT_EFFECT] if all_settings else []
+    )
     return tuple(name for name in names if len({each[name] for each in all_settings}) > 1)
 
 
@@ -93,7 +99,7 @@ def value_text(value: Any) -> str:
 
 def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
     if tuple(by) == (BY_SETTINGS,):
-        return lambda run: run.group or tuple(settings_of(run).items())
+        return lambda run: run.group or _what_counts(run)
     if tuple(by) == (BY_RUN,):
         return lambda run: run.path
     known = [name for cls in (RunConfig, Tunables) for name, _ in specs(cls)]
@@ -101,6 +107,11 @@ def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
         if name not in known or name == "seed":
             raise unknown_name("setting to group by", name, [BY_SETTINGS, BY_RUN, *known])
     return lambda run: tuple(settings_of(run)[name] for name in by)
+
+
+def _what_counts(run: RunResults) -> Hashable:
+    settings = settings_of(run).items()
+    return tuple((name, value) for name, value in settings if name not in _WITHOUT_EFFECT)
 
 
 def _require_one_env(name: str, group: Sequence[RunResults]) -> None:

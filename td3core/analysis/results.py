@@ -1,17 +1,16 @@
 """What one run measured: its evaluations and episodes, along any x axis."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from td3core.analysis.measured import Measured, measured_by
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, to_dict
-from td3core.protocol.events import Evaluated, Progress, Started
-from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
@@ -60,24 +59,29 @@ class RunResults:
     threshold: float | None = None
     """The return at which its environment counts as solved, if that is on record."""
     clock: Doubles
-    """Steps and the seconds since the start at which they were reached, rising, shape (k, 2)."""
+    """Steps and the seconds since the start at which they were reached, rising, shape (k, 2);
+    empty for a run of an early version, and for curves that were imported without times."""
 
     def rows(self, metric: Metric) -> Doubles:
         """Return the table of a metric, shape (n, 3)."""
         tables = {"eval": self.evaluations, "return": self.episodes, "bias": self.bias[:, :3]}
         return tables[metric]
 
+    def is_placed(self, x: XAxis) -> bool:
+        """Whether it is on record where on an x axis something was measured."""
+        return x == "steps" or len(self.clock if x == "time" else self.episodes) > 0
+
     def on_axis(self, env_steps: Doubles, x: XAxis) -> Doubles:
         """Return where on an x axis something measured at rising steps lies, shape (n,).
 
         On the axis of episodes that is how many had ended by then, on that of time the seconds
-        since the start; NaN for a run of an early version, which has no times.
+        since the start; NaN for a run that has no episodes, or no times, on record.
         """
         if x == "steps":
             return env_steps
+        if not self.is_placed(x):
+            return np.full(len(env_steps), math.nan)
         if x == "time":
-            if not len(self.clock):
-                return np.full(len(env_steps), math.nan)
             return np.interp(env_steps, *self.clock.T)
         return np.searchsorted(self.episodes[:, 0], env_steps, side="right").astype(np.float64)
 
@@ -151,27 +155,12 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         RequestError: it is no run, or its description is damaged.
     """
     reader = RunReader(path, tables=("evaluations", "episodes"))
-    evaluations, episodes = [np.empty((0, 3))], [np.empty((0, 3))]
-    bias = [np.empty((0, 4))]
-    times = [np.empty((0, 2))]
-    threshold = None
-    for event in reader.drain(stopped):
-        match event:
-            case Started():
-                threshold = event.reward_threshold
-                # What comes later did not happen, if the run was resumed meanwhile.
-                for blocks in (evaluations, episodes, bias):
-                    blocks[:] = [rows[rows[:, 0] <= event.env_steps] for rows in blocks]
-            case Evaluated():
-                evaluations.append(np.array([(event.env_steps, event.mean, event.wall_s)]))
-                if {"bias", "bias_std"} <= event.measured.keys():
-                    mean, std = event.measured["bias"], event.measured["bias_std"]
-                    bias.append(np.array([(event.env_steps, mean, event.wall_s, std)]))
-            case Progress():
-                times.append(np.array([(event.env_steps, event.wall_s)]))
-                episodes.append(event.ended.columns("env_steps", "episode_return", "wall_s"))
-    times += [rows[:, ::2] for rows in (*evaluations, *episodes)]
-    run = reader.directory
+    measured = measured_by(reader, stopped).measured
+    return results_of(reader.directory, measured, live=reader.state is RunStatus.RUNNING)
+
+
+def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResults:
+    """Return what a run measured, with what its folder says about it; ``live`` while it trains."""
     return RunResults(
         path=run.path,
         config=run.config,
@@ -181,32 +170,46 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
         created=run.created,
         group=run.group,
         history=_history(run),
-        evaluations=_table(evaluations),
-        episodes=_table(episodes),
-        bias=_table(bias),
-        live=reader.state is RunStatus.RUNNING,
-        threshold=threshold,
-        clock=_clock(np.concatenate(times)),
+        live=live,
+        **_tables(measured),
     )
 
 
-def read_training(path: Path, stopped: Callable[[], bool] = lambda: False) -> Doubles:
-    """Read the training statistics of a run; those of a very long one are averaged.
+def with_measured(results: RunResults, measured: Measured) -> RunResults:
+    """Return the results of the same run at another moment."""
+    return replace(results, **_tables(measured))
 
-    Returns:
-        Shape (n, len(TRAINING_COLUMNS)); a column that the run did not measure is NaN.
+
+def _tables(measured: Measured) -> dict[str, Any]:
+    tables = (measured.evaluations, measured.episodes, measured.bias)
+    evaluations, episodes, bias = (rows[np.isfinite(rows[:, 1])] for rows in tables)
+    times = (measured.reached, *(rows[:, (0, 2)] for rows in (evaluations, episodes)))
+    return {
+        "evaluations": evaluations,
+        "episodes": episodes,
+        "bias": bias,
+        "threshold": measured.threshold,
+        "clock": _clock(np.concatenate(times)),
+    }
+
+
+def read_training(path: Path, stopped: Callable[[], bool] = lambda: False) -> Doubles:
+    """Read the training statistics of a run, as :func:`training_of` returns them.
 
     Raises:
         RequestError: it is no run, or its description is damaged.
     """
-    found = [np.empty((0, len(TRAINING_COLUMNS)))]
-    for event in RunReader(path, tables=("training",)).drain(stopped):
-        if isinstance(event, Started):
-            # What comes later did not happen, if the run was resumed meanwhile.
-            found = [rows[rows[:, 0] <= event.env_steps] for rows in found]
-        elif isinstance(event, Progress):
-            found.append(event.training)
-    rows = np.concatenate(found)
+    reader = RunReader(path, tables=("training",))
+    return training_of(measured_by(reader, stopped).measured)
+
+
+def training_of(measured: Measured) -> Doubles:
+    """Return the training statistics of a run; those of a very long one are averaged.
+
+    Returns:
+        Shape (n, len(TRAINING_COLUMNS)); a column that the run did not measure is NaN.
+    """
+    rows = measured.training
     if len(rows) > _MOST_ROWS:
         each = -(-len(rows) // _MOST_ROWS)
         whole = len(rows) // each * each
@@ -225,15 +228,13 @@ def _mean_of_known(blocks: Doubles) -> Doubles:
 
 def _clock(times: Doubles) -> Doubles:
     known = times[np.isfinite(times[:, 1])]
+    if not (known[:, 1] > 0.0).any():
+        # Nothing is measured within no time: the times are not on record.
+        return known[:0]
     known = known[np.argsort(known[:, 0], kind="stable")]
     # A clock that was set back must not turn a curve around.
-    known[:, 1] = np.fmax.accumulate(known[:, 1]) if len(known) else known[:, 1]
+    known[:, 1] = np.fmax.accumulate(known[:, 1])
     return known
-
-
-def _table(blocks: Sequence[Doubles]) -> Doubles:
-    found = np.concatenate(blocks)
-    return found[np.isfinite(found[:, 1])]
 
 
 def settings_of(run: RunResults) -> dict[str, Any]:

@@ -14,24 +14,26 @@ METRICS = {
 DECIMALS = {"eval": 1, "return": 1, "bias": 3}
 """Of the figures of each metric."""
 
-FINAL_ABOUT = (
+FINAL_ABOUT = Text(
     "Per run the mean of its last evaluations: a tenth of them, at least 1 and at most 10 (of"
     " episodes at most 100). Then the interquartile mean over the runs."
 )
-BEST_ABOUT = (
-    "Per run its best evaluation (of episodes the best mean of"
-    f" {SMOOTHED_EPISODES}). Then the interquartile mean over the runs. The best of many noisy"
-    " values is too high: judge by the final return."
+BEST_ABOUT = Text(
+    "Per run its best evaluation (of episodes the best mean of {count}). Then the interquartile"
+    " mean over the runs. The best of many noisy values is too high: judge by the final return.",
+    count=SMOOTHED_EPISODES,
 )
-DEVIATION_ABOUT = (
+DEVIATION_ABOUT = Text(
     "Per run the standard deviation of the bias over the states, mean of its last evaluations. It"
     " matters more than the mean: what is too high everywhere misleads no actor."
 )
-INTERVAL_ABOUT = (
-    f"In brackets the {CONFIDENCE:.0%} interval of a stratified bootstrap over the runs,"
-    f" {RESAMPLES:,} resamples, as in Agarwal et al. 2021."
+INTERVAL_ABOUT = Text(
+    "In brackets the {share:.0%} interval of a stratified bootstrap over the runs, {count:,}"
+    " resamples, as in Agarwal et al. 2021.",
+    share=CONFIDENCE,
+    count=RESAMPLES,
 )
-IMPROVEMENT_ABOUT = (
+IMPROVEMENT_ABOUT = Text(
     "How likely a run of the first group ends higher, by its final value, than a run of the second;"
     " ties count half. 0.5 means no difference."
 )

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +187,9 @@ def _env_info(values: dict[str, Any]) -> EnvInfo:
     bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
     info = EnvInfo(**(values | bounds))
     # Refuses what is not plain arguments; no environment is made here.
-    EnvChoice(info.env_id, info.args)
+    if EnvChoice(info.env_id, info.args).kwargs:
+        # Earlier versions took over the threshold of the environment without arguments.
+        info = replace(info, reward_threshold=None)
     for size, largest in ((info.obs_dim, 10**6), (info.act_dim, 10**4)):
         if type(size) is not int or not 0 < size <= largest:
             raise ValueError("sizes of the environment are out of range")

@@ -228,13 +228,16 @@ def _return_in_words(
     result: "EvaluationResult", success: float | None, threshold: float | None
 ) -> Text:
     values = {"mean": result.mean, "std": result.std, "n": len(result.returns)}
-    if success is None:
-        return Text("return {mean:.2f} ± {std:.2f} over {n} episodes", **values)
-    return Text(
-        "return {mean:.2f} ± {std:.2f} over {n} episodes, {share:.0%} reach {threshold:g}",
-        share=success,
-        threshold=threshold,
+    # One episode has no spread.
+    told = Text.counted(
+        "return {mean:.2f} of {n} episode",
+        "return {mean:.2f} ± {std:.2f} over {n} episodes",
         **values,
+    )
+    if success is None:
+        return told
+    return Text(
+        "{told}, {share:.0%} reach {threshold:g}", told=told, share=success, threshold=threshold
     )
 
 

@@ -84,4 +84,4 @@ def _show(report: "CheckReport") -> None:
     for each in report.findings:
         colour, word = marks[each.level]
         mark = f"[{colour}]{word:<8}[/]"
-        out.print(f"{mark} {each.check:<18} {escape(str(each.message))}", soft_wrap=True)
+        out.print(f"{mark} {each.check!s:<18} {escape(str(each.message))}", soft_wrap=True)

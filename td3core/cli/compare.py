@@ -69,7 +69,8 @@ def compare_command(
     from td3core.exporters.registry import export_figure
 
     files = _targets((csv, png, svg, pdf), force)
-    comparison = compare(_read(runs, runs_dir), metric.value, setting_names(group_by))
+    found = _read(runs, runs_dir)
+    comparison = compare(found, metric.value, setting_names(group_by), x=x.value)
     if files:
         figure = figure_of(comparison, x.value, title=title, smoothing=smooth)
         figure = sized(figure, size, columns)

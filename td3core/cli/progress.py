@@ -104,7 +104,7 @@ class ProgressReporter(BarReporter):
         found = self._health.advice
         for each in found:
             if over or each.rule.name not in self._advised:
-                self._print(str(each))
+                self._print(str(each.in_words()))
         self._advised |= {each.rule.name for each in found}
 
     def _show(self, event: events.Event) -> None:

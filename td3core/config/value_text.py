@@ -3,6 +3,8 @@
 import math
 import re
 
+from td3core.text import tr
+
 Value = bool | float | str | tuple[object, ...]
 
 _MINUS = "\N{MINUS SIGN}"
@@ -26,6 +28,16 @@ def plain_minus(text: str) -> str:
 def format_count(count: float) -> str:
     """Format a number of steps, episodes or runs: 512, 12,340."""
     return f"{count:,.0f}"
+
+
+def format_duration(seconds: float) -> str:
+    """Format a duration: 45 s, 6 min, 2 h 10 min."""
+    if seconds < 90:
+        return tr("{seconds:.0f} s", seconds=seconds)
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return tr("{minutes} min", minutes=minutes)
+    return tr("{hours} h {minutes:02d} min", hours=minutes // 60, minutes=minutes % 60)
 
 
 def format_value(value: Value) -> str:

@@ -216,7 +216,8 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
         action_low=tuple(float(v) for v in space.low.ravel()),
         action_high=tuple(float(v) for v in space.high.ravel()),
         max_episode_steps=math.ceil(limit / choice.action_repeat) if limit else limit,
-        reward_threshold=spec.reward_threshold if spec else None,
+        # With arguments it is another task, of which nobody has said when it is solved.
+        reward_threshold=spec.reward_threshold if spec and not choice.kwargs else None,
     )
 
 

@@ -6,7 +6,7 @@ few settings, and each is trained over the same seeds.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
+from functools import partial
 from typing import Any
 
 from td3core.config import RunConfig, Tunables
@@ -14,11 +14,11 @@ from td3core.config.presets import compose
 from td3core.config.settings import check_together
 from td3core.errors import RequestError
 from td3core.experiments.groups.seeds import parse_seeds
-from td3core.system.regular_files import parse_toml
+from td3core.system.bundled_files import known_keys, read_bundled, reading, texts_of
 from td3core.text import Text
 
-_TEXTS = ("title", "question", "text", "look", "seen", "environment")
-_KEYS = {*_TEXTS, "order", "steps", "seeds", "settings", "arms"}
+_TEXTS = ("title", "question", "text", "look", "seen")
+_KEYS = {*_TEXTS, "environment", "order", "steps", "seeds", "settings", "arms"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +37,13 @@ class Lesson:
     name: str
     """That of its file, without the suffix."""
     order: int
-    title: str
-    question: str
-    text: str
+    title: Text
+    question: Text
+    text: Text
     """What is tried, and why it should matter."""
-    look: str
+    look: Text
     """What to look at while the runs train."""
-    seen: str
+    seen: Text
     """What came of it in runs of ours, with their number of seeds."""
     seeds: tuple[int, ...]
     arms: tuple[Arm, ...]
@@ -56,11 +56,7 @@ class Lesson:
 
 def load_lessons() -> tuple[Lesson, ...]:
     """Return the bundled lessons in the order in which they are taught."""
-    folder = files("resources") / "lessons"
-    paths = (path for path in folder.iterdir() if path.name.endswith(".toml"))
-    found = [
-        parse_lesson(path.name.removesuffix(".toml"), path.read_text("utf-8")) for path in paths
-    ]
+    found = read_bundled("lessons", parse_lesson)
     return tuple(sorted(found, key=lambda lesson: lesson.order))
 
 
@@ -70,21 +66,13 @@ def parse_lesson(name: str, text: str) -> Lesson:
     Raises:
         RequestError: it is not TOML, a key is missing or unknown, or a setting is refused.
     """
-    try:
-        found = parse_toml(text)
-        if unknown := sorted(found.keys() - _KEYS):
-            raise _refusal(name, Text("{key} is unknown", key=unknown[0]))
-        texts = {key: str(found[key]).strip() for key in _TEXTS}
-        environment, shared = texts.pop("environment"), dict(found.get("settings", {}))
+    with reading(partial(_refusal, name)):
+        found = known_keys(text, _KEYS)
+        texts = texts_of(found, _TEXTS)
+        environment, shared = str(found["environment"]), dict(found.get("settings", {}))
         shared["steps"] = found["steps"]
         arms = tuple(_arm(environment, shared, arm) for arm in found["arms"])
         seeds, order = parse_seeds(found["seeds"]), int(found.get("order", 0))
-    except RequestError:
-        raise
-    except KeyError as problem:
-        raise _refusal(name, Text("{key} is missing", key=problem.args[0])) from problem
-    except (TypeError, ValueError, RecursionError) as problem:
-        raise _refusal(name, Text("{reason}", reason=str(problem))) from problem
     if len(arms) < 2:
         raise _refusal(name, Text("it has nothing to compare"))
     return Lesson(name=name, order=order, seeds=seeds, arms=arms, **texts)

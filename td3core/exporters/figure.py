@@ -74,7 +74,7 @@ def draw(axes: "Axes", figure: FigureData) -> None:
         axes.axvline(at, color=QUIET, linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
     if figure.threshold is not None:
         axes.axhline(figure.threshold, color=QUIET, linewidth=0.8, linestyle=(0, (5, 3)), zorder=1)
-    axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
+    axes.set(xlabel=str(figure.x_label), ylabel=str(figure.y_label))
     axes.margins(x=0.01)
     # Whole numbers of steps, and no more of them than there is room for.
     axes.xaxis.set_major_locator(

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from td3core.arrays import Floats
-from td3core.errors import RequestError
 from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
 from td3core.inference.normaliser import OBS_CLIP
 from td3core.system.files import write_atomically
+from td3core.system.packages import missing
 from td3core.text import Text
 
 OPSET, IR_VERSION = 13, 8
@@ -25,11 +25,7 @@ def export(checkpoint: Path, target: Path) -> Text:
         import onnx  # noqa: F401
         import onnxruntime as runtime
     except ImportError as problem:
-        raise RequestError(
-            "ONNX needs the package {package}: {command}.",
-            package=problem.name or "onnx",
-            command='pip install "td3-studio[onnx]"',
-        ) from problem
+        raise missing("ONNX", "onnx", problem) from problem
     actor = deployed_actor(checkpoint)
     data = model_of(actor)
     session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])

@@ -43,7 +43,7 @@ class Exporter(Generic[S]):
     name: str
     suffixes: tuple[str, ...]
     """Suffixes of its files, in lower case and with the dot."""
-    about: str
+    about: Text
     """What the file holds, in one line."""
     module: str
     makes_env: bool = False
@@ -81,13 +81,13 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     Exporter(
         name="weights",
         suffixes=(".safetensors",),
-        about="The networks only, a quarter of the size.",
+        about=Text("The networks only, a quarter of the size."),
         module="td3core.exporters.weights",
     ),
     Exporter(
         name="video",
         suffixes=(".mp4", ".gif"),
-        about="A film of one noise-free episode, one frame per step.",
+        about=Text("A film of one noise-free episode, one frame per step."),
         module="td3core.exporters.video",
         makes_env=True,
     ),
@@ -95,7 +95,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         name="numpy",
         proper_name="NumPy",
         suffixes=(".py",),
-        about="The actor as one Python file that needs NumPy only.",
+        about=Text("The actor as one Python file that needs NumPy only."),
         module="td3core.exporters.numpy_file",
         makes_env=True,
     ),
@@ -103,7 +103,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         name="c",
         proper_name="C header",
         suffixes=(".h",),
-        about="The actor as a C99 header for microcontrollers.",
+        about=Text("The actor as a C99 header for microcontrollers."),
         module="td3core.exporters.c_header",
         makes_env=True,
     ),
@@ -111,7 +111,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         name="onnx",
         proper_name="ONNX",
         suffixes=(".onnx",),
-        about="The actor as ONNX, compared in onnxruntime (needs the extra onnx).",
+        about=Text("The actor as ONNX, compared in onnxruntime (needs the extra onnx)."),
         module="td3core.exporters.onnx_file",
         makes_env=True,
     ),
@@ -119,7 +119,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         name="stable-baselines3",
         proper_name="stable-baselines3",
         suffixes=(".zip",),
-        about="The agent as a zip that TD3.load of stable-baselines3 opens and trains on.",
+        about=Text("The agent as a zip that TD3.load of stable-baselines3 opens and trains on."),
         module="td3core.exporters.stable_baselines3_zip",
         makes_env=True,
     ),
@@ -127,7 +127,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         name="hub",
         proper_name="Hub folder",
         suffixes=(".hub",),
-        about="A folder for the Hugging Face Hub: card, networks, actor in NumPy, film.",
+        about=Text("A folder for the Hugging Face Hub: card, networks, actor in NumPy, film."),
         module="td3core.exporters.hub_folder",
         makes_env=True,
     ),
@@ -138,13 +138,13 @@ FIGURE_EXPORTERS: "tuple[Exporter[FigureData], ...]" = (
     Exporter(
         name="figure",
         suffixes=(".svg", ".pdf", ".png"),
-        about="A figure for print, with axes, units and legend.",
+        about=Text("A figure for print, with axes, units and legend."),
         module="td3core.exporters.figure",
     ),
     Exporter(
         name="curves",
         suffixes=(".csv",),
-        about="The points of every curve and band.",
+        about=Text("The points of every curve and band."),
         module="td3core.exporters.figure_table",
     ),
 )
@@ -154,13 +154,13 @@ REPORT_EXPORTERS: "tuple[Exporter[Document], ...]" = (
     Exporter(
         name="page",
         suffixes=(".html",),
-        about="A report as one page for any browser.",
+        about=Text("A report as one page for any browser."),
         module="td3core.exporters.report.page",
     ),
     Exporter(
         name="print",
         suffixes=(".pdf",),
-        about="A report to be printed.",
+        about=Text("A report to be printed."),
         module="td3core.exporters.report.printed",
     ),
 )

@@ -15,6 +15,7 @@ from td3core.importers.archive import MOST_BYTES, read_file
 from td3core.importers.curves import CurveFile, EpisodePoint, EvaluationPoint
 from td3core.importers.damage import UnexpectedError, reading
 from td3core.importers.foreign import source
+from td3core.system.packages import missing
 from td3core.text import Text
 
 if TYPE_CHECKING:
@@ -89,11 +90,7 @@ def _parser() -> Any:
         from google.protobuf.message import DecodeError
         from tensorboardX.proto.event_pb2 import Event
     except ImportError as problem:
-        raise RequestError(
-            "TensorBoard needs the package {package}: {command}.",
-            package=problem.name or "tensorboardX",
-            command='pip install "td3-studio[tensorboard]"',
-        ) from problem
+        raise missing("TensorBoard", "tensorboard", problem) from problem
 
     def parse(record: bytes) -> "Event":
         try:

@@ -6,7 +6,7 @@ without importing torch.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from operator import attrgetter
 from pathlib import Path
@@ -102,6 +102,9 @@ class Episodes(Sequence[EpisodeEnded]):
         """Return some fields of all episodes, shape (n, len(names))."""
         return self._rows[:, [_EPISODE.index(name) for name in names]]
 
+    def __add__(self, later: "Episodes") -> "Episodes":
+        return Episodes(np.concatenate((self._rows, later._rows)))
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -157,6 +160,12 @@ class Progress:
     """Rows since the last report, shape (rows, len(TRAINING_COLUMNS)), read-only: means over the
     updates of an interval (see :mod:`td3core.protocol.metrics`)."""
     ended: Episodes = field(default_factory=Episodes.of)
+
+    def after(self, earlier: "Progress") -> "Progress":
+        """Return what this report and the one before it tell, as one report."""
+        training = np.concatenate((earlier.training, self.training))
+        training.flags.writeable = False
+        return replace(self, training=training, ended=earlier.ended + self.ended)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

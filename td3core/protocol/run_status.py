@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from td3core.text import Text
+
 
 class RunStatus(StrEnum):
     """What has become of a run."""
@@ -33,7 +35,7 @@ class RunStatus(StrEnum):
         return self in (RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED)
 
     @property
-    def phrase(self) -> str:
+    def phrase(self) -> Text:
         """What follows the name of a run in a sentence."""
         return _PHRASES[self]
 
@@ -44,9 +46,9 @@ _ENDINGS = {
     "failed": RunStatus.FAILED,
 }
 _PHRASES = {
-    RunStatus.RUNNING: "is running",
-    RunStatus.FINISHED: "has finished",
-    RunStatus.STOPPED: "was stopped",
-    RunStatus.FAILED: "has failed",
-    RunStatus.INTERRUPTED: "was interrupted",
+    RunStatus.RUNNING: Text("is running"),
+    RunStatus.FINISHED: Text("has finished"),
+    RunStatus.STOPPED: Text("was stopped"),
+    RunStatus.FAILED: Text("has failed"),
+    RunStatus.INTERRUPTED: Text("was interrupted"),
 }

@@ -43,10 +43,11 @@ def branch_settings(
     reached = header.counters.env_steps
     if config.steps <= reached:
         raise RequestError(
-            "steps cannot be {steps} in a branch of step {reached}; it counts from the first step"
-            " of the parent.",
+            "steps cannot be {steps} in a branch of step {reached}: it counts from the first step"
+            " of the parent. Choose more, such as {more}.",
             steps=config.steps,
             reached=reached,
+            more=2 * reached,
         )
     return config, at_step(tunables, reached, config.steps)
 

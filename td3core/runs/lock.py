@@ -27,6 +27,7 @@ from td3core.errors import RequestError
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import exists, is_regular, read_text, require_own
 from td3core.system.timestamp import now
+from td3core.text import tr
 
 try:
     import fcntl as _fcntl
@@ -50,9 +51,10 @@ class Holder:
 
     def __str__(self) -> str:
         if not self.pid:
-            return "a living process"
-        elsewhere = f" on {self.host}" if self.host not in ("", platform.node()) else ""
-        return f"a living process (pid {self.pid}{elsewhere})"
+            return tr("a living process")
+        if self.host in ("", platform.node()):
+            return tr("a living process (pid {pid})", pid=self.pid)
+        return tr("a living process (pid {pid} on {host})", pid=self.pid, host=self.host)
 
 
 class RunLock:

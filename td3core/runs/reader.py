@@ -146,11 +146,15 @@ class RunReader:
     def _threshold(self) -> float | None:
         """The return at which the environment counts as solved, if that is on record."""
         if self._status is not None:
-            return self._status.reward_threshold
+            return self._threshold_of(self._status)
         for path in (self.directory.last, self.directory.best):
             with contextlib.suppress(RequestError):
                 return read_header(path).env.reward_threshold
         return None
+
+    def _threshold_of(self, status: Status) -> float | None:
+        # Earlier versions took over the threshold of the environment without arguments.
+        return None if self.directory.config.choice.kwargs else status.reward_threshold
 
     def _start(self, env_steps: int, *, anew: bool = True) -> events.Started:
         """Report a beginning; ``anew``: read again all that comes after it."""
@@ -176,7 +180,7 @@ class RunReader:
             device=status.device if status else config.device,
             threads=status.threads if status else config.torch_threads,
             engine=Text(status.engine if status else ""),
-            reward_threshold=status.reward_threshold if status else None,
+            reward_threshold=self._threshold_of(status) if status else None,
             repeated_steps=repeated,
             name=name_of(self.directory),
         )

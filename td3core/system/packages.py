@@ -1,6 +1,8 @@
-"""Which versions of packages this process computes with."""
+"""Which versions of packages this process computes with, and how to get those that it lacks."""
 
 import functools
+
+from td3core.errors import RequestError
 
 
 @functools.cache
@@ -17,3 +19,18 @@ def version_of(package: str) -> str:
     from importlib.metadata import version
 
     return version(package)
+
+
+def command_for(extra: str) -> str:
+    """Return the command that installs an extra of the program."""
+    return f'pip install "td3-studio[{extra}]"'
+
+
+def missing(program: str, extra: str, problem: ImportError) -> RequestError:
+    """Return why a ``program`` cannot be used: a package of an ``extra`` is not installed."""
+    return RequestError(
+        "{program} needs the package {package}: {command}.",
+        program=program,
+        package=problem.name or extra,
+        command=command_for(extra),
+    )

@@ -7,11 +7,12 @@ from pathlib import Path
 from td3core.buffer.buffer_file import BufferFile
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint import Checkpoint
-from td3core.errors import RequestError
+from td3core.errors import RequestError, quoted
 from td3core.runs import retention
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import ResumePoint
 from td3core.system.files import alias, write_atomically
+from td3core.text import NO_TEXT, Text
 from td3core.training.recorder import Recorder
 
 _RETRY_AFTER = 1_000
@@ -115,7 +116,7 @@ class Checkpointer:
                 if path != newest:
                     path.unlink(missing_ok=True)
 
-        self._recorder.write("the folder of checkpoints", env_steps, delete)
+        self._recorder.write(Text("the folder of checkpoints"), env_steps, delete)
 
     def complete_step(self, point: ResumePoint) -> None:
         """Give a resumed-from ``last`` the step name it should have, if a crash prevented that."""
@@ -143,7 +144,7 @@ class Checkpointer:
         sums = []
         if not self._would_spoil_last or self._recorder.write("last", env_steps, self._try_space):
             write = self._recorder.write
-            write("the replay buffer", env_steps, lambda: sums.append(file.save()))
+            write(Text("the replay buffer"), env_steps, lambda: sums.append(file.save()))
         # With a full disk, not at every step.
         self._renew_at = buffer.stored + (buffer.slack // 2 if sums else _RETRY_AFTER)
         return replace(agent, tensors=agent.tensors | {_SUMS: sums[0]}) if sums else agent
@@ -163,20 +164,20 @@ class Checkpointer:
         finally:
             probe.unlink(missing_ok=True)
 
-    def load_buffer(self, saved: Checkpoint) -> str:
+    def load_buffer(self, saved: Checkpoint) -> Text:
         """Restore the replay buffer of a checkpoint; return why that is impossible, if it is."""
         if saved.header.origin is not None and not saved.header.counters.stored:
-            return "the imported file has none"
+            return Text("the imported file has none")
         if self._file is None:
-            return "it is not kept on disk (keep_replay is off)"
+            return Text("it is not kept on disk (keep_replay is off)")
         if _SUMS not in saved.tensors:
-            return "it could not be written with the checkpoint"
+            return Text("it could not be written with the checkpoint")
         try:
             self._file.load(saved.header.counters.stored, saved.tensors[_SUMS])
         except RequestError as problem:
             self._buffer.stored = 0
-            return str(problem).rstrip(".")
+            return quoted(str(problem).rstrip("."))
         self._buffer.unmarked = saved.header.counters.unmarked
         self._renew_at = self._buffer.stored + self._buffer.slack // 2
         self._safe = self._buffer.stored
-        return ""
+        return NO_TEXT

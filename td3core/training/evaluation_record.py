@@ -197,7 +197,7 @@ class EvaluationRecord:
 
     def _delete(self, path: Path, env_steps: int) -> None:
         delete = partial(path.unlink, missing_ok=True)
-        self._recorder.write("the folder of checkpoints", env_steps, delete)
+        self._recorder.write(Text("the folder of checkpoints"), env_steps, delete)
 
     def _must_keep(self, step: int) -> bool:
         """Return whether the pending agent of a step is the only file of the best agent."""

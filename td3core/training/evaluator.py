@@ -8,12 +8,13 @@ from functools import partial
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.agent import value_networks
 from td3core.config import RunConfig
-from td3core.errors import RunError, reason_of, require_no_interrupt
+from td3core.errors import RunError, quoted, reason_of, require_no_interrupt
 from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.overestimation import ValueNetworks
 from td3core.evaluation.result import EvaluationResult
 from td3core.system.capacity import usable_cores
 from td3core.system.isolation import Isolation
+from td3core.text import Text
 from td3core.training.background_evaluation import EvaluationProcess, EvaluationProcessError
 
 MAX_PENDING = 2
@@ -35,7 +36,7 @@ class Evaluator:
     :meth:`wait` evaluates in the caller's thread.
     """
 
-    def __init__(self, config: RunConfig, process_lost: Callable[[str], None]) -> None:
+    def __init__(self, config: RunConfig, process_lost: Callable[[Text], None]) -> None:
         self._config, self._process_lost = config, process_lost
         self._pending: deque[Checkpoint] = deque()
         self._process: EvaluationProcess | None = None
@@ -144,4 +145,5 @@ class Evaluator:
                 self._process.stop(kill=True)
                 self._process = None
             self.in_background = False
-            self._process_lost(str(problem) or "it ended unexpectedly")
+            ended = Text("it ended unexpectedly")
+            self._process_lost(quoted(str(problem)) if str(problem) else ended)

@@ -15,6 +15,7 @@ from td3core.errors import RequestError
 from td3core.protocol.events import Tuned, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, Entry
+from td3core.text import Text
 from td3core.training.collector import Exploration
 from td3core.training.recorder import Recorder
 
@@ -134,7 +135,7 @@ class LiveSettings:
                 self._change(tunables, env_steps, scheduled=made)
 
     def _strike_out(self, env_steps: int, struck: Callable[[Entry], bool]) -> None:
-        self._recorder.write("the journal", env_steps, partial(self._run.strike_out, struck))
+        self._recorder.write(Text("the journal"), env_steps, partial(self._run.strike_out, struck))
 
     def _change(self, tunables: Tunables, env_steps: int, scheduled: int = 0) -> None:
         """Change the settings; ``scheduled`` lines of the journal say so already."""

@@ -46,7 +46,7 @@ class Recorder:
         self._evaluations = run.table("evaluations", EVALUATION_COLUMNS)
         self._rows: list[Doubles] = []
         self._ended: list[EpisodeEnded] = []
-        self._warned: set[str] = set()
+        self._warned: set[Text | str] = set()
         self.over = False
         """Whether no further step is taken."""
         self.last_problem = ""
@@ -78,14 +78,14 @@ class Recorder:
         for name, old, new in () if event.scheduled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = timestamp.now()
-            self.write("the journal", event.env_steps, partial(self._run.note, entry))
+            self.write(Text("the journal"), event.env_steps, partial(self._run.note, entry))
         self.report(event)
 
     def log_entry(self, event: str, env_steps: int, **more: int) -> None:
         """Write an event (a pause, a save, ...) to the journal, and report it."""
         time = timestamp.now()
         entry = {"step": env_steps, "event": event, **more, "time": time}
-        self.write("the journal", env_steps, partial(self._run.note, entry))
+        self.write(Text("the journal"), env_steps, partial(self._run.note, entry))
         self.report(events.Noted(env_steps=env_steps, event=event, time=time))
 
     def log_deviations(self, messages: Sequence[Text], env_steps: int) -> None:
@@ -93,7 +93,7 @@ class Recorder:
         for message in messages:
             entry = {"step": env_steps, "event": "inexact", "message": message.english}
             entry["time"] = timestamp.now()
-            self.write("the journal", env_steps, partial(self._run.note, entry))
+            self.write(Text("the journal"), env_steps, partial(self._run.note, entry))
 
     def save_agent(self, agent: Checkpoint, path: Path, *, announce: bool = True) -> bool:
         """Save an agent, report it if ``announce``, and return whether that worked.
@@ -120,14 +120,14 @@ class Recorder:
     def flush(self, env_steps: int) -> None:
         """Append everything gathered to the files."""
         self.require_folder(env_steps)
-        self.write("the run's tables", env_steps, self._flush_tables)
+        self.write(Text("the run's tables"), env_steps, self._flush_tables)
 
     def sync(self, env_steps: int) -> None:
         """Append everything gathered, and flush it to disk: it survives a power failure."""
         self.flush(env_steps)
         for table in (self._episodes, self._training, self._evaluations):
-            self.write("the run's tables", env_steps, table.sync)
-        self.write("the journal", env_steps, self._run.sync_journal)
+            self.write(Text("the run's tables"), env_steps, table.sync)
+        self.write(Text("the journal"), env_steps, self._run.sync_journal)
 
     def require_folder(self, env_steps: int) -> None:
         """Begin the run's folder again, with a warning, if it was deleted or moved."""
@@ -145,7 +145,7 @@ class Recorder:
         for table in (self._episodes, self._training, self._evaluations):
             table.flush()
 
-    def write(self, what: str, env_steps: int, write: Callable[[], None]) -> bool:
+    def write(self, what: Text | str, env_steps: int, write: Callable[[], None]) -> bool:
         """Write something; report the first of its failures, and return whether it worked."""
         try:
             write()

@@ -336,7 +336,7 @@ class Trainer:
             with self._clock.stopped():
                 self._evaluations.add(agent, result)
 
-    def _on_process_lost(self, reason: str) -> None:
+    def _on_process_lost(self, reason: Text) -> None:
         message = Text(
             "Training now waits for each evaluation; the evaluation process was lost: {reason}.",
             reason=reason,
@@ -470,4 +470,4 @@ class Trainer:
         if how is not None:
             message = outcome.message if isinstance(outcome, Failed) else NO_TEXT
             write = partial(self.directory.write_ending, asdict(how) | {"message": message})
-            self._recorder.write("the run's ending", self.env_steps, write)
+            self._recorder.write(Text("the run's ending"), self.env_steps, write)

@@ -2,11 +2,17 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
+from td3core.analysis.advice import load_rules
 from td3core.cli import doctor, numerics
+from td3core.config.presets import load_presets
+from td3core.experiments.lessons import load_lessons
+from td3core.system.bundled_files import extract
 from tests.support.marked_texts import TECHNICAL, faults, faults_below, name_of, owner_of
 
 ALLOWED = {
@@ -18,7 +24,6 @@ ALLOWED = {
     ("window/preferences/notifier.py", "TD3 Studio"): "the program",
     ("window/crash_reporter.py", "In the thread :\n"): "details of a bug report",
     ("setup/env_picker.py", "pip install ''"): "a command",
-    ("window/preferences/event_files.py", 'pip install "td3-studio[tensorboard]"'): "a command",
     ("setup/fixed_fields.py", '{"xml_file": "/path/to/ant.xml"}'): "an example of JSON",
 }
 """Literals that are shown or read like a text, and why they stay as they are."""
@@ -30,6 +35,27 @@ ALLOWED_IN_TERMINALS = {
     ("numerics.py", numerics.RECEIVING): "Python",
 }
 """The same of the command line."""
+
+ALLOWED_IN_DATA = {
+    ("algorithm/fingerprint.py", "written out"): "a word of the record",
+    ("analysis/results.py", "branched from  at "): "compared, not shown",
+    ("experiments/groups/seed_status.py", "held back"): "a word of the protocol",
+    ("experiments/sweeps/file.py", "a whole number"): "the name of a type in a sweep's file",
+    ("experiments/sweeps/runner.py", "Trial  of the sweep ."): "a note in a run's folder",
+    ("experiments/sweeps/runner.py", " Pruned at"): "a note in a run's folder",
+    ("experiments/sweeps/runner.py", " Pruned at step ."): "a note in a run's folder",
+    ("exporters/registry.py", "Hub folder"): "the name of a format",
+    ("runs/directory.py", ".csv"): "a file",
+    ("training/trainer.py", "the last agent could not be saved"): "the log file",
+    ("training/trainer.py", "the best agent could not be saved"): "the log file",
+    ("training/trainer.py", "how far it got could not be recorded"): "the log file",
+}
+"""The same of what the core hands to the window and the terminal as data."""
+DATA = (
+    *("algorithm/fingerprint.py", "analysis/", "envs/check/report.py", "experiments/"),
+    *("exporters/registry.py", "exporters/live/", "protocol/", "runs/", "training/"),
+)
+"""Where words begin that travel as data, such as why a trial failed."""
 
 WINDOW = Path(__file__).parents[2] / "studio"
 COMMAND_LINE = WINDOW.parent / "td3core" / "cli"
@@ -48,8 +74,23 @@ def test_no_text_of_the_command_line_escapes_translation() -> None:
     assert [each for each in found if each[::2] not in ALLOWED_IN_TERMINALS] == []
 
 
+def test_no_text_that_travels_as_data_escapes_translation() -> None:
+    # Texts that are made of a file's are templates of that file (see below).
+    found = [
+        each
+        for each in faults_below(COMMAND_LINE.parent)
+        if each[0].startswith(DATA) and not each[2].startswith(("no literal", "a value without"))
+    ]
+    assert [each for each in found if each[::2] not in ALLOWED_IN_DATA] == []
+
+
 @pytest.mark.parametrize(
-    ("root", "allowed"), [(WINDOW, ALLOWED), (COMMAND_LINE, ALLOWED_IN_TERMINALS)]
+    ("root", "allowed"),
+    [
+        (WINDOW, ALLOWED),
+        (COMMAND_LINE, ALLOWED_IN_TERMINALS),
+        (COMMAND_LINE.parent, ALLOWED_IN_DATA),
+    ],
 )
 def test_every_exception_is_needed(root: Path, allowed: dict[tuple[str, str], str]) -> None:
     assert set(allowed) - {each[::2] for each in faults_below(root)} == set()
@@ -104,6 +145,7 @@ PASSED_ON = {
     "found": "what a file or another process says",
     "status.engine if status else ''": "what a file says",
     "_text(found.get('message', ''), _MOST_TEXT)": "what a file says",
+    "str(found[key]).strip()": "the texts of bundled files, which bundled_files.py finds",
 }
 """Arguments that are no literal, and why."""
 
@@ -162,6 +204,32 @@ def test_every_template_is_where_babel_looks_for_it() -> None:
             if ast.unparse(given) not in PASSED_ON:
                 hidden.append((path.name, call.lineno, ast.unparse(given)))
     assert hidden == []
+
+
+@pytest.mark.parametrize("kind", ["advice", "lessons", "presets"])
+def test_babel_finds_the_texts_of_bundled_files(kind: str) -> None:
+    found = set()
+    for path in sorted((ROOT / "resources" / kind).glob("*.toml")):
+        with path.open("rb") as file:
+            told = list(extract(file, (), (), {}))
+        assert all(path.read_text("utf-8").splitlines()[line - 1] for line, *_ in told)
+        found |= {text for _, _, text, _ in told}
+    shown: set[str] = set()
+    if kind == "advice":
+        for rule in load_rules():
+            shown |= {each.template for each in (rule.title, rule.reason, rule.advice)}
+    elif kind == "lessons":
+        for lesson in load_lessons():
+            texts = (lesson.title, lesson.question, lesson.text, lesson.look, lesson.seen)
+            shown |= {each.template for each in texts}
+    else:
+        shown |= {preset.about for preset in load_presets().values()} - {""}
+    assert shown
+    assert found == shown
+    mapping = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["babel"]
+    method, patterns = mapping["mappings"][1]["method"], mapping["mappings"][1]["pattern"]
+    assert resolve_name(method) is extract
+    assert f"**/{kind}/*.toml" in patterns
 
 
 def _is_of_log(call: ast.Call) -> bool:

@@ -1,26 +1,14 @@
 """Events of a run whose rows are given, for what folds them."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from td3core.config import RunConfig, Tunables
-from td3core.protocol.events import Phase, Progress, Started
+from td3core.config import Tunables
+from td3core.protocol.events import Progress
 from td3core.protocol.metrics import TRAINING_COLUMNS
-
-
-def started(config: RunConfig, tunables: Tunables, env_steps: int = 0) -> Started:
-    """Return the report that a run begins."""
-    return Started(
-        run=Path("run"),
-        config=config,
-        tunables=tunables,
-        env_steps=env_steps,
-        device="cpu",
-        threads=1,
-        engine="",
-    )
+from tests.support import events
+from tests.support.events import started as started
 
 
 def row(env_steps: int, updates: int | None = None, **values: float) -> np.ndarray[Any, Any]:
@@ -31,15 +19,6 @@ def row(env_steps: int, updates: int | None = None, **values: float) -> np.ndarr
 
 def progress(tunables: Tunables, rows: np.ndarray[Any, Any]) -> Progress:
     """Return a report with these rows (n, len(TRAINING_COLUMNS))."""
-    return Progress(
-        phase=Phase.LEARNING,
-        env_steps=int(rows[-1, 0]),
-        updates=int(rows[-1, 1]),
-        episodes=0,
-        steps_per_s=100.0,
-        wall_s=10.0,
-        exploration_noise=0.1,
-        revision=0,
-        tunables=tunables,
-        training=rows,
+    return events.progress(
+        int(rows[-1, 0]), updates=int(rows[-1, 1]), tunables=tunables, training=rows
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PEOPLE = ("newcomer", "tinkerer", "keyboard", "researcher", "robotics")
-_LIMIT_S = 150
+_LIMIT_S = 400
 
 
 def _arguments() -> argparse.Namespace:

@@ -12,9 +12,10 @@ from studio.plots.compare.run_set import ACTOR_LOSS, CHOICES, CRITIC_LOSS, RETUR
 from studio.plots.compare.session import CompareSession
 from studio.plots.explanation import Explanation
 from studio.plots.grid import CurveGrid
-from studio.plots.x_axis import heading_at
+from studio.plots.x_axis import BY_STEPS, UNPLACED, StepToX, heading_at
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
+from td3core.analysis.comparison import unplaced
 from td3core.analysis.figure_data import BAND_ABOUT
 from td3core.text import Text, tr
 
@@ -148,6 +149,15 @@ class CompareGrid(CurveGrid):
     def _lines(self, plotted: str) -> Sequence[ComparedLine]:
         shown = self._session.shown
         return () if shown is None else shown.lines[plotted]
+
+    def step_map(self) -> StepToX:
+        """Return that places on the axis are used as they are, or why there are none."""
+        shown, x = self._session.shown, self._session.view.x
+        if shown is None:
+            return BY_STEPS
+        runs = [run for each in shown.comparison.groups for run in each.group.runs]
+        missing = unplaced(runs, x)
+        return StepToX(missing=UNPLACED[x]) if missing and len(missing) == len(runs) else BY_STEPS
 
     def _heading(self, x: float) -> str:
         return heading_at(self._session.view.x, x)

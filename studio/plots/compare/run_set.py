@@ -1,4 +1,4 @@
-"""Several runs, read from their files and turned into the lines of a comparison, in the background.
+"""Several runs, read or heard of, turned into the lines of a comparison, in the background.
 
 Everything here is plain data and functions; what is shown belongs to ``studio/plots/compare``.
 """
@@ -12,11 +12,22 @@ import numpy as np
 from td3core.analysis.aggregate import Band
 from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
-from td3core.analysis.results import Metric, RunResults, XAxis, read_results, trailing_mean
+from td3core.analysis.measured import Measured
+from td3core.analysis.results import (
+    Metric,
+    RunResults,
+    XAxis,
+    read_results,
+    results_of,
+    trailing_mean,
+    training_of,
+    with_measured,
+)
 from td3core.analysis.results import read_training as read_training_of
 from td3core.arrays import Doubles
 from td3core.errors import RequestError, message_of
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import ENDING, NOTES
 from td3core.text import Text
 
@@ -44,6 +55,8 @@ class ComparedRun:
     """Training statistics, shape (n, len(TRAINING_COLUMNS)); None until they are read."""
     stamp: Stamp
     """Times of change of its tables and of its name when it was read."""
+    measured: Measured | None = None
+    """What it has reported so far, if it trains from this window; its tables are not read then."""
     problem: Text | None = None
     """Why it is shown as it once was, if it is."""
 
@@ -125,11 +138,14 @@ class ShownComparison:
 # Reading -----------------------------------------------------------------------------------------
 
 
-def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunSet:
+def read_returns(
+    found: RunSet, paths: Sequence[Path], live: Mapping[Path, Measured], stopped: Stopped
+) -> RunSet:
     """Read settings, evaluations and episodes of runs: what the table and the first plot need.
 
     Runs that were ``found`` before are read again only if their files have changed, with all that
-    was read of them; one that was deleted since stays as it was.
+    was read of them; one that was deleted since stays as it was. Of runs that are ``live``, that is
+    report here what they measure, only the description is read.
 
     Returns:
         The runs of these paths; ``found`` itself if nothing is new.
@@ -142,15 +158,16 @@ def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunS
     for path in paths[:MOST_RUNS]:
         if stopped():
             return found
-        before, stamp = known.get(path), _stamp(path)
-        if before is not None and before.stamp == stamp:
+        before, measured = known.get(path), live.get(path)
+        stamp = _stamp(path) if measured is None else (measured.changes, *_stamp(path, (NOTES,)))
+        if before is not None and before.stamp == stamp and before.measured is measured:
             runs.append(before)
             continue
         try:
-            results = read_results(path, stopped)
-            again = before is not None and before.training is not None
-            training = read_training_of(path, stopped) if again else None
-            runs.append(ComparedRun(results=results, training=training, stamp=stamp))
+            if measured is None:
+                runs.append(_read_run(path, before, stamp, stopped))
+            else:
+                runs.append(_live_run(path, before, stamp, measured))
         except (RequestError, OSError) as problem:
             if before is None:
                 problems.append(message_of(problem))
@@ -172,6 +189,26 @@ def read_returns(found: RunSet, paths: Sequence[Path], stopped: Stopped) -> RunS
     return found if fresh == found else fresh
 
 
+def _read_run(
+    path: Path, before: ComparedRun | None, stamp: Stamp, stopped: Stopped
+) -> ComparedRun:
+    results = read_results(path, stopped)
+    again = before is not None and before.training is not None
+    training = read_training_of(path, stopped) if again else None
+    return ComparedRun(results=results, training=training, stamp=stamp)
+
+
+def _live_run(
+    path: Path, before: ComparedRun | None, stamp: Stamp, measured: Measured
+) -> ComparedRun:
+    if before is not None and before.stamp == stamp:
+        results = with_measured(before.results, measured)
+    else:
+        results = results_of(RunDirectory.open(path), measured, live=True)
+    training = training_of(measured)
+    return ComparedRun(results=results, training=training, stamp=stamp, measured=measured)
+
+
 def read_training(found: RunSet, stopped: Stopped) -> RunSet:
     """Add the training statistics of every run that has none yet; ``found`` if none lacks them."""
     if all(run.training is not None for run in found.runs):
@@ -183,10 +220,10 @@ def read_training(found: RunSet, stopped: Stopped) -> RunSet:
     return replace(found, runs=tuple(runs))
 
 
-def _stamp(path: Path) -> Stamp:
+def _stamp(path: Path, names: Sequence[str] = _WATCHED) -> Stamp:
     """Return the times at which a run's files were last changed; 0 for a missing one."""
     found = []
-    for name in _WATCHED:
+    for name in names:
         try:
             found.append((path / name).stat().st_mtime_ns)
         except OSError:
@@ -205,7 +242,7 @@ def build(found: RunSet, view: ComparisonChoice) -> ShownComparison:
     """
     by = (BY_SETTINGS if view.grouped else BY_RUN,)
     names = view.names if view.grouped else {}
-    comparison = compare([run.results for run in found.runs], view.metric, by, names)
+    comparison = compare([run.results for run in found.runs], view.metric, by, names, view.x)
     runs = {run.path: run for run in found.runs}
     return ShownComparison(
         comparison=comparison,

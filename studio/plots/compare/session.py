@@ -1,6 +1,6 @@
 """The current comparison: the runs chosen, how they are seen, and what comes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,18 +19,22 @@ from studio.plots.compare.run_set import (
     read_returns,
     read_training,
 )
+from studio.session.live_runs import LiveRuns
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_of, return_label
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
+from td3core.analysis.measured import Measured
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric
 from td3core.errors import RequestError
 from td3core.exporters.registry import export_figure
-from td3core.text import Text, tr
+from td3core.text import Text
 
 MOST_DRAWN = 10
 """Runs of a group that are drawn besides it from the start."""
 REFRESH_MS = 3_000
-"""Between looks at the files of the runs, of which some may still be training."""
+"""Between looks at the files of runs that others may be training."""
+LIVE_MS = 1_000
+"""Between drawings of what runs report that train from this window."""
 
 
 class CompareSession(QObject):
@@ -55,6 +59,8 @@ class CompareSession(QObject):
         """The name of the group of seeds whose runs are compared, if they are one, or of the series
         of groups."""
         self.series = False
+        self.live = LiveRuns(self)
+        """The runs that train from this window; whoever trains them feeds it."""
         self._runs, self._paths = RunSet(), tuple[Path, ...]()
         self._task = BackgroundTask("compare-runs", self)
         self._task.reported.connect(self._take)
@@ -66,6 +72,13 @@ class CompareSession(QObject):
         self._again.setSingleShot(True)
         self._again.setInterval(REFRESH_MS)
         self._again.timeout.connect(self._read_again)
+        self._reported = False
+        """Whether something is to be drawn that was reported."""
+        self._pace = QTimer(self)
+        self._pace.setSingleShot(True)
+        self._pace.setInterval(LIVE_MS)
+        self._pace.timeout.connect(self._show_reported)
+        self.live.changed.connect(self._on_reported)
 
     @property
     def active(self) -> bool:
@@ -110,6 +123,8 @@ class CompareSession(QObject):
         """Forget the runs."""
         self._task.cancel()
         self._again.stop()
+        self._pace.stop()
+        self._reported = False
         was_active, self.shown = self.active, None
         self._runs, self._paths, self.group = RunSet(), (), ""
         if was_active:
@@ -117,7 +132,9 @@ class CompareSession(QObject):
 
     def shutdown(self) -> None:
         """Stop reading; the window is about to close."""
+        self.live.clear()
         self._again.stop()
+        self._pace.stop()
         self._task.cancel()
         self._exporter.cancel()
 
@@ -126,6 +143,10 @@ class CompareSession(QObject):
         self._again.setInterval(milliseconds)
         if self._again.isActive():
             self._again.start()
+
+    def set_live_interval(self, milliseconds: int) -> None:
+        """Draw this often what is reported by runs that train from this window."""
+        self._pace.setInterval(milliseconds)
 
     # How it is seen ------------------------------------------------------------------------------
 
@@ -224,8 +245,31 @@ class CompareSession(QObject):
         self._again.stop()
         # Those of before stay shown until there is something to take their place.
         known = self._runs if only_changes else None
-        self._task.start(partial(_read, self._runs, known, self._paths, self.view))
+        live = self._live_now()
+        self._reported = False
+        self._task.start(partial(_read, self._runs, known, self._paths, live, self.view))
         self.busy_changed.emit(True)
+
+    def _live_now(self) -> dict[Path, Measured]:
+        """Return what the compared runs that train from this window have reported."""
+        found = {path: self.live.measured(path) for path in self._paths}
+        return {path: measured for path, measured in found.items() if measured is not None}
+
+    @Slot(object)
+    def _on_reported(self, path: Path) -> None:
+        if self.active and path in self._paths:
+            self._reported = True
+            self._wait_to_show()
+
+    def _wait_to_show(self) -> None:
+        # A new reading would replace the one under way.
+        if self._reported and not self._pace.isActive() and not self.busy:
+            self._pace.start()
+
+    @Slot()
+    def _show_reported(self) -> None:
+        if self.active and not self.busy:
+            self._start(only_changes=True)
 
     @Slot()
     def _read_again(self) -> None:
@@ -252,22 +296,25 @@ class CompareSession(QObject):
     def _on_finished(self) -> None:
         self.busy_changed.emit(False)
         if self.active:
-            self._again.start()
+            self._wait_to_show()
+            if any(run.measured is None for run in self._runs.runs):
+                self._again.start()
 
 
-def y_label(plotted: str, view: ComparisonChoice, metric: Metric) -> str:
+def y_label(plotted: str, view: ComparisonChoice, metric: Metric) -> Text:
     """Return what a plot shows, as the name of its y axis."""
     if plotted == RETURN:
         return return_label(metric)
     if plotted not in CHOICES:
-        return tr("Actor loss")
-    return str(CHOICES[plotted][view.column(plotted)])
+        return Text("Actor loss")
+    return CHOICES[plotted][view.column(plotted)]
 
 
 def _read(
     found: RunSet,
     shown: RunSet | None,
     paths: Sequence[Path],
+    live: Mapping[Path, Measured],
     view: ComparisonChoice,
     report: Report,
     stopped: Stopped,
@@ -277,7 +324,7 @@ def _read(
     Nothing is reported if that is what is ``shown``.
     """
     try:
-        fresh = read_returns(found, paths, stopped)
+        fresh = read_returns(found, paths, live, stopped)
         if stopped():
             return
         if fresh is not shown:

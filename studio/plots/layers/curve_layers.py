@@ -35,10 +35,22 @@ class CurveLayer(Layer):
         self._theme: Theme | None = None
         self._drawn: list[Curve] = []
         self._hidden: set[Curve] = set()
-        self.smoothing = 1
+        self._smoothing, self._episodes = 1, SMOOTHED_EPISODES
+
+    @property
+    def smoothing(self) -> int:
         """Values in the mean that each value of a curve of the updates becomes."""
-        self.episodes = SMOOTHED_EPISODES
+        return self._smoothing
+
+    @property
+    def episodes(self) -> int:
         """Episodes in the smoothed curve of the returns."""
+        return self._episodes
+
+    def smooth_over(self, *, values: int | None = None, episodes: int | None = None) -> None:
+        """Change :attr:`smoothing` or :attr:`episodes`."""
+        self._smoothing = self._smoothing if values is None else values
+        self._episodes = self._episodes if episodes is None else episodes
 
     def attach(self, plot: PlotCanvas) -> None:
         """Add the curves to a plot."""
@@ -119,13 +131,13 @@ class CurveLayer(Layer):
     def _smoothed_over(self, curve: Curve) -> int | None:
         """Return over how many values to take the mean; None if what is stored is what is shown."""
         if curve.column == SMOOTHED:
-            return None if self.episodes == SMOOTHED_EPISODES else self.episodes
-        smooth = self.smoothing > 1 and curve.source is training_of
-        return self.smoothing if smooth else None
+            return None if self._episodes == SMOOTHED_EPISODES else self._episodes
+        smooth = self._smoothing > 1 and curve.source is training_of
+        return self._smoothing if smooth else None
 
     def _label(self, curve: Curve) -> str:
         if curve.column == SMOOTHED:
-            return tr("mean of {count}", count=self.episodes)
+            return tr("mean of {count}", count=self._episodes)
         return str(curve.label)
 
     def set_theme(self, theme: Theme) -> None:

@@ -33,9 +33,18 @@ class EmptyHint(QWidget):
         layout.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
         layout.addWidget(self.label, 0, Qt.AlignmentFlag.AlignTop)
 
+    def say(self, text: str) -> None:
+        """Say something else."""
+        if text != self.text:
+            self.text = text
+            self._fit()
+
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Say no more than there is room for: half a line is worse than none."""
         super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
         room = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         self.label.setText(self.text)
         if self.label.heightForWidth(room.width()) > room.height():

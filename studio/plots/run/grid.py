@@ -164,9 +164,9 @@ class PlotGrid(CurveGrid):
     def _on_smoothing(self, count: int) -> None:
         layer = self._curves()
         if self._of_episodes():
-            layer.episodes = count
+            layer.smooth_over(episodes=count)
         else:
-            layer.smoothing = count
+            layer.smooth_over(values=count)
         self._cards[self._large].reset_heights()
         self.redraw_later()
 

@@ -13,13 +13,17 @@ class FrameSender:
 
     def __init__(self, pipe: LinePipe, prefix: str) -> None:
         self._pipe, self._ring = pipe, RingWriter(prefix)
-        self.box: protocol.Fit | None = None
+        self._box: protocol.Fit | None = None
         """The size for one picture; None until the window has asked for one."""
 
     @property
     def has_room(self) -> bool:
         """True if a picture can be sent."""
         return self._ring.has_room
+
+    def fit(self, box: protocol.Fit) -> None:
+        """Send pictures in this size, but for captures."""
+        self._box = box
 
     def release(self, slot: int) -> None:
         """Reuse a slot."""
@@ -48,11 +52,11 @@ class FrameSender:
         self._ring.close()
 
     def _scaled(self, picture: Picture, count: int) -> Picture:
-        if self.box is None:
+        if self._box is None:
             return picture
         if count == 1:
-            return fitted(picture, *self.box)
+            return fitted(picture, *self._box)
         tiles = np.split(picture, count, axis=1)
         return np.concatenate(
-            [fitted(np.ascontiguousarray(tile), *self.box) for tile in tiles], axis=1
+            [fitted(np.ascontiguousarray(tile), *self._box) for tile in tiles], axis=1
         )

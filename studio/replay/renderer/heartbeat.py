@@ -16,7 +16,7 @@ from typing import NamedTuple
 from studio.replay.renderer.hang_detector import HangDetector
 
 BEAT_S = 0.2
-_LOOK_S = 0.05
+LOOK_S = 0.05
 """Between two looks at the progress; a loop is known once each of its functions was seen."""
 _START_S = 2.0
 """How long an interpreter may take to start."""
@@ -74,7 +74,7 @@ class Heartbeat:
         self._over.set()
 
     def _beat(self) -> None:
-        while not self._over.wait(_LOOK_S if self._detector else BEAT_S):
+        while not self._over.wait(LOOK_S if self._detector else BEAT_S):
             self._signs.beat.value = time.monotonic()
             if detector := self._detector:
                 self._signs.idle_s.value = detector.idle_s()

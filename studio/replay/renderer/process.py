@@ -195,7 +195,7 @@ class Renderer:
             case protocol.Rate(most=most):
                 self._clock.pictures_per_s = most
             case protocol.Fit():
-                self._out.box = command
+                self._out.fit(command)
                 # A paused picture has to be drawn in its new size.
                 self._picture_due = self._picture_due or self._picture_sent
 

@@ -37,7 +37,7 @@ class CameraMenu(QMenu):
     def add_view(self, view: FrameView) -> None:
         """Let the mouse move the camera in a picture."""
         self._views.append(view)
-        view.moves_camera = bool(self._names)
+        view.let_move_camera(bool(self._names))
         view.camera_moved.connect(self._on_moved)
         view.camera_reset.connect(self._on_reset)
         view.destroyed.connect(partial(self._views.remove, view))
@@ -76,7 +76,7 @@ class CameraMenu(QMenu):
         self.menuAction().setEnabled(bool(names))
         self.menuAction().setToolTip(str(_TIP if names else _NONE))
         for view in self._views:
-            view.moves_camera = bool(names)
+            view.let_move_camera(bool(names))
         if names != self._names:
             self._names = names
             for action in self._group.actions():

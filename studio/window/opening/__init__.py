@@ -1,1 +1,1 @@
-"""What a window begins with: its start page, and the runs and agents opened lately."""
+"""What a window begins with: its start page, what was opened lately, panels made when they open."""

@@ -1,51 +1,120 @@
 """Connects the panels that are made when they are first opened with the rest of the window."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.experiments.many_runs import ManyRuns
 from studio.live.live_panel import LivePanel
+from studio.replay.player import Player
 from studio.session.history import RunHistory
 from studio.setup.setup_panel import SetupPanel
+from studio.share.menu import ShareTasks
 from studio.widgets.messages import Banner
+from studio.window.docks import Docks
+from studio.window.group_comparison import GroupComparison
+from studio.window.panels import Panels
 from studio.window.status_bar import StatusBar
 
 if TYPE_CHECKING:
     # The window starts without them.
+    from studio.experiments.groups_panel import ManyRunsPanel
     from studio.experiments.sweep_panel import SweepPanel
     from studio.experiments.sweep_reader import TrialSettings
+    from studio.instruments.instruments_panel import InstrumentPanel
+    from studio.session.group_record import GroupRecord
 
 
-def connect_sweeps(
-    panel: "SweepPanel",
-    *,
-    setup: SetupPanel,
-    live: LivePanel,
-    banner: Banner,
-    status: StatusBar,
-    open_run: Callable[[RunHistory], None],
-    report: Callable[[str], None],
-) -> None:
-    """Connect the panel of the sweeps.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateParts:
+    """The parts of the window that these panels take part in."""
 
-    Args:
-        panel: the panel.
-        setup: takes the settings of a trial, as ``live`` does.
-        live: the sliders.
-        banner: says what went wrong before.
-        status: shows that a sweep trains.
-        open_run: shows a run that was read.
-        report: writes a report about the sweep of this name.
-    """
+    panels: Panels
+    docks: Docks
+    many: ManyRuns
+    groups: GroupComparison
+    setup: SetupPanel
+    """Takes the settings of a trial, as ``live`` does."""
+    live: LivePanel
+    banner: Banner
+    status: StatusBar
+    player: Player
+    tasks: ShareTasks
+    open_run: Callable[[RunHistory], None]
+    """Shows a run that was read."""
 
-    def use_settings(found: "TrialSettings") -> None:
-        setup.show_run(found.config, found.name)
-        live.show_tunables(found.tunables)
 
-    for succeeded in (panel.exported, panel.started):
-        succeeded.connect(banner.clear_error)
-    panel.settings_chosen.connect(use_settings)
-    panel.started.connect(partial(status.show_sweep, True))
-    panel.ended.connect(partial(status.show_sweep, False))
-    panel.opened.connect(open_run)
-    panel.report_wanted.connect(report)
+class LatePanels(QObject):
+    """Connects each of these panels once it is made; steers the sweep that trains here."""
+
+    sweep_ended = Signal()
+
+    def __init__(self, parts: LateParts, runs_dir: Path, parent: QObject) -> None:
+        super().__init__(parent)
+        self._parts, self._runs_dir = parts, runs_dir
+        parts.panels.when_made("many", self._connect_many)
+        parts.panels.when_made("sweeps", self._connect_sweeps)
+        parts.panels.when_made("instruments", self._connect_instruments)
+        parts.many.sweep_found.connect(self._show_sweep)
+
+    @property
+    def sweeps(self) -> "SweepPanel":
+        """The panel of the sweeps; made now if nobody has opened it."""
+        return cast("SweepPanel", self._parts.panels.named("sweeps"))
+
+    @property
+    def sweep_trains(self) -> bool:
+        """Whether a sweep trains that was started here."""
+        return self._parts.panels.if_made("sweeps") is not None and self.sweeps.busy
+
+    def stop_sweep(self) -> None:
+        """Let the runs of the sweep that trains here save and end."""
+        if self.sweep_trains:
+            self.sweeps.stop()
+
+    def end_sweep(self) -> None:
+        """End the process of the sweep that trains here; its runs save themselves then."""
+        if self.sweep_trains:
+            self.sweeps.shutdown()
+
+    @Slot(str)
+    def _show_sweep(self, name: str) -> None:
+        self._parts.docks.open("sweeps")
+        self.sweeps.show_running(name)
+
+    def _connect_many(self, panel: "ManyRunsPanel") -> None:
+        parts = self._parts
+        panel.run_wanted.connect(parts.many.open_run)
+        panel.compare_wanted.connect(parts.groups.show)
+        panel.report_wanted.connect(self._report_group)
+
+    def _connect_sweeps(self, panel: "SweepPanel") -> None:
+        parts = self._parts
+        for succeeded in (panel.exported, panel.started):
+            succeeded.connect(parts.banner.clear_error)
+        panel.settings_chosen.connect(self._use_settings)
+        panel.started.connect(partial(parts.status.show_sweep, True))
+        panel.ended.connect(partial(parts.status.show_sweep, False))
+        panel.ended.connect(self.sweep_ended)
+        panel.opened.connect(parts.open_run)
+        panel.report_wanted.connect(self._report_sweep)
+
+    def _connect_instruments(self, panel: "InstrumentPanel") -> None:
+        panel.use_player(self._parts.player)
+
+    @Slot(object)
+    def _use_settings(self, found: "TrialSettings") -> None:
+        self._parts.setup.show_run(found.config, found.name)
+        self._parts.live.show_tunables(found.tunables)
+
+    @Slot(object)
+    def _report_group(self, record: "GroupRecord") -> None:
+        self._parts.tasks.report_runs(self._parts.groups.runs_of(record))
+
+    @Slot(str)
+    def _report_sweep(self, name: str) -> None:
+        self._parts.tasks.report_sweep(name, self._runs_dir)

@@ -1,14 +1,55 @@
-"""What the buttons of the start page do that concern several parts of the window."""
+"""What the start page leads to in the rest of the window."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
+from studio.experiments.many_runs import ManyRuns
+from studio.launch.launcher import RunLauncher
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.checkpoint_model import WALKER
+from studio.run_browser.browser import RunBrowser
 from studio.setup.setup_panel import SetupPanel
+from studio.welcome.first_run import FirstRunNotes
 from studio.welcome.start_facts import FIRST_ENV
+from studio.welcome.start_page import StartPage
 from studio.window.docks import Docks
+from studio.window.replay_stage import ReplayStage, StageSize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartParts:
+    """The parts of the window that the start page leads to."""
+
+    docks: Docks
+    setup: SetupPanel
+    agents: CheckpointPanel
+    runs: RunBrowser
+    launcher: RunLauncher
+    many: ManyRuns
+    stage: ReplayStage
+    first_run: FirstRunNotes
+    train: Callable[[], None]
+    """Starts what Setup describes."""
+    show_runs: Callable[[], None]
+    """Opens the list of runs."""
+
+
+def connect_start_page(page: StartPage, parts: StartParts) -> None:
+    """Let the start page act, and follow what changes what it shows."""
+    page.runs_requested.connect(parts.show_runs)
+    # Before the run is asked for: it may begin at once.
+    page.train_requested.connect(parts.first_run.expect)
+    page.train_requested.connect(partial(train_first, parts.setup, parts.train))
+    page.watch_requested.connect(partial(watch_walker, parts.docks, parts.agents))
+    page.continue_requested.connect(parts.launcher.resume)
+    page.open_requested.connect(parts.many.open_run)
+    # Beside a large replay the plots are a strip, which has no room for it.
+    parts.stage.changed.connect(lambda size: page.set_aside(size != StageSize.DOCK))
+    for changed in (parts.runs.run_actions.deleted, parts.runs.model.renamed):
+        changed.connect(page.refresh)
 
 
 def watch_walker(docks: Docks, agents: CheckpointPanel) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSettings
 from studio.window.preferences.dialog import Switch
 from td3core.exporters.live.registry import TENSORBOARD
 from td3core.exporters.live.tensorboard import installed
+from td3core.system.packages import command_for
 from td3core.text import tr
 
 _VARIABLE = TENSORBOARD.variable
@@ -34,8 +35,7 @@ class EventFiles:
         if self._elsewhere:
             fixed = tr("{variable} is set: into {path}", variable=_VARIABLE, path=self._elsewhere)
         elif not installed():
-            command = 'pip install "td3-studio[tensorboard]"'
-            fixed = tr("It needs a package: {command}", command=command)
+            fixed = tr("It needs a package: {command}", command=command_for("tensorboard"))
         return Switch(
             name="tensorboard",
             group=tr("Training"),

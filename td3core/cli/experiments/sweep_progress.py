@@ -9,6 +9,8 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from td3core.cli.terminal import printable
+from td3core.config.value_text import format_duration
+from td3core.errors import brief
 from td3core.text import tr
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ def _live_view(state: "SweepState") -> RenderableType:
         failed=state.count("failed"),
     )
     if state.time_left_s is not None:
-        line += "  " + tr("about {duration} left", duration=_duration(state.time_left_s))
+        line += "  " + tr("about {duration} left", duration=format_duration(state.time_left_s))
     shown_trials = [each for each in state.trials if each.state == "running"]
     shown_trials += [each for each in reversed(state.trials) if each.state != "running"]
     heading = tr("no trial completed yet")
@@ -127,7 +129,7 @@ def _table(state: "SweepState", trials: "list[TrialState]") -> Table:
 
 def _line(trial: "TrialState") -> str:
     value = "" if trial.value is None else f"  {trial.value:.2f}"
-    reason = f"  {trial.reason}" if trial.reason else ""
+    reason = f"  {brief(trial.reason)}" if trial.reason else ""
     row = f"{_state(trial)}{value}{reason}  {_settings(trial.settings)}"
     return f"{tr('trial {number:>4}', number=trial.number)}  {row}"
 
@@ -144,11 +146,3 @@ def _settings(settings: Mapping[str, Any]) -> str:
 
 def _by_value(trial: "TrialState") -> float:
     return float("inf") if trial.value is None else -trial.value
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return tr("{hours} h {minutes} min", hours=hours, minutes=minutes)
-    return tr("{minutes} min", minutes=minutes) if minutes else tr("{seconds} s", seconds=rest)

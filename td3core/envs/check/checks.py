@@ -17,6 +17,11 @@ from td3core.envs.simulators import discard_stdout
 from td3core.errors import RequestError, quoted
 from td3core.text import Text
 
+ACTIONS, OBSERVATIONS = Text("actions"), Text("observations")
+SHAPE, VALUES, REWARDS = Text("shape"), Text("values"), Text("rewards")
+REPEATABLE, EPISODES, STEPPING = Text("repeatable"), Text("episodes"), Text("steps")
+GYMNASIUM = Text("Gymnasium's check")
+
 _WIDE, _NARROW = 1e3, 1e-3
 """Half ranges of an action that are suspicious."""
 _LARGE_REWARD, _SMALL_REWARD = 1e3, 1e-4
@@ -42,32 +47,32 @@ def check_actions(info: EnvInfo) -> Finding:
     ):
         if odd.any():
             i = int(odd.argmax())
-            return warning("actions", template, index=i, low=low[i], high=high[i])
+            return warning(ACTIONS, template, index=i, low=low[i], high=high[i])
     if info.act_dim == 1:
-        return passed("actions", "One action from {low:g} to {high:g}.", low=low[0], high=high[0])
+        return passed(ACTIONS, "One action from {low:g} to {high:g}.", low=low[0], high=high[0])
     if len(set(low)) == len(set(high)) == 1:
         return passed(
-            "actions",
+            ACTIONS,
             "{count} actions, each from {low:g} to {high:g}.",
             count=info.act_dim,
             low=low[0],
             high=high[0],
         )
-    return passed("actions", "{count} actions, each with its own bounds.", count=info.act_dim)
+    return passed(ACTIONS, "{count} actions, each with its own bounds.", count=info.act_dim)
 
 
 def check_size(info: EnvInfo) -> Finding:
     """Check the size of the observations."""
     if info.obs_dim > _MANY_OBS:
         return warning(
-            "observations",
+            OBSERVATIONS,
             "Each observation holds {count:,} numbers, as images do; the networks are meant for far"
             " fewer.",
             count=info.obs_dim,
         )
     if info.obs_dim == 1:
-        return passed("observations", "One number per observation.")
-    return passed("observations", "{count} numbers per observation.", count=info.obs_dim)
+        return passed(OBSERVATIONS, "One number per observation.")
+    return passed(OBSERVATIONS, "{count} numbers per observation.", count=info.obs_dim)
 
 
 def check_shapes(trial: Trial) -> Finding:
@@ -76,17 +81,17 @@ def check_shapes(trial: Trial) -> Finding:
     for i, obs in enumerate(trial.observations):
         if obs.shape != space.shape:
             return error(
-                "shape",
+                SHAPE,
                 "The observation at {place} has shape {found}, but the space declares {declared}.",
                 place=_place(i),
                 found=obs.shape,
                 declared=space.shape,
             )
         if not np.issubdtype(obs.dtype, np.number):
-            return error("shape", "The observation at {place} is not numeric.", place=_place(i))
+            return error(SHAPE, "The observation at {place} is not numeric.", place=_place(i))
         if obs.dtype != space.dtype:
             return warning(
-                "shape",
+                SHAPE,
                 "The observation at {place} is {found}, but the space declares {declared}. The"
                 " agent gets float32 either way; .astype(np.{declared}) makes them agree.",
                 place=_place(i),
@@ -94,7 +99,7 @@ def check_shapes(trial: Trial) -> Finding:
                 declared=str(space.dtype),
             )
     return passed(
-        "shape",
+        SHAPE,
         "Shape {shape} and data type {dtype} as declared.",
         shape=space.shape,
         dtype=str(space.dtype),
@@ -107,31 +112,31 @@ def check_values(trial: Trial) -> Finding:
     largest = 0.0
     for i, obs in enumerate(trial.observations):
         if obs.shape != space.shape or not np.issubdtype(obs.dtype, np.number):
-            return error("values", "The observation at {place} is unusable.", place=_place(i))
+            return error(VALUES, "The observation at {place} is unusable.", place=_place(i))
         with np.errstate(over="ignore"):
             single = obs.astype(np.float32)
         finite = np.isfinite(single)
         if not finite.all():
             return error(
-                "values",
+                VALUES,
                 "The observation at {place} contains {value}; networks need finite float32 values.",
                 place=_place(i),
                 value=float(obs[~finite].flat[0]),
             )
         if not ((space.low <= obs) & (obs <= space.high)).all():
             return warning(
-                "values",
+                VALUES,
                 "The observation at {place} is outside the bounds of the declared space.",
                 place=_place(i),
             )
         largest = max(largest, float(np.abs(single).max(initial=0.0)))
     if largest > _LARGE_OBS:
         return warning(
-            "values",
+            VALUES,
             "Observations reach {largest:.3g}; consider normalize_observations.",
             largest=largest,
         )
-    return passed("values", "Finite over {steps} random steps.", steps=len(trial.rewards))
+    return passed(VALUES, "Finite over {steps} random steps.", steps=len(trial.rewards))
 
 
 def check_rewards(rewards: Doubles) -> Finding:
@@ -140,7 +145,7 @@ def check_rewards(rewards: Doubles) -> Finding:
     if not finite.all():
         step = int((~finite).argmax())
         return error(
-            "rewards",
+            REWARDS,
             "The reward of random step {number} is {reward}.",
             number=step + 1,
             reward=float(rewards[step]),
@@ -149,17 +154,17 @@ def check_rewards(rewards: Doubles) -> Finding:
     ends = {"low": float(rewards.min()), "high": float(rewards.max())}
     if largest > _LARGE_REWARD:
         return warning(
-            "rewards",
+            REWARDS,
             "Rewards are large, from {low:.3g} to {high:.3g}; consider reward_scale.",
             **ends,
         )
     if 0 < largest < _SMALL_REWARD:
         return warning(
-            "rewards",
+            REWARDS,
             "Rewards are small, from {low:.3g} to {high:.3g}; consider reward_scale.",
             **ends,
         )
-    return passed("rewards", "Rewards from {low:.3g} to {high:.3g}.", **ends)
+    return passed(REWARDS, "Rewards from {low:.3g} to {high:.3g}.", **ends)
 
 
 def check_repeatable(choice: EnvChoice, first: Trial) -> Finding:
@@ -170,28 +175,28 @@ def check_repeatable(choice: EnvChoice, first: Trial) -> Finding:
         differs = one.shape != other.shape or one.tobytes() != other.tobytes()
         if differs or (i and not _same(first.rewards[i - 1], second.rewards[i - 1])):
             return warning(
-                "repeatable",
+                REPEATABLE,
                 "The same seed and actions give different results from {place} on; neither runs nor"
                 " evaluations can be repeated exactly.",
                 place=_place(i),
             )
-    return passed("repeatable", "The same seed and actions give the same observations and rewards.")
+    return passed(REPEATABLE, "The same seed and actions give the same observations and rewards.")
 
 
 def check_ends(choice: EnvChoice, info: EnvInfo, trial: Trial, steps: int) -> Finding:
     """Check that episodes end; if none has, take up to ``steps`` further random steps."""
     if info.max_episode_steps:
         return passed(
-            "episodes", "Episodes end after {steps} steps at most.", steps=info.max_episode_steps
+            EPISODES, "Episodes end after {steps} steps at most.", steps=info.max_episode_steps
         )
     if not any(trial.ends):
         trial = run_trial(choice, steps)
     if any(trial.ends):
         return passed(
-            "episodes", "An episode ended after {steps} steps.", steps=trial.ends.index(True) + 1
+            EPISODES, "An episode ended after {steps} steps.", steps=trial.ends.index(True) + 1
         )
     return warning(
-        "episodes",
+        EPISODES,
         "No episode ended in {steps} random steps and there is no time limit; an evaluation might"
         " never end. Set a limit with env_args {example}.",
         steps=len(trial.ends),
@@ -201,7 +206,6 @@ def check_ends(choice: EnvChoice, info: EnvInfo, trial: Trial, steps: int) -> Fi
 
 def check_with_gymnasium(choice: EnvChoice) -> Iterator[Finding]:
     """Run Gymnasium's own check; its texts are passed on unchanged."""
-    name = "Gymnasium's check"
     try:
         env = make_env(choice)
         try:
@@ -210,15 +214,15 @@ def check_with_gymnasium(choice: EnvChoice) -> Iterator[Finding]:
         finally:
             env.close()
     except RequestError as problem:
-        yield Finding(Level.ERROR, name, problem.message)
+        yield Finding(Level.ERROR, GYMNASIUM, problem.message)
         return
     for text in warnings:
-        yield Finding(Level.WARNING, name, quoted(text))
+        yield Finding(Level.WARNING, GYMNASIUM, quoted(text))
     if failure:
         # What makes a run fail has been found by the checks before: this one is stricter.
-        yield Finding(Level.WARNING, name, quoted(failure))
+        yield Finding(Level.WARNING, GYMNASIUM, quoted(failure))
     elif not warnings:
-        yield passed(name, "Passed without warnings.")
+        yield passed(GYMNASIUM, "Passed without warnings.")
 
 
 def _same(one: float, other: float) -> bool:

@@ -35,7 +35,7 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
         end_steps = _END_STEPS if thorough else _QUICK_END_STEPS
         findings.append(checks.check_ends(choice, info, trial, end_steps))
     except TrialError as problem:
-        findings.append(Finding(Level.ERROR, "steps", problem.message))
+        findings.append(Finding(Level.ERROR, checks.STEPPING, problem.message))
     if thorough:
         findings += checks.check_with_gymnasium(choice)
     return CheckReport(info, tuple(findings))

@@ -23,22 +23,22 @@ class Finding:
     """The result of one check."""
 
     level: Level
-    check: str
+    check: Text
     """What was checked, in a word or two."""
     message: Text
 
 
-def passed(check: str, template: str, /, **values: Any) -> Finding:
+def passed(check: Text, template: str, /, **values: Any) -> Finding:
     """Return a finding of level OK."""
     return Finding(Level.OK, check, Text(template, **values))
 
 
-def warning(check: str, template: str, /, **values: Any) -> Finding:
+def warning(check: Text, template: str, /, **values: Any) -> Finding:
     """Return a finding of level WARNING."""
     return Finding(Level.WARNING, check, Text(template, **values))
 
 
-def error(check: str, template: str, /, **values: Any) -> Finding:
+def error(check: Text, template: str, /, **values: Any) -> Finding:
     """Return a finding of level ERROR."""
     return Finding(Level.ERROR, check, Text(template, **values))
 

@@ -13,6 +13,7 @@ from td3core.experiments.groups.messages import (
     GroupStarted,
     NewGroup,
     ResumedGroup,
+    SeedEvent,
 )
 from td3core.experiments.groups.runner import GroupRunner
 from td3core.experiments.groups.seed_status import SeedStatus
@@ -56,31 +57,41 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands"
             group = group.with_steps(job.steps)
         allocation = allocation_of(group, stopped=commands.stopped)
     link.send(GroupStarted(group=group, jobs=allocation.jobs, reason=allocation.reason))
-    throttle = _Throttle(link)
     runner = GroupRunner(
         group,
         allocation,
-        throttle.report,
+        _Reporter(link).report,
         lambda seed, line: link.send(GroupLog(seed=seed, line=line)),
     )
     commands.begin(runner)
     return GroupEnded(statuses=runner.run(save=extended))
 
 
-class _Throttle:
-    """Sends every change, but progress only a few times a second."""
+class _Reporter:
+    """Sends every event and where its run stands; what runs progress in one report for many."""
 
     def __init__(self, link: ParentLink) -> None:
         self._link = link
         self._sent: dict[int, tuple[float, SeedStatus]] = {}
+        self._held: dict[int, Progress] = {}
+        """What is to be sent with the next event of a run."""
 
     def report(self, status: SeedStatus, event: Event | None) -> None:
-        now = time.monotonic()
-        at, before = self._sent.get(status.seed, (-_BETWEEN_S, None))
+        seed, now = status.seed, time.monotonic()
+        at, before = self._sent.get(seed, (-_BETWEEN_S, None))
         changed = before is None or (before.state, before.phase) != (status.state, status.phase)
-        if changed or not isinstance(event, Progress) or now - at >= _BETWEEN_S:
-            self._sent[status.seed] = (now, status)
-            self._link.send(status)
+        held = self._held.pop(seed, None)
+        if isinstance(event, Progress):
+            event = event if held is None else event.after(held)
+            if not changed and now - at < _BETWEEN_S:
+                self._held[seed] = event
+                return
+        elif held is not None:
+            self._link.send(SeedEvent(seed=seed, event=held))
+        self._sent[seed] = (now, status)
+        if event is not None:
+            self._link.send(SeedEvent(seed=seed, event=event))
+        self._link.send(status)
 
 
 class _Commands:

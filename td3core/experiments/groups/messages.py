@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from td3core.config import RunConfig, Tunables
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedStatus
+from td3core.protocol.events import Event
 from td3core.protocol.steering import Ask
 from td3core.system.json_lines import Codec
 from td3core.text import Text
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,28 @@ class GroupStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeedEvent:
+    """One run of the group has reported something."""
+
+    seed: int
+    event: Event
+
+    def as_plain(self, converter: "Converter") -> object:
+        """Return what a line of JSON holds: the event with its kind."""
+        kind, event = type(self.event).__name__, converter.unstructure(self.event)
+        return {"seed": self.seed, "kind": kind, "event": event}
+
+    @classmethod
+    def from_plain(cls, value: Any, converter: "Converter") -> "SeedEvent":
+        """Return the event of a line."""
+        event: Event = converter.structure(value["event"], _EVENTS[value["kind"]])
+        return cls(seed=int(value["seed"]), event=event)
+
+
+_EVENTS: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLog:
     """A line that a run wrote to standard error."""
 
@@ -60,6 +86,6 @@ class GroupEnded:
     """Why the group was not trained, or its process ended early."""
 
 
-GroupMessage = GroupStarted | SeedStatus | GroupLog | GroupEnded
+GroupMessage = GroupStarted | SeedStatus | SeedEvent | GroupLog | GroupEnded
 
 CODEC = Codec(NewGroup, ResumedGroup, Command, Ask, *get_args(GroupMessage))

@@ -77,5 +77,7 @@ class GroupProcess:
         if code < 0:
             problem = Text("The process of the group was killed by signal {n}.", n=-code)
         else:
-            problem = quoted(self._last_line or "The process of the group ended early.")
+            problem = Text("The process of the group ended early.")
+            if self._last_line:
+                problem = quoted(self._last_line)
         self._report(GroupEnded(problem=problem))

@@ -12,6 +12,7 @@ from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Ended, Event, Failed
 from td3core.system import numerics
 from td3core.system.regular_files import open_own
+from td3core.text import NO_TEXT, Text
 
 _POLL_S = 0.05
 _CLOSE_S = 60.0
@@ -24,7 +25,7 @@ class Outcome:
     """How a run ended: ``finished``, ``user`` (it was stopped) or ``failed``."""
 
     stopped: str
-    message: str = ""
+    message: Text = NO_TEXT
 
 
 def outcome_of(event: Ended | Failed) -> Outcome:
@@ -32,7 +33,7 @@ def outcome_of(event: Ended | Failed) -> Outcome:
     if isinstance(event, Ended):
         return Outcome(stopped=event.stopped)
     stopped = "user" if event.cancelled else "failed"
-    return Outcome(stopped=stopped, message=str(event.message))
+    return Outcome(stopped=stopped, message=event.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class RunEnd:
     run: Path
     outcome: Outcome | None
     """None if the worker was lost: killed, crashed, or its node is gone."""
-    lost: str = ""
+    lost: Text = NO_TEXT
     """What became of a worker that was lost."""
 
 
@@ -167,8 +168,10 @@ class _Worker:
         self.close()
         code = self.process.lost
         if code is not None:
-            how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-            return RunEnd(run=run, outcome=None, lost=f"its process {how}")
+            lost = Text("its process ended with status {code}", code=code)
+            if code < 0:
+                lost = Text("its process was killed by signal {number}", number=-code)
+            return RunEnd(run=run, outcome=None, lost=lost)
         assert isinstance(self._last, Ended | Failed)
         return RunEnd(run=run, outcome=outcome_of(self._last))
 

@@ -21,7 +21,7 @@ from td3core.runs.metadata import RunLabel, write_label
 from td3core.system.files import make_folder, sync_folder, write_atomically
 from td3core.system.numerics import AUTO
 from td3core.system.regular_files import glob, read_text, require_own
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text, from_plain, plain
 
 SWEEPS = "sweeps"
 _FILE, _STATE, _STOP = "sweep.toml", "state.json", "stop"
@@ -52,7 +52,7 @@ class TrialState:
     seconds: float = 0.0
     runs: tuple[str, ...] = ()
     """Names of the runs' folders."""
-    reason: str = ""
+    reason: Text = NO_TEXT
     """Why it failed or was pruned."""
 
 
@@ -70,7 +70,7 @@ class SweepState:
     seconds: float = 0.0
     time_left_s: float | None = None
     running: bool = False
-    message: str = ""
+    message: Text = NO_TEXT
     trials: tuple[TrialState, ...] = ()
     space: Mapping[str, Any] = field(default_factory=dict)
     """``low``, ``high`` and ``log`` of each range, or its ``choices``."""
@@ -233,17 +233,13 @@ class SweepFolder:
         Raises:
             OSError: it cannot be written.
         """
-        write_atomically(self.path / _STATE, json.dumps(asdict(state)).encode())
+        write_atomically(self.path / _STATE, json.dumps(_plain_state(state)).encode())
 
     def read_state(self) -> SweepState | None:
         """Return what was last written; ``running`` says whether the sweep's process lives."""
         try:
             found = json.loads(read_text(self.path / _STATE, _LARGEST_STATE))
-            trials = tuple(
-                TrialState(**{**each, "runs": tuple(each["runs"])}) for each in found["trials"]
-            )
-            running = self.is_running()
-            return SweepState(**{**found, "trials": trials, "running": running})
+            return _state_of(found, running=self.is_running())
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
@@ -275,6 +271,30 @@ class SweepFolder:
         except OSError:
             return False
         return True
+
+
+def _plain_state(state: SweepState) -> dict[str, Any]:
+    trials = [asdict(replace(each, reason=NO_TEXT)) for each in state.trials]
+    for each, trial in zip(trials, state.trials, strict=True):
+        each["reason"] = plain(trial.reason)
+    found = asdict(replace(state, trials=(), message=NO_TEXT))
+    return found | {"trials": trials, "message": plain(state.message)}
+
+
+def _state_of(found: dict[str, Any], *, running: bool) -> SweepState:
+    """Return a state that was written, by an earlier version perhaps.
+
+    Raises:
+        ValueError, TypeError, KeyError: it makes no sense.
+    """
+    trials = tuple(
+        TrialState(
+            **{**each, "runs": tuple(each["runs"]), "reason": from_plain(each.get("reason", ""))}
+        )
+        for each in found["trials"]
+    )
+    message = from_plain(found.get("message", ""))
+    return SweepState(**{**found, "trials": trials, "message": message, "running": running})
 
 
 def sweep_names(runs_dir: Path) -> list[str]:

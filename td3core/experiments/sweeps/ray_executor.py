@@ -23,6 +23,7 @@ from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
 from td3core.system import numerics
 from td3core.system.capacity import usable_cores
 from td3core.system.files import write_atomically
+from td3core.text import Text
 
 _RESTARTS = 3
 _NEWS_EVERY_S = 2.0
@@ -175,8 +176,9 @@ class RayExecutor:
             found = ray.get(job.result)
         except ray.exceptions.RayError as problem:
             del self._jobs[job.run]
-            reason = f"its Ray worker was lost ({brief(type(problem).__name__)})"
-            return RunEnd(run=job.run, outcome=None, lost=reason)
+            cause = brief(type(problem).__name__)
+            lost = Text("its Ray worker was lost ({cause})", cause=cause)
+            return RunEnd(run=job.run, outcome=None, lost=lost)
         if found.get("needs_files"):
             job.shared = False
             job.result = _train(job.actor, job.run, ray.put(pack(job.run)), self._modules)

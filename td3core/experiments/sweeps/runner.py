@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from td3core.config import check_together
-from td3core.errors import RequestError, brief
+from td3core.errors import RequestError, message_of
 from td3core.experiments.sweeps.executor import Executor, RunEnd
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.spec import SweepSpec
@@ -109,7 +109,7 @@ class SweepRunner:
             config, tunables = self._spec.run_settings(record.settings, runs[0].seed)
             check_together(config, tunables)
         except RequestError as problem:
-            trial.failure = str(problem)
+            trial.failure = problem.message
             return
         for run in runs:
             path = self._folder.run_path(trial.number, run.seed)
@@ -153,7 +153,7 @@ class SweepRunner:
             run.path = self._folder.make_run(trial.number, run.seed, config, tunables, note)
             self._executor.start(run.path)
         except (RequestError, OSError) as problem:
-            trial.failure = str(problem)
+            trial.failure = message_of(problem)
             self._stop(trial)
             return
         run.state = "running"
@@ -172,7 +172,9 @@ class SweepRunner:
         if end.outcome is None:
             run.losses += 1
             if run.losses >= _MOST_LOSSES and not trial.closing:
-                trial.failure = f"{end.lost}, {run.losses} times in a row"
+                trial.failure = Text(
+                    "{loss}, {count} times in a row", loss=end.lost, count=run.losses
+                )
         elif end.outcome.stopped == "failed":
             trial.failure = trial.failure or end.outcome.message
         elif end.outcome.stopped == "finished":
@@ -180,7 +182,7 @@ class SweepRunner:
             run.losses = 0
         elif not trial.closing and not self._control.stopping:
             # Someone else has stopped it, such as its user from the window.
-            trial.failure = "it was stopped"
+            trial.failure = Text("it was stopped")
         if trial.closing:
             self._stop(trial)
 
@@ -209,7 +211,7 @@ class SweepRunner:
         """Put trials on record that are over."""
         for trial in [each for each in self._live.values() if not each.active]:
             if trial.failure:
-                self._study.fail(trial.number, brief(trial.failure))
+                self._study.fail(trial.number, trial.failure)
             elif trial.pruned_at is not None:
                 self._label_pruned(trial)
                 self._study.prune(trial.number)
@@ -226,7 +228,8 @@ class SweepRunner:
             run.read()
         value = trial.value(self._spec.objective)
         if value is None:
-            self._study.fail(trial.number, "a run has no evaluation, or one that is not finite")
+            reason = Text("a run has no evaluation, or one that is not finite")
+            self._study.fail(trial.number, reason)
         else:
             self._study.complete(trial.number, value)
 
@@ -295,7 +298,7 @@ class SweepRunner:
             self._live,
             seconds=self._seconds,
             running=not final,
-            message=str(self._message),
+            message=self._message,
             rate=self._rate(),
         )
         if final or time.monotonic() - self._shown_at >= _STATE_EVERY_S:

@@ -9,6 +9,7 @@ from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialStat
 from td3core.experiments.sweeps.spec import Choices, Dimension, SweepSpec
 from td3core.experiments.sweeps.study import SweepStudy, TrialRecord
 from td3core.experiments.sweeps.trial import LiveTrial
+from td3core.text import NO_TEXT, Text
 
 
 def state_of(
@@ -19,7 +20,7 @@ def state_of(
     *,
     seconds: float,
     running: bool,
-    message: str = "",
+    message: Text = NO_TEXT,
     rate: float = 0.0,
 ) -> SweepState:
     """Return the state of a sweep; ``rate`` is in trials per second."""
@@ -77,7 +78,7 @@ def _trial(
     paths = [folder.run_path(record.number, seed) for seed in spec.seeds]
     reason = record.reason
     if record.pruned_at is not None and record.state != "failed":
-        reason = f"pruned at step {record.pruned_at:,}"
+        reason = Text("pruned at step {step:,}", step=record.pruned_at)
     value, steps = record.value, spec.steps * len(spec.seeds) if record.state == "done" else 0
     if live is not None:
         steps = sum(run.env_steps for run in live.runs)

@@ -30,6 +30,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.sweeps.spec import Choices, Range, SweepSpec
 from td3core.system.regular_files import require_own
+from td3core.text import NO_TEXT, Text, from_plain, plain
 
 _MEDIAN_AFTER_TRIALS = 4
 _ASHA_KEEPS_ONE_IN = 3
@@ -55,7 +56,7 @@ class TrialRecord:
     """Empty if the sweep was killed while they were drawn."""
     value: float | None
     """The objective; of a pruned trial the last that was reported."""
-    reason: str = ""
+    reason: Text = NO_TEXT
     pruned_at: int | None = None
     """Environment step at which it was decided to prune the trial."""
     seconds: float = 0.0
@@ -178,9 +179,9 @@ class SweepStudy:
         """Put on record that a trial was pruned."""
         self._tell(number, TrialState.PRUNED)
 
-    def fail(self, number: int, reason: str) -> None:
+    def fail(self, number: int, reason: Text) -> None:
         """Put on record that a trial failed, and why."""
-        self._trial(number).set_user_attr(_REASON, reason)
+        self._trial(number).set_user_attr(_REASON, plain(reason))
         self._tell(number, TrialState.FAIL)
 
     def seconds_used(self) -> float:
@@ -229,7 +230,7 @@ class SweepStudy:
             if complete
             else {},
             value=value,
-            reason=str(found.user_attrs.get(_REASON, "")),
+            reason=from_plain(found.user_attrs.get(_REASON, "")),
             pruned_at=found.user_attrs.get(_CLOSING),
             seconds=(ended - begun).total_seconds() if begun and ended else 0.0,
         )

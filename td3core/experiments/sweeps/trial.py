@@ -8,6 +8,7 @@ from typing import Any
 
 from td3core.experiments.sweeps.objective import value_of, value_until
 from td3core.runs.directory import RunDirectory
+from td3core.text import NO_TEXT, Text
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ class LiveTrial:
     runs: list[TrialRun]
     began: float
     pruned_at: int | None = None
-    failure: str = ""
+    failure: Text = NO_TEXT
     reported: int = 0
     """The last step whose objective was reported."""
 

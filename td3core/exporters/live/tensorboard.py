@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from td3core.config import RunConfig, Tunables, to_dict
-from td3core.errors import RequestError
 from td3core.protocol.events import (
     Ended,
     Episodes,
@@ -22,6 +21,7 @@ from td3core.protocol.events import (
     Started,
 )
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.system.packages import missing
 
 if TYPE_CHECKING:
     from tensorboardX import SummaryWriter
@@ -54,11 +54,7 @@ class TensorBoardSink:
             # Imported here: it is an extra, and takes a moment.
             import tensorboardX  # noqa: F401
         except ImportError as problem:
-            raise RequestError(
-                "TensorBoard needs the package {package}: {command}.",
-                package=problem.name or "tensorboardX",
-                command='pip install "td3-studio[tensorboard]"',
-            ) from problem
+            raise missing("TensorBoard", "tensorboard", problem) from problem
         # An environment may change the current folder.
         self._folder = folder.absolute()
         self._writer: SummaryWriter | None = None

@@ -78,7 +78,7 @@ def document_of(runs: Sequence[RunFacts], request: Request) -> Document:
         raise RequestError("No runs to report.")
     results = [run.results for run in runs]
     found = Material(
-        comparison=compare(results, request.metric, request.by),
+        comparison=compare(results, request.metric, request.by, x=request.x),
         bias=compare(results, "bias", request.by),
         runs={run.path: run for run in runs},
         x=request.x,

@@ -89,7 +89,7 @@ HEALTH = (
     ),
     Measured(
         column="critic_rank",
-        title=Text("Rank of the critic's features"),
+        title=Text("Feature rank, Q1"),
         about=Text("By the width of the layer; a falling rank is lost room to learn."),
     ),
     Measured(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from td3core.analysis.aggregate import Estimate
 from td3core.analysis.comparison import LEAST_RUNS, Comparison, GroupResult, improvement
 from td3core.analysis.wording import DECIMALS, estimate_text
-from td3core.config.value_text import format_count, typographic
+from td3core.config.value_text import format_count, format_duration, typographic
 from td3core.exporters.report.document import (
     Block,
     Cell,
@@ -19,7 +19,7 @@ from td3core.exporters.report.document import (
 )
 from td3core.exporters.report.figures import MOST_LINES
 from td3core.exporters.report.material import Material
-from td3core.exporters.report.wording import duration, state_of_runs
+from td3core.exporters.report.wording import state_of_runs
 from td3core.text import Text, tr
 
 _MOST_PAIRS = 30
@@ -57,7 +57,7 @@ def _key_numbers(found: Material) -> KeyNumbers:
     steps = sum(each.env_steps for each in summaries)
     wall = sum(each.wall_s for each in summaries)
     about = tr("Steps trained") if found.single else tr("Steps trained, all runs")
-    detail = tr("in {duration}", duration=duration(wall)) if wall else ""
+    detail = tr("in {duration}", duration=format_duration(wall)) if wall else ""
     numbers.append(KeyNumber(about=about, value=format_count(steps), detail=detail))
     state, detail = state_of_runs(summaries)
     numbers.append(KeyNumber(about=tr("State"), value=state, detail=detail))

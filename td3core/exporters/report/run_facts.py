@@ -14,7 +14,6 @@ from td3core.errors import RequestError, brief
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Entry
 from td3core.runs.listing import RunSummary, summarise
-from td3core.runs.status import Status
 from td3core.system.regular_files import exists, parse_toml, read_text
 
 _MOST_ENTRIES, _LONGEST = 40, 120
@@ -57,9 +56,6 @@ def read_facts(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunFa
     threshold = results.threshold
     if threshold is None and header is not None:
         threshold = header.env.reward_threshold
-    status = Status.read(path)
-    if threshold is None and status is not None:
-        threshold = status.reward_threshold
     described = _description(path)
     return RunFacts(
         directory=directory,

@@ -5,7 +5,7 @@ from typing import Any
 
 from td3core.analysis.results import settings_of
 from td3core.config.presets import PLUS, compose
-from td3core.config.value_text import format_count, format_value, typographic
+from td3core.config.value_text import format_count, format_duration, format_value, typographic
 from td3core.errors import RequestError, brief
 from td3core.exporters.report.commands import commands_of, values_as_given
 from td3core.exporters.report.document import (
@@ -21,7 +21,7 @@ from td3core.exporters.report.document import (
 from td3core.exporters.report.figures import MOST_LINES
 from td3core.exporters.report.material import Material
 from td3core.exporters.report.run_facts import RunFacts
-from td3core.exporters.report.wording import STATES, duration, labels, moment
+from td3core.exporters.report.wording import STATES, labels, moment
 from td3core.runs.journal import Entry, is_scheduled
 from td3core.text import Text, tr
 
@@ -243,7 +243,7 @@ def _row_of_run(run: RunFacts) -> tuple[str, ...]:
         str(STATES[found.state]),
         format_count(found.env_steps),
         *returns,
-        duration(found.wall_s) if found.wall_s else "–",
+        format_duration(found.wall_s) if found.wall_s else "–",
         moment(brief(found.created, _LONGEST_VALUE)),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from td3core.analysis.figure_data import FigureData, FigureLine
-from td3core.config.value_text import format_value, typographic
+from td3core.config.value_text import format_duration, format_value, typographic
 from td3core.errors import brief
 from td3core.exporters.report.document import (
     Block,
@@ -23,7 +23,7 @@ from td3core.exporters.report.document import (
     Table,
 )
 from td3core.exporters.report.figures import WIDE_IN
-from td3core.exporters.report.wording import duration, labels
+from td3core.exporters.report.wording import labels
 from td3core.text import Text, tr
 
 _MOST_TRIALS, _MOST_SETTINGS = 10, 8
@@ -88,7 +88,7 @@ def _summary(sweep: SweepFacts) -> str:
         "{n} of {wanted} trials in {duration}: {states}. Objective: {objective}.",
         n=len(sweep.trials),
         wanted=sweep.wanted,
-        duration=duration(sweep.seconds),
+        duration=format_duration(sweep.seconds),
         states=told or tr("none yet"),
         objective=sweep.objective,
     )

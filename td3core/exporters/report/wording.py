@@ -31,16 +31,6 @@ def state_of_runs(runs: Sequence[RunSummary]) -> tuple[str, str]:
     return tr("{n} of {count} finished", n=finished, count=len(runs)), rest
 
 
-def duration(seconds: float) -> str:
-    """Return a duration in its two largest units."""
-    if seconds < 60:
-        return tr("{seconds:.0f} s", seconds=seconds)
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return tr("{minutes} min", minutes=minutes)
-    return tr("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
-
-
 def moment(text: str) -> str:
     """Return a time on record in local time, to the minute; as it is if it is none."""
     try:

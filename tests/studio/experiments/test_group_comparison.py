@@ -6,10 +6,17 @@ import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QTreeWidget
 
+from studio.plots.compare import run_set
+from studio.plots.compare.session import CompareSession
 from studio.share.report_dialog import ReportDialog
 from studio.window.main_window import MainWindow
+from td3core.experiments.groups.messages import SeedEvent
 from td3core.experiments.groups.seed_status import SeedState
+from td3core.protocol.events import Failed
+from td3core.text import Text
 from tests.studio.experiments.test_groups import PlayedGroup, fill_in, panel, played
+from tests.studio.session.test_live_runs import started as began
+from tests.support.events import evaluated
 from tests.td3core.analysis.many_runs import write_run
 
 __all__ = ["panel", "played"]
@@ -66,6 +73,36 @@ def test_what_a_run_of_the_group_adds_is_drawn_while_it_trains(
     with (path / "evaluations.csv").open("a") as file:
         file.write("300,9,1,,0,9,10,0,30\n")
     qtbot.waitUntil(lambda: comparing.shown.lines["return"][0].curve.x[-1] == 300)
+
+
+def test_a_run_of_the_group_is_drawn_by_what_it_reports_and_its_files_are_left_alone(
+    qtbot, window, find, started, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparing = window.comparison.session
+    comparing.set_live_interval(20)
+    path = write_run(runs_dir, [], seed=0, group=started.group.name)
+    read: list[Path] = []
+    monkeypatch.setattr(run_set, "read_results", lambda path, _: read.append(path))
+    about = began(path)
+    started.report(SeedEvent(seed=0, event=about))
+    started.show(0, SeedState.TRAINING, run=path)
+    qtbot.waitUntil(lambda: comparing.active and not comparing.busy, timeout=20_000)
+    for step, mean in ((100, 1.0), (200, 4.0)):
+        started.report(SeedEvent(seed=0, event=evaluated(step, mean)))
+        qtbot.waitUntil(lambda: last_drawn(comparing) == (step, mean), timeout=20_000)  # noqa: B023
+    assert read == []
+    # Once it is over, the files tell what became of it, whoever trains it on.
+    monkeypatch.undo()
+    started.report(SeedEvent(seed=0, event=Failed(message=Text("killed"), details="")))
+    with (path / "evaluations.csv").open("a") as file:
+        file.write("100,1,1,,0,1,10,0,10\n200,4,1,,0,4,10,0,20\n300,9,1,,0,9,10,0,30\n")
+    comparing.set_refresh_interval(20)
+    qtbot.waitUntil(lambda: last_drawn(comparing) == (300, 9.0), timeout=20_000)
+
+
+def last_drawn(comparing: CompareSession) -> tuple[float, float] | None:
+    lines = comparing.shown.lines["return"]
+    return (lines[0].curve.x[-1], lines[0].curve.middle[-1]) if lines else None
 
 
 def test_a_comparison_that_was_closed_stays_closed_until_it_is_asked_for(

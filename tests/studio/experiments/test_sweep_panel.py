@@ -57,12 +57,12 @@ def swept(tmp_path: Path) -> SweepState:
 def shown(qtbot, swept: SweepState, window: MainWindow) -> MainWindow:
     """Open the panel on that sweep."""
     window.docks.open("sweeps")
-    qtbot.waitUntil(lambda: len(window.sweeps.table.trials) == 3, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: len(window.late.sweeps.table.trials) == 3, timeout=PATIENCE_MS)
     return window
 
 
 def texts(window: MainWindow, row: int) -> list[str]:
-    table = window.sweeps.table
+    table = window.late.sweeps.table
     return [str(table.index(row, column).data()) for column in range(table.columnCount())]
 
 
@@ -129,7 +129,7 @@ def test_the_window_reads_no_sweep_in_its_own_thread(
     guard = DiskGuard(tmp_path / "runs", monkeypatch)
     guard.watch()
     window.docks.open("sweeps")
-    qtbot.waitUntil(lambda: len(window.sweeps.table.trials) == 3, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: len(window.late.sweeps.table.trials) == 3, timeout=PATIENCE_MS)
     assert guard.found == []
 
 
@@ -138,10 +138,10 @@ def test_a_file_with_a_mistake_is_refused_in_the_banner(
 ) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text("environment = 'Pendulum-v1'\nspace = {}\n")
-    with qtbot.waitSignal(window.sweeps.refused, timeout=PATIENCE_MS):
-        window.sweeps.start(file)
+    with qtbot.waitSignal(window.late.sweeps.refused, timeout=PATIENCE_MS):
+        window.late.sweeps.start(file)
     assert "space has 0 settings" in window.banner.text
-    assert not window.sweeps.busy
+    assert not window.late.sweeps.busy
 
 
 @pytest.mark.slow
@@ -151,8 +151,8 @@ def test_a_sweep_runs_in_the_background_and_closing_the_window_stops_it(
     file = tmp_path / "small.toml"
     file.write_text(SMALL)
     window.docks.open("sweeps")
-    window.sweeps.start(file)
-    qtbot.waitUntil(lambda: bool(window.sweeps.table.trials), timeout=PATIENCE_MS)
+    window.late.sweeps.start(file)
+    qtbot.waitUntil(lambda: bool(window.late.sweeps.table.trials), timeout=PATIENCE_MS)
     qtbot.waitUntil(lambda: find("sweep_stop_button").isEnabled(), timeout=PATIENCE_MS)
     assert not find("sweep_open_button").isEnabled()
     asked: list[bool] = []
@@ -195,7 +195,7 @@ def test_a_thousand_trials_are_drawn_with_a_few_lines(
         )
     )
     window.docks.open("sweeps")
-    qtbot.waitUntil(lambda: len(window.sweeps.table.trials) == 1000, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: len(window.late.sweeps.table.trials) == 1000, timeout=PATIENCE_MS)
     find("sweep_view_combo").setCurrentText("Parallel coordinates")
-    plot = window.sweeps.plots.area.getItem(0, 0)
+    plot = window.late.sweeps.plots.area.getItem(0, 0)
     assert len(plot.listDataItems()) < 20

@@ -94,17 +94,17 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
     file = tmp_path / "search.toml"
     file.write_text(NAMING_CODE)
     window.docks.open("sweeps")
-    window.sweeps.start(file)
+    window.late.sweeps.start(file)
     # A second click while the question is open starts nothing more.
-    window.sweeps.start(file)
+    window.late.sweeps.start(file)
     assert answer(qtbot, window, "allow") == OURS
-    with qtbot.waitSignal(window.sweeps.ended, timeout=PATIENCE_MS):
+    with qtbot.waitSignal(window.late.sweeps.ended, timeout=PATIENCE_MS):
         assert answer(qtbot, window, "refuse") == THEIRS
     assert commands == []
     assert "theirs_env.py was not allowed to run" in window.banner.text
     assert find("sweep_open_button").isEnabled()
-    window.sweeps.start(file)
-    with qtbot.waitSignal(window.sweeps.started, timeout=PATIENCE_MS):
+    window.late.sweeps.start(file)
+    with qtbot.waitSignal(window.late.sweeps.started, timeout=PATIENCE_MS):
         assert answer(qtbot, window, "allow") == THEIRS
     assert [words[:2] for words in commands] == [["sweep", str(file)]]
     assert find("status_state").text().endswith("a sweep trains")
@@ -113,7 +113,7 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
     assert {OURS, THEIRS} <= {name for name, _ in allowed_code.snapshot()}
     assert stranger.imported == set()
     assert not window.banner.isVisible()
-    window.sweeps.shutdown()
+    window.late.sweeps.shutdown()
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_sweep_left_in_the_background_is_shown_and_stopped_by_the_next_window(
     find("sweep_stop_button").click()
     qtbot.waitUntil(left_alone.take_stop, timeout=PATIENCE_MS)
     # It was not started here, so that closing the window stops nothing and asks nothing.
-    assert not window.sweeps.busy
+    assert not window.late.sweeps.busy
 
 
 def test_a_sweep_that_is_starting_is_stopped_as_soon_as_that_is_possible(
@@ -147,15 +147,15 @@ def test_a_sweep_that_is_starting_is_stopped_as_soon_as_that_is_possible(
     file = tmp_path / "tides.toml"
     file.write_text(SIMPLE)
     monkeypatch.setattr(CliProcess, "busy", property(lambda _: bool(commands)))
-    with qtbot.waitSignal(window.sweeps.started, timeout=PATIENCE_MS):
-        window.sweeps.start(file)
-    window.sweeps.stop()
+    with qtbot.waitSignal(window.late.sweeps.started, timeout=PATIENCE_MS):
+        window.late.sweeps.start(file)
+    window.late.sweeps.stop()
     folder = SweepFolder(runs_dir, "tides")
     make_folder(folder.path)
     with RunLock(folder.path):
         qtbot.waitUntil(folder.take_stop, timeout=PATIENCE_MS)
     assert not window.banner.isVisible()
-    window.sweeps.shutdown()
+    window.late.sweeps.shutdown()
 
 
 def test_closing_during_a_sweep_asks_once_and_keeps_training_by_default(
@@ -163,8 +163,8 @@ def test_closing_during_a_sweep_asks_once_and_keeps_training_by_default(
 ) -> None:
     file = tmp_path / "tides.toml"
     file.write_text(SIMPLE)
-    with qtbot.waitSignal(window.sweeps.started, timeout=PATIENCE_MS):
-        window.sweeps.start(file)
+    with qtbot.waitSignal(window.late.sweeps.started, timeout=PATIENCE_MS):
+        window.late.sweeps.start(file)
     asked: list[list[str]] = []
 
     def agree(box: QMessageBox) -> int:
@@ -177,8 +177,8 @@ def test_closing_during_a_sweep_asks_once_and_keeps_training_by_default(
     assert sorted(asked[0]) == ["Keep training", "Stop and close"]
     assert len(asked) == 1
     assert window.isVisible()
-    assert window.sweeps.busy
-    window.sweeps.shutdown()
+    assert window.late.sweeps.busy
+    window.late.sweeps.shutdown()
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -73,7 +73,9 @@ def test_a_badge_counts_what_is_open_until_it_is_dismissed_for_this_run(
     qtbot.waitUntil(panel.isVisible)
     qtbot.waitUntil(lambda: "features have collapsed" in texts(panel))
     assert "Critic learning rate 0.1 → 0.01" in texts(panel)
-    assert shown(panel, "Rank of the critic's features") == "0.01"
+    assert shown(panel, "Feature rank, Q1") == "0.01"
+    table = panel.findChild(QTableView, "health_table")
+    assert table.sizeHintForColumn(HealthColumn.NAME) <= table.columnWidth(HealthColumn.NAME)
     assert shown(panel, "Saturated actions") == "–"
     find("dismiss_rank_collapsed").click()
     assert not badge.isVisible()

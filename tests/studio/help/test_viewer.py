@@ -108,6 +108,13 @@ def test_every_page_is_listed_by_its_title_the_index_first(viewer: HelpViewer) -
     assert listed(viewer) == [page.title for page in PAGES]
 
 
+def test_the_titles_of_the_pages_are_not_cut_off(qtbot, viewer: HelpViewer) -> None:
+    viewer.show()
+    pages = viewer.list
+    qtbot.waitUntil(lambda: pages.viewport().width() >= pages.sizeHintForColumn(0))
+    assert not pages.horizontalScrollBar().isVisible()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_page_renders_without_left_over_markdown(viewer: HelpViewer, page: Page) -> None:
     viewer.open_page(page.name)

@@ -1,10 +1,9 @@
 """Live settings that are no numbers: a switch and a choice behave as a slider does."""
 
 import json
-from collections.abc import Callable
 
 import pytest
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QSlider, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QSlider
 
 from studio.formatting import format_value
 from studio.live.live_panel import LivePanel
@@ -13,36 +12,10 @@ from studio.session.history import read_history
 from studio.session.markers import Marker
 from studio.theme.theme import load_theme
 from td3core.config import changes
-from td3core.protocol.events import Tuned
 from td3core.runs import reader
 from tests.studio.fake_runs import make_run
+from tests.studio.live.requests import Requests
 from tests.support.live_choices import ChoiceTunables, declare_choices
-
-
-class Requests:
-    """Takes requests as a run does, and acknowledges them."""
-
-    def __init__(self) -> None:
-        self.made: list[ChoiceTunables] = []
-
-    def __call__(self, tunables: ChoiceTunables) -> int:
-        self.made.append(tunables)
-        return len(self.made)
-
-    def tuned(self, tunables: ChoiceTunables | None = None) -> Tuned:
-        """Return the acknowledgement of the latest request, or of other values."""
-        return Tuned(
-            env_steps=10,
-            updates=5,
-            revision=len(self.made),
-            tunables=tunables or self.made[-1],
-            changes=(),
-        )
-
-
-@pytest.fixture
-def requests() -> Requests:
-    return Requests()
 
 
 @pytest.fixture
@@ -53,16 +26,6 @@ def panel(qtbot, requests: Requests) -> LivePanel:
     made.set_busy(True)
     made.show()
     return made
-
-
-@pytest.fixture
-def look(panel: LivePanel) -> Callable[[str], QWidget]:
-    def find(name: str) -> QWidget:
-        found = panel.findChild(QWidget, name)
-        assert found is not None, name
-        return found
-
-    return find
 
 
 def test_a_switch_is_a_check_box_and_a_choice_a_list(panel, look) -> None:
@@ -91,7 +54,7 @@ def test_a_change_is_pending_acknowledged_and_undone(
     assert getattr(requests.made[-1], name) == value
     assert panel.pending == {name}
     assert look(f"label_{name}").text().endswith("…")
-    panel.acknowledge(requests.tuned())
+    panel.acknowledge(requests.acknowledged())
     assert panel.pending == frozenset()
     assert not look(f"label_{name}").text().endswith("…")
     assert look("last_change").text().endswith(words)
@@ -103,7 +66,7 @@ def test_a_change_is_pending_acknowledged_and_undone(
 
 def test_a_refused_change_shows_the_old_value_again(panel, look, requests) -> None:
     look("field_mirrored").click()
-    panel.acknowledge(requests.tuned(ChoiceTunables()))
+    panel.acknowledge(requests.acknowledged(ChoiceTunables()))
     assert not look("field_mirrored").isChecked()
     assert len(requests.made) == 1
 

@@ -1,7 +1,5 @@
 """A live setting that follows a schedule: its row draws it, a hand ends it, undo brings it back."""
 
-from collections.abc import Callable
-
 import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLineEdit, QMenu, QWidget
@@ -10,35 +8,10 @@ from studio.live.live_panel import LivePanel
 from studio.live.schedule_dialog import ScheduleDialog
 from studio.theme.theme import load_theme
 from td3core.config import Tunables, at_step, given
-from td3core.protocol.events import Tuned
+from tests.studio.live.requests import Requests
 
 TAU = "0.02@20000, 0.005@40000"
 STEPS = 100_000
-
-
-class Requests:
-    """Takes requests as a run does."""
-
-    def __init__(self) -> None:
-        self.made: list[Tunables] = []
-
-    def __call__(self, tunables: Tunables) -> int:
-        self.made.append(tunables)
-        return len(self.made)
-
-    def acknowledged(self, step: int) -> Tuned:
-        return Tuned(
-            env_steps=step,
-            updates=0,
-            revision=len(self.made),
-            tunables=at_step(self.made[-1], step, STEPS),
-            changes=(),
-        )
-
-
-@pytest.fixture
-def requests() -> Requests:
-    return Requests()
 
 
 @pytest.fixture
@@ -51,16 +24,6 @@ def panel(qtbot, requests: Requests) -> LivePanel:
     made.set_busy(True)
     made.show()
     return made
-
-
-@pytest.fixture
-def look(panel: LivePanel) -> Callable[[str], QWidget]:
-    def find(name: str) -> QWidget:
-        found = panel.findChild(QWidget, name)
-        assert found is not None, name
-        return found
-
-    return find
 
 
 def test_the_row_draws_its_schedule_and_follows_the_run(panel, look, requests) -> None:
@@ -87,7 +50,7 @@ def test_a_slider_moved_by_hand_ends_its_schedule_and_undo_brings_it_back(
     assert not look("schedule_tau").isVisible()
     assert given(requests.made[-1], "tau") == 0.3
     assert look("last_change").text() == "Last change: τ schedule → 0.3"
-    panel.acknowledge(requests.acknowledged(25_000))
+    panel.acknowledge(requests.acknowledged(at_step(requests.made[-1], 25_000, STEPS), 25_000))
     panel.follow(30_000, STEPS)
     assert look("spin_tau").value() == 0.3
     panel.undo()

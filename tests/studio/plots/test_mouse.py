@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from studio.plots.catalogue import PLOTS
 from studio.plots.explanation import ExplanationPopup
 from studio.plots.layers.curve_layers import CurveLayer
-from studio.session.curves import RunCurves
+from studio.session.curves import EVALUATIONS, RunCurves
 from studio.session.record import RunRecord
 from td3core.config import make_settings
 from td3core.protocol.metrics import METRICS
@@ -235,6 +235,35 @@ def test_the_curves_stand_along_episodes_or_time(
     card.hovered.emit(QPointF(0.6 * end, 0.0))
     assert card.readout.startswith(heading)
     assert "episode 60" in card.readout
+
+
+@pytest.mark.parametrize(
+    ("axis", "column", "hint"),
+    [("time", "clock", "No times on record"), ("episodes", "episodes", "No episode on record")],
+)
+def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
+    qtbot, window, plots, curves, find, axis: str, column: str, hint: str
+) -> None:
+    getattr(curves, column).keep_to(-1.0)
+    curves.evaluations.append([(1000.0, 5.0, *[math.nan] * (len(EVALUATIONS) - 2))])
+    combo, card = find("plots_x_combo"), plots.card("plot_return")
+
+    def choose(axis: str) -> None:
+        combo.setCurrentIndex(combo.findData(axis))
+        combo.activated.emit(combo.currentIndex())
+        qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
+
+    choose(axis)
+    items = [item for item in card.plot.listDataItems() if item.isVisible()]
+    assert not items
+    assert card.plot.accessibleDescription().startswith(hint)
+    assert "choose another x axis" in card.plot.accessibleDescription()
+    card.hovered.emit(QPointF(0.0, 0.0))
+    assert not card.readout
+    assert not card.legend.isVisible() or not card.legend.text()
+    choose("steps")
+    assert [item for item in card.plot.listDataItems() if item.isVisible()]
+    assert not card.plot.accessibleDescription()
 
 
 @pytest.mark.own_window

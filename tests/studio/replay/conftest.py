@@ -18,6 +18,8 @@ from td3core.envs.trust import locate
 from td3core.envs.trust_store import remember
 from tests.studio.replay.scenes import PENDULUM, SCRIPTED, write_agent
 
+Stage = Callable[[str, str], Callable[[str], Path]]
+
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Path:
@@ -25,28 +27,38 @@ def agent(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Return a function that writes an agent for one of the scripted environments."""
-    (tmp_path / "scripted_stage.py").write_text(SCRIPTED)
-    # A spawned process inherits the search path.
-    monkeypatch.syspath_prepend(tmp_path)
-    found = locate("scripted_stage")
-    assert found is not None
-    remember(found)
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Return a function that writes a module, allows it, and returns a writer of agents for it."""
 
-    def write(name: str) -> Path:
-        info = EnvInfo(
-            env_id=f"scripted_stage:{name}",
-            obs_dim=1,
-            act_dim=1,
-            action_low=(-1.0,),
-            action_high=(1.0,),
-            max_episode_steps=None,
-            reward_threshold=None,
-        )
-        return write_agent(tmp_path / f"{name}.safetensors", info)
+    def write(module: str, source: str) -> Callable[[str], Path]:
+        (tmp_path / f"{module}.py").write_text(source)
+        # A spawned process inherits the search path.
+        monkeypatch.syspath_prepend(tmp_path)
+        found = locate(module)
+        assert found is not None
+        remember(found)
+
+        def agent_for(name: str) -> Path:
+            info = EnvInfo(
+                env_id=f"{module}:{name}",
+                obs_dim=1,
+                act_dim=1,
+                action_low=(-1.0,),
+                action_high=(1.0,),
+                max_episode_steps=None,
+                reward_threshold=None,
+            )
+            return write_agent(tmp_path / f"{name}.safetensors", info)
+
+        return agent_for
 
     return write
+
+
+@pytest.fixture
+def staged(stage: Stage) -> Callable[[str], Path]:
+    """Return a function that writes an agent for one of the scripted environments."""
+    return stage("scripted_stage", SCRIPTED)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PySide6.QtWidgets import QWidget
 
@@ -17,9 +16,7 @@ from studio.run_browser.columns import RunColumn
 from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.window.main_window import MainWindow
-from td3core.protocol import events
 from td3core.protocol.control import Control
-from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.remote.access import LOOK_S, RemoteAccess
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
@@ -29,6 +26,7 @@ from tests.studio.disk_guard import DiskGuard
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import choose, listed, read_again, show_runs
 from tests.studio.window.test_main_job import click
+from tests.support.events import progress, started
 
 LONG_MS = 60_000
 TINY = {
@@ -202,28 +200,6 @@ def write_status(run: RunDirectory) -> Access:
     """Write what a run writes when it starts."""
     access = Access(run.path, run.config, Control(), lambda event: None)
     tunables = run.first_tunables
-    access.report(
-        events.Started(
-            run=run.path,
-            config=run.config,
-            tunables=tunables,
-            env_steps=0,
-            device="cpu",
-            threads=1,
-        )
-    )
-    access.report(
-        events.Progress(
-            phase=events.Phase.LEARNING,
-            env_steps=500,
-            updates=400,
-            episodes=3,
-            steps_per_s=100.0,
-            wall_s=5.0,
-            exploration_noise=0.1,
-            revision=0,
-            tunables=tunables,
-            training=np.empty((0, len(TRAINING_COLUMNS))),
-        )
-    )
+    access.report(started(run.config, tunables, run=run.path))
+    access.report(progress(500, updates=400, episodes=3, wall_s=5.0, tunables=tunables))
     return access

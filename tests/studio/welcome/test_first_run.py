@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QToolButton
@@ -12,16 +11,11 @@ from studio.session.model import RunModel
 from studio.welcome.first_run import FirstRunNotes
 from td3core.config import make_settings
 from td3core.protocol.events import (
-    Ended,
     EpisodeEnded,
     Episodes,
-    Evaluated,
-    Phase,
-    Progress,
-    Started,
 )
-from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.text import Text
+from tests.support.events import ended, evaluated, progress, started
 
 
 @pytest.fixture
@@ -44,13 +38,10 @@ def notes(qtbot: Any, model: RunModel, settings: QSettings) -> FirstRunNotes:
 def start(model: RunModel, threshold: float | None = None, run: str = "run") -> None:
     config, tunables = make_settings({"env": "Pendulum-v1", "learning_starts": 1_000})
     model.handle(
-        Started(
+        started(
+            config,
+            tunables,
             run=Path(run),
-            config=config,
-            tunables=tunables,
-            env_steps=0,
-            device="cpu",
-            threads=1,
             engine=Text("the compiled update"),
             reward_threshold=threshold,
         )
@@ -60,7 +51,7 @@ def start(model: RunModel, threshold: float | None = None, run: str = "run") -> 
 def reach(model: RunModel, step: int, *returns: float) -> None:
     """Report a step; episodes of 200 steps with these returns end before it."""
     first = step - 200 * (len(returns) - 1)
-    ended = [
+    episodes = [
         EpisodeEnded(
             episode=step // 200 + i,
             env_steps=first + 200 * i,
@@ -74,28 +65,18 @@ def reach(model: RunModel, step: int, *returns: float) -> None:
     assert model.record.config is not None
     assert model.record.first_tunables is not None
     model.handle(
-        Progress(
-            phase=Phase.LEARNING,
-            env_steps=step,
+        progress(
+            step,
             updates=max(step - 1_000, 0),
-            episodes=len(ended),
-            steps_per_s=1.0,
-            wall_s=1.0,
-            exploration_noise=0.1,
-            revision=0,
+            episodes=len(episodes),
             tunables=model.record.first_tunables,
-            training=np.zeros((0, len(TRAINING_COLUMNS))),
-            ended=Episodes.of(ended),
+            ended=Episodes.of(episodes),
         )
     )
 
 
 def evaluate(model: RunModel, step: int, mean: float) -> None:
-    model.handle(
-        Evaluated(
-            env_steps=step, returns=(mean,), lengths=(200,), seed=0, is_best=False, wall_s=1.0
-        )
-    )
+    model.handle(evaluated(step, mean))
 
 
 def test_each_note_is_shown_when_it_has_become_true(notes: FirstRunNotes, model: RunModel) -> None:
@@ -179,20 +160,7 @@ def test_a_first_run_that_has_ended_keeps_its_note_and_is_the_last_one_narrated(
     notes.expect()
     start(model)
     reach(model, 1_050)
-    counts: dict[str, Any] = {"env_steps": 1_050, "updates": 50, "episodes": 5}
-    model.handle(
-        Ended(
-            run=Path("run"),
-            stopped="user",
-            wall_s=1.0,
-            steps_per_s=1.0,
-            last_eval_return=None,
-            best_eval_return=None,
-            best_checkpoint=None,
-            last_checkpoint=None,
-            **counts,
-        )
-    )
+    model.handle(ended("user", env_steps=1_050, updates=50, episodes=5))
     assert not notes.isHidden()
     notes.expect()
     start(model, run="another")

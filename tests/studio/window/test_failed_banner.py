@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from td3core.protocol.events import Ended, Failed
+from td3core.protocol.events import Failed
 from td3core.text import Text
+from tests.support.events import ended
 
 
 @pytest.mark.parametrize("said", ["It raised ValueError: boom", "It raised ValueError: boom."])
@@ -13,19 +14,7 @@ def test_what_failed_is_a_sentence_of_its_own_before_where_the_agent_was_saved(
     window, said: str
 ) -> None:
     last = Path("run/checkpoints/last.safetensors")
-    ending = Ended(
-        run=Path("run"),
-        stopped="failed",
-        env_steps=30,
-        updates=20,
-        episodes=1,
-        wall_s=1.0,
-        steps_per_s=30.0,
-        last_eval_return=None,
-        best_eval_return=None,
-        best_checkpoint=None,
-        last_checkpoint=last,
-    )
+    ending = ended("failed", last_checkpoint=last)
     window.model.run_ended.emit(Failed(message=Text(said), details="", ending=ending))
     assert window.banner.text == (
         "It raised ValueError: boom. The agent was saved in last.safetensors."

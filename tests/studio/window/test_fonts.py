@@ -14,13 +14,16 @@ from pytestqt.qtbot import QtBot
 from studio.theme.sizes import scale
 from studio.window.main_window import MainWindow
 from studio.window.panels import PANELS
+from td3core.experiments.groups.seed_status import SeedState
 from tests.studio.clipped import clipped, unreachable
+from tests.studio.experiments.test_groups import PlayedGroup, fill_in, played
 from tests.studio.fake_runs import make_run
 from tests.studio.window.test_enter import dialogs
 
 SCREEN = QSize(1280, 800)
 WAIT_MS = 20_000
 Find = Callable[[str], QWidget]
+__all__ = ["played"]
 
 
 _SLOW = pytest.mark.slow
@@ -64,6 +67,30 @@ def show_all(qtbot: QtBot, window: MainWindow, runs: Path) -> Iterator[str]:
     session = window.comparison.session
     qtbot.waitUntil(lambda: session.active and not session.busy, timeout=WAIT_MS)
     yield "comparison"
+
+
+def test_a_group_that_trains_is_whole_and_reached(
+    qtbot: QtBot,
+    font: float,
+    window: MainWindow,
+    find: Find,
+    played: type[PlayedGroup],
+    runs_dir: Path,
+) -> None:
+    window.resize(SCREEN)
+    qtbot.waitUntil(lambda: window.size() == SCREEN)
+    fill_in(find, "Pendulum-v1", 20_000, "0-3")
+    window.start_training()
+    qtbot.waitUntil(lambda: window.many.session.busy, timeout=WAIT_MS)
+    session = window.comparison.session
+    for seed in range(4):
+        run = make_run(runs_dir, name=f"seed {seed}").path
+        state = SeedState.FINISHED if seed == 0 else SeedState.TRAINING
+        played.last.show(seed, state, run=run, env_steps=12_345, steps_per_s=1_234.5)
+    qtbot.waitUntil(lambda: session.active and not session.busy, timeout=WAIT_MS)
+    settle(qtbot, window)
+    assert font
+    assert problems(window) == []
 
 
 def test_every_part_of_the_window_is_whole_and_reached(

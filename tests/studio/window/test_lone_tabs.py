@@ -12,7 +12,7 @@ class LayoutRequests(QObject):
         self.count = 0
         widget.installEventFilter(self)
 
-    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802
         self.count += event.type() == QEvent.Type.LayoutRequest
         return False
 

@@ -168,8 +168,8 @@ def test_every_rule_has_evidence_and_a_change_that_can_be_made() -> None:
     rules = load_rules()
     assert {rule.name for rule in rules} == {*BROKEN, "overestimation", "no_reward"}
     for rule in rules:
-        assert rule.reason.endswith(".")
-        assert rule.advice.endswith(".")
+        assert str(rule.reason).endswith(".")
+        assert str(rule.advice).endswith(".")
         assert rule.change(CONFIG, TUNABLES) is not None or rule.value is not None
 
 

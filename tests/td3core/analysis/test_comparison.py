@@ -32,6 +32,25 @@ def test_runs_that_differ_in_the_seed_alone_are_a_group(runs_dir: Path) -> None:
     assert [each.name for each in found.groups] == ["TD3 tau 0.005", "TD3 tau 0.01"]
 
 
+def test_runs_that_differ_in_seed_and_threads_are_one_group(runs_dir: Path) -> None:
+    # As those of a group, which shares out the cores, and one that was trained alone.
+    runs = read([write_run(runs_dir, [1.0], seed=seed, threads=seed) for seed in range(3)])
+    found = compare(runs)
+    assert [each.name for each in found.groups] == ["TD3"]
+    assert found.differing == ()
+    assert [each.name for each in compare(runs, by=["threads"]).groups] == [
+        f"threads {count}" for count in range(3)
+    ]
+
+
+def test_runs_that_train_have_not_ended_at_different_steps(runs_dir: Path) -> None:
+    ended = read([write_run(runs_dir, [1.0] * n, seed=n) for n in (2, 10)])
+    said = "end between step 200 and 1,000"
+    assert said in " ".join(map(str, compare(ended).notes))
+    training = [replace(ended[0], live=True), ended[1]]
+    assert said not in " ".join(map(str, compare(training).notes))
+
+
 def test_final_and_best_are_those_computed_by_hand(runs_dir: Path) -> None:
     first, second = compare(read(two_groups(runs_dir))).groups
     # Of ten evaluations the last one counts, and it is the best too.
@@ -43,6 +62,32 @@ def test_final_and_best_are_those_computed_by_hand(runs_dir: Path) -> None:
     chance = improvement(second, first)
     assert chance.value == mannwhitneyu(second.finals, first.finals).statistic / 25
     assert improvement(first, second).value == pytest.approx(1 - chance.value)
+
+
+@pytest.mark.parametrize("time", [0.0, math.nan])
+def test_curves_without_times_are_absent_where_time_is_the_axis(
+    runs_dir: Path, time: float
+) -> None:
+    timed, untimed = (write_run(runs_dir, [1.0, 2.0], seed=seed) for seed in (0, 1))
+    table = untimed / "evaluations.csv"
+    head, *rows = table.read_text().splitlines()
+    column = head.split(",").index("time_s")
+    for row in rows:
+        cells = row.split(",")
+        cells[column] = "" if math.isnan(time) else f"{time:.3f}"
+        head += "\n" + ",".join(cells)
+    table.write_text(head + "\n")
+    runs = read([timed, untimed])
+    assert [len(run.curve("eval", "time")[0]) for run in runs] == [2, 0]
+    assert [len(run.curve("eval", "steps")[0]) for run in runs] == [2, 2]
+    said = f"{runs[1].title} has no times on record and is not drawn."
+    assert said in map(str, compare(runs, x="time").notes)
+    assert not any("on record" in str(note) for note in compare(runs).notes)
+    # Nor are there episodes.
+    assert [len(run.curve("eval", "episodes")[0]) for run in runs] == [0, 0]
+    assert "2 runs have no episodes on record and are not drawn." in map(
+        str, compare(runs, x="episodes").notes
+    )
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,8 @@ def test_an_evaluation_for_people_is_one_line(
     assert found is not None
     printed = capsys.readouterr().out
     assert printed == f"return {found.mean:.2f} ± {found.std:.2f} over 4 episodes\n"
+    assert app.main(["eval", str(outcome.last_checkpoint), "--episodes", "1"]) == 0
+    assert capsys.readouterr().out == f"return {found.returns[0]:.2f} of 1 episode\n"
 
 
 def test_a_film_has_one_frame_for_each_step_and_shows_the_evaluated_episodes(

@@ -173,7 +173,7 @@ def named() -> Any:
 
 
 def told(report: CheckReport, level: Level) -> dict[str, str]:
-    return {each.check: str(each.message) for each in report.findings if each.level is level}
+    return {str(each.check): str(each.message) for each in report.findings if each.level is level}
 
 
 FAULTS: list[tuple[type[Odd], Level, str, str]] = [
@@ -209,7 +209,7 @@ def test_a_fault_is_found_and_said_in_a_sentence(
     assert says in told(report, level)[check]
     assert all(str(each.message).endswith(".") for each in report.findings)
     if kind not in (Short, Picture):
-        others = {each.check for each in report.findings if each.level is not Level.OK}
+        others = {str(each.check) for each in report.findings if each.level is not Level.OK}
         assert others == {check}, "one fault is one finding"
 
 

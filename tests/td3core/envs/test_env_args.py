@@ -20,8 +20,10 @@ from td3core.envs.make import check_env, make_env
 from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError
 from td3core.evaluation.evaluate import evaluate
-from td3core.protocol.events import Ended, Warned
+from td3core.protocol.events import Ended, Started, Warned
 from td3core.runs.directory import RunDirectory
+from td3core.runs.reader import RunReader
+from td3core.runs.status import Status
 from td3core.runs.tables import read_table
 from tests.td3core.cli.test_commands import last_line, small
 from tests.td3core.helpers import finish, make_agent, make_header, refusal, write_checkpoint
@@ -137,6 +139,38 @@ def test_a_mujoco_model_of_ones_own_is_trained_and_measured(
 
 def test_the_time_limit_is_an_argument_too() -> None:
     assert check_env(EnvChoice("Pendulum-v1", '{"max_episode_steps": 50}')).max_episode_steps == 50
+
+
+@pytest.mark.parametrize(
+    ("args", "solved"),
+    [
+        ("", 90.0),
+        (THRICE, 90.0),
+        ('{"max_episode_steps": 50}', None),
+        ('{"goal_velocity": 1}', None),
+    ],
+)
+def test_an_environment_with_arguments_is_solved_at_no_known_return(
+    args: str, solved: float | None
+) -> None:
+    choice = EnvChoice("MountainCarContinuous-v0", args)
+    assert check_env(choice).reward_threshold == solved
+
+
+def test_a_run_of_before_loses_the_threshold_of_another_environment(runs_dir: Path) -> None:
+    ended = finish(
+        runs_dir, "MountainCarContinuous-v0", env_args='{"max_episode_steps": 50}', steps=150
+    )
+    run = RunDirectory.open(ended.run)
+    status = Status.read(run.path)
+    assert status is not None
+    replace(status, reward_threshold=90.0).write(run.path)
+    found = checkpoint.load(run.last)
+    old = replace(found.header, env=replace(found.header.env, reward_threshold=90.0))
+    checkpoint.save(run.last, old, found.tensors)
+    assert checkpoint.read_header(run.last).env.reward_threshold is None
+    (started,) = (e for e in RunReader(run.path).drain() if isinstance(e, Started))
+    assert started.reward_threshold is None
 
 
 def test_an_action_can_be_repeated_in_any_environment() -> None:

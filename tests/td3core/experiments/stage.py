@@ -8,21 +8,12 @@ from td3core.config import RunConfig, make_settings
 from td3core.experiments.jobs import Job, NewRun
 from td3core.protocol.events import Ended, Event, Failed, Started
 from td3core.text import Text
+from tests.support import events
 
 
 def ended(config: RunConfig, stopped: str = "finished") -> Ended:
-    none: dict[str, Any] = {"best_checkpoint": None, "last_checkpoint": None}
-    return Ended(
-        run=Path("run"),
-        stopped=stopped,
-        env_steps=config.steps,
-        updates=1,
-        episodes=1,
-        wall_s=1.0,
-        steps_per_s=60.0,
-        last_eval_return=float(config.seed),
-        best_eval_return=10.0,
-        **none,
+    return events.ended(
+        stopped, env_steps=config.steps, last_eval_return=float(config.seed), best_eval_return=10.0
     )
 
 

@@ -5,17 +5,26 @@ import queue
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from td3core.analysis.measured import MeasuredRun
 from td3core.envs.trust import with_user_consent
 from td3core.experiments.groups import child
-from td3core.experiments.groups.messages import GroupEnded, NewGroup, ResumedGroup
+from td3core.experiments.groups.messages import (
+    CODEC,
+    GroupEnded,
+    NewGroup,
+    ResumedGroup,
+    SeedEvent,
+)
 from td3core.experiments.groups.process import GroupProcess
 from td3core.experiments.groups.seed_status import SeedState
+from td3core.protocol.events import Progress
 from tests.support.stranger import Stranger
 from tests.td3core.experiments.conftest import STEPS_ENV
-from tests.td3core.experiments.stage import Stage, finish
-from tests.td3core.helpers import tiny
+from tests.td3core.experiments.stage import Actor, Stage, finish
+from tests.td3core.helpers import run, tiny
 
 WAIT_S = 60
 
@@ -55,6 +64,40 @@ def test_a_group_is_begun_and_resumed_with_the_code_that_its_process_may_import(
     assert isinstance(ended, GroupEnded)
     assert ended.problem is None
     assert [status.state for status in ended.statuses] == [SeedState.FINISHED] * 2
+
+
+def test_a_window_hears_all_that_the_runs_of_a_group_report(
+    make_group, runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.training.trainer.REPORT_S", 0.0)
+    reported = {
+        seed: run(tmp_path, STEPS_ENV, seed=seed, eval_interval=20)[1].events for seed in (0, 1)
+    }
+    parent = Parent(ResumedGroup(path=make_group((0, 1)).path))
+
+    def act(actor: Actor) -> None:
+        for event in reported[actor.seed]:
+            actor.report(event)
+
+    monkeypatch.setattr(child, "ParentLink", lambda _: parent)
+    monkeypatch.setattr(child, "ignore_terminal", lambda: None)
+    monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", Stage(act))
+    child.main()
+    heard = [CODEC.decode(CODEC.encode(message)) for message in parent.received]
+    for seed, events in reported.items():
+        sent = [each.event for each in heard if isinstance(each, SeedEvent) and each.seed == seed]
+        # Progress comes in fewer reports, all else as it was.
+        others = [event for event in events if not isinstance(event, Progress)]
+        assert [event for event in sent if not isinstance(event, Progress)] == others
+        assert len(sent) < len(events)
+        live, told = MeasuredRun(), MeasuredRun()
+        for each, found in ((sent, live), (events, told)):
+            for event in each:
+                found.take(event)
+        for name in ("evaluations", "episodes", "training", "reached"):
+            one, other = (getattr(found.measured, name) for found in (live, told))
+            assert len(other), name
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.slow

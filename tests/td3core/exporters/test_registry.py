@@ -12,11 +12,12 @@ from td3core import checkpoint
 from td3core.cli import app
 from td3core.errors import RequestError
 from td3core.exporters.registry import EXPORTERS, FIGURE_EXPORTERS, Exporter, find_exporter
+from td3core.text import Text
 from tests.td3core.helpers import finish, write_checkpoint
 
 
 def made_up(name: str, *suffixes: str) -> Exporter:
-    return Exporter(name=name, suffixes=suffixes, about="Made up.", module=f"made_up_{name}")
+    return Exporter(name=name, suffixes=suffixes, about=Text("Made up."), module=f"made_up_{name}")
 
 
 def error(capsys: pytest.CaptureFixture[str], source: Path, target: Path, *options: str) -> str:
@@ -27,8 +28,8 @@ def error(capsys: pytest.CaptureFixture[str], source: Path, target: Path, *optio
 @pytest.mark.parametrize("exporter", EXPORTERS, ids=lambda exporter: exporter.name)
 def test_every_format_can_be_loaded_and_says_what_it_holds(exporter: Exporter) -> None:
     assert list(inspect.signature(exporter.load()).parameters) == ["checkpoint", "target"]
-    assert exporter.about.endswith(".")
-    assert "\n" not in exporter.about
+    assert str(exporter.about).endswith(".")
+    assert "\n" not in str(exporter.about)
     assert exporter.suffixes
     assert all(suffix.startswith(".") and suffix.islower() for suffix in exporter.suffixes)
 

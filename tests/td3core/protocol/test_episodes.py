@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 
-from td3core.config import Tunables
 from td3core.protocol.codec import RUN
-from td3core.protocol.events import EpisodeEnded, Episodes, Phase, Progress
+from td3core.protocol.events import EpisodeEnded, Episodes
+from tests.support.events import progress
 
 FIRST = EpisodeEnded(
     episode=1,
@@ -45,19 +45,7 @@ def test_columns_are_taken_by_the_names_of_fields() -> None:
 
 
 def test_a_line_holds_episodes_as_objects() -> None:
-    event = Progress(
-        phase=Phase.LEARNING,
-        env_steps=250,
-        updates=0,
-        episodes=2,
-        steps_per_s=1.0,
-        wall_s=1.5,
-        exploration_noise=0.1,
-        revision=0,
-        tunables=Tunables(),
-        training=np.zeros((0, 8)),
-        ended=Episodes.of([FIRST, SECOND]),
-    )
+    event = progress(250, ended=Episodes.of([FIRST, SECOND]))
     line = RUN.encode(event)
     assert json.loads(line)["data"]["ended"][1] == {
         "episode": 2,

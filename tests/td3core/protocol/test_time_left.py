@@ -1,25 +1,20 @@
 """How long a run still takes is told by the steps that learn, once enough were timed."""
 
-import numpy as np
 import pytest
 
-from td3core.config import RunConfig, Tunables
+from td3core.config import RunConfig
 from td3core.protocol.events import Phase, Progress
 from td3core.protocol.time_left import TimeLeft
+from tests.support.events import progress
 
 
 def report(step: int, updates: int, wall_s: float, speed: float) -> Progress:
-    return Progress(
+    return progress(
+        step,
         phase=Phase.LEARNING if updates else Phase.WARM_UP,
-        env_steps=step,
         updates=updates,
-        episodes=0,
         steps_per_s=speed,
         wall_s=wall_s,
-        exploration_noise=0.1,
-        revision=0,
-        tunables=Tunables(),
-        training=np.empty((0, 8)),
     )
 
 

@@ -20,9 +20,10 @@ from td3core.config import RunConfig, Tunables, make_settings
 from td3core.experiments.groups import messages
 from td3core.experiments.jobs import CODEC, Job
 from td3core.protocol.codec import KINDS, RUN
-from td3core.protocol.events import EpisodeEnded, Episodes, Event, Phase, Progress, Saved, Warned
+from td3core.protocol.events import EpisodeEnded, Episodes, Event, Saved, Warned
 from td3core.system.json_lines import FORMAT, Codec, LineBuffer, LineError, Unknown
 from td3core.text import Text
+from tests.support.events import progress
 
 
 @dataclass(frozen=True)
@@ -148,18 +149,7 @@ def test_numbers_of_numpy_arrive_as_those_of_python() -> None:
 
 def test_an_array_arrives_read_only() -> None:
     rows = np.zeros((2, 3))
-    event = Progress(
-        phase=Phase.LEARNING,
-        env_steps=1,
-        updates=1,
-        episodes=0,
-        steps_per_s=1.0,
-        wall_s=1.0,
-        exploration_noise=0.1,
-        revision=0,
-        tunables=TUNABLES,
-        training=rows,
-    )
+    event = progress(1, training=rows)
     assert not RUN.decode(RUN.encode(event)).training.flags.writeable
 
 
@@ -234,20 +224,7 @@ def test_any_bytes_are_a_line_or_refused(line: bytes) -> None:
 
 @pytest.mark.parametrize("shape", [[2, 2], [-1, 7], [10**12]])
 def test_an_array_whose_shape_is_not_that_of_its_bytes_is_refused(shape: list[int]) -> None:
-    line = RUN.encode(
-        Progress(
-            phase=Phase.LEARNING,
-            env_steps=1,
-            updates=1,
-            episodes=0,
-            steps_per_s=1.0,
-            wall_s=1.0,
-            exploration_noise=0.1,
-            revision=0,
-            tunables=TUNABLES,
-            training=np.zeros((3, 1)),
-        )
-    )
+    line = RUN.encode(progress(1, training=np.zeros((3, 1))))
     content = json.loads(line)
     content["data"]["training"]["shape"] = shape
     with pytest.raises(LineError):

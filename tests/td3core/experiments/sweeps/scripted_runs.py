@@ -72,9 +72,9 @@ class ScriptedExecutor:
             stopped = "user" if run.name in self.stopped else "finished"
             outcome = self.outcomes.get(run.name, Outcome(stopped=stopped))
             if outcome is None:
-                ends.append(RunEnd(run=run, outcome=None, lost="its process was killed"))
+                ends.append(RunEnd(run=run, outcome=None, lost=Text("its process was killed")))
                 continue
-            write_ending(run, {"stopped": outcome.stopped, "message": Text(outcome.message)})
+            write_ending(run, {"stopped": outcome.stopped, "message": outcome.message})
             ends.append(RunEnd(run=run, outcome=outcome))
         return ends
 

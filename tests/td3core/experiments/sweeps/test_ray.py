@@ -76,7 +76,7 @@ def test_a_node_with_another_version_trains_nothing(tmp_path: Path) -> None:
     found = RayWorker().train("0.0.1", str(run.path), (run.path / "run.toml").read_bytes(), None)
     outcome = outcome_of(CODEC.decode(found["event"]))
     assert outcome.stopped == "failed"
-    assert outcome.message.endswith("the sweep 0.0.1: install the same version.")
+    assert str(outcome.message).endswith("the sweep 0.0.1: install the same version.")
     assert run.ending() is None
 
 

@@ -15,6 +15,7 @@ from td3core.experiments.sweeps.state import importance_of, read_sweep
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.runs.directory import RunDirectory
+from td3core.text import Text
 from tests.td3core.experiments.sweeps import scripted_runs
 from tests.td3core.experiments.sweeps.scripted_runs import (
     TEXT,
@@ -138,7 +139,7 @@ def test_a_hopeless_trial_is_stopped_and_marked(runs_dir: Path, pruning: str) ->
     state, _ = conduct(runs_dir, executor, trials=7, more=f"pruning = '{pruning}'")
     assert state.trials[6].state == "pruned"
     assert "scripted_t006_s0" in executor.stopped
-    assert state.trials[6].reason.startswith("pruned at step ")
+    assert str(state.trials[6].reason).startswith("pruned at step ")
     run = RunDirectory.open(runs_dir / "scripted_t006_s0")
     assert len(run.evaluations()) < 4
     assert "Pruned at step" in run.label().note
@@ -173,11 +174,11 @@ def test_a_grid_ends_when_every_combination_was_tried(runs_dir: Path) -> None:
 @pytest.mark.slow
 def test_half_the_trials_may_fail(runs_dir: Path) -> None:
     executor = ScriptedExecutor(rising)
-    broken = Outcome(stopped="failed", message="The environment broke at step 7.")
+    broken = Outcome(stopped="failed", message=Text("The environment broke at step 7."))
     executor.outcomes = {f"scripted_t00{number}_s0": broken for number in (0, 2, 4)}
     state, runner = conduct(runs_dir, executor, trials=6)
     assert (state.count("failed"), state.count("done")) == (3, 3)
-    assert state.trials[2].reason == "The environment broke at step 7."
+    assert str(state.trials[2].reason) == "The environment broke at step 7."
     assert not runner.failed
     assert read_sweep(SweepFolder(runs_dir, "scripted")).trials == state.trials
 
@@ -185,7 +186,7 @@ def test_half_the_trials_may_fail(runs_dir: Path) -> None:
 @pytest.mark.slow
 def test_a_sweep_whose_first_trials_all_fail_gives_up(runs_dir: Path) -> None:
     executor = ScriptedExecutor(rising)
-    broken = Outcome(stopped="failed", message="No such file.")
+    broken = Outcome(stopped="failed", message=Text("No such file."))
     executor.outcomes = {f"scripted_t{number:03d}_s0": broken for number in range(20)}
     state, runner = conduct(runs_dir, executor, trials=20)
     assert runner.failed
@@ -198,14 +199,14 @@ def test_a_worker_that_is_lost_three_times_fails_its_trial(runs_dir: Path) -> No
     executor.outcomes = {"scripted_t000_s0": None}
     state, _ = conduct(runs_dir, executor, trials=2)
     assert executor.started.count("scripted_t000_s0") == 3
-    assert "its process was killed" in state.trials[0].reason
+    assert "its process was killed" in str(state.trials[0].reason)
     assert [trial.state for trial in state.trials] == ["failed", "done"]
 
 
 @pytest.mark.slow
 def test_an_evaluation_that_is_not_finite_fails_its_trial(runs_dir: Path) -> None:
     state, _ = conduct(runs_dir, ScriptedExecutor(lambda _: [0.0, float("nan")]), trials=1)
-    assert "not finite" in state.trials[0].reason
+    assert "not finite" in str(state.trials[0].reason)
 
 
 # Stopping ----------------------------------------------------------------------------------------

@@ -1,0 +1,111 @@
+"""What the runs that train from this window have measured, as they report it."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.tasks.background_task import BackgroundTask
+from td3core.analysis.measured import Measured, MeasuredRun, measured_in
+from td3core.protocol.events import Ended, Event, Failed, Interrupted, Started
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _LiveRun:
+    path: Path
+    measured: MeasuredRun | None = None
+    """None while what it did before it was resumed is read."""
+    waiting: list[Event] = field(default_factory=list)
+    """Reported meanwhile."""
+    reader: BackgroundTask | None = None
+    """Reads it."""
+
+    def take(self, event: Event) -> None:
+        if self.measured is None:
+            self.waiting.append(event)
+        else:
+            self.measured.take(event)
+
+    def continues(self, before: MeasuredRun) -> None:
+        """Take in what was reported while the files were read, the start of the run first."""
+        self.measured = before
+        for event in self.waiting:
+            before.take(event)
+        self.waiting.clear()
+
+    def stop_reading(self) -> None:
+        if self.reader is not None:
+            self.reader.cancel()
+            self.reader.deleteLater()
+            self.reader = None
+
+
+class LiveRuns(QObject):
+    """Folds the events of runs. One that is over is forgotten: its files tell the same."""
+
+    changed = Signal(object)
+    """The folder of a run that has reported something, or was forgotten."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._runs: dict[Hashable, _LiveRun] = {}
+        """By who reports."""
+
+    def take(self, source: Hashable, event: Event) -> None:
+        """Take in the next event of the run that a ``source`` reports."""
+        if isinstance(event, Started):
+            self._begin(source, event)
+        run = self._runs.get(source)
+        if run is None:
+            return
+        if isinstance(event, Ended | Failed | Interrupted):
+            self._drop(source)
+        else:
+            run.take(event)
+        self.changed.emit(run.path)
+
+    @Slot()
+    def clear(self) -> None:
+        """Forget all runs: nobody reports them any more."""
+        for source in list(self._runs):
+            self.changed.emit(self._drop(source).path)
+
+    def measured(self, path: Path) -> Measured | None:
+        """Return what a run has measured; None if it does not report here, or its past is read."""
+        for run in self._runs.values():
+            if run.path == path and run.measured is not None:
+                return run.measured.measured
+        return None
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait until what they did before is read."""
+        return sum(run.measured is None for run in self._runs.values())
+
+    def _drop(self, source: Hashable) -> _LiveRun:
+        run = self._runs.pop(source)
+        run.stop_reading()
+        return run
+
+    def _begin(self, source: Hashable, event: Started) -> None:
+        if source in self._runs:
+            self._drop(source)
+        run = self._runs[source] = _LiveRun(path=event.run.absolute())
+        if not event.env_steps:
+            run.measured = MeasuredRun()
+            return
+        # Resumed, or a branch, whose own files are empty yet.
+        run.reader = reader = BackgroundTask("read-live-run", self)
+        reader.failed.connect(partial(self._forget, source))
+        reader.finished.connect(partial(_LiveRun.stop_reading, run))
+        reader.read(partial(measured_in, run.path), partial(self._continue, run))
+
+    def _continue(self, run: _LiveRun, before: MeasuredRun) -> None:
+        run.continues(before)
+        self.changed.emit(run.path)
+
+    def _forget(self, source: Hashable, _problem: object) -> None:
+        """Leave a run to its files, whatever is wrong with them."""
+        self._drop(source)

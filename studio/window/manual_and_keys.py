@@ -1,0 +1,47 @@
+"""The manual and the list of the keys, in windows of their own."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QWidget
+
+from studio.help.shortcuts import ShortcutsDialog
+from studio.widgets.controls import bring_to_front
+from studio.window.docking.keyboard import PanelKeys
+from studio.window.toolbar import Toolbar
+
+if TYPE_CHECKING:
+    from studio.help.viewer import HelpViewer
+
+
+class HelpWindows(QObject):
+    """Opens each of them once, in front of the window."""
+
+    def __init__(self, toolbar: Toolbar, panel_keys: PanelKeys, window: QWidget) -> None:
+        super().__init__(window)
+        self._toolbar, self._panel_keys, self._window = toolbar, panel_keys, window
+        self._manual: HelpViewer | None = None
+
+    @Slot()
+    def show_manual(self) -> None:
+        """Open the manual at the page about what has the keyboard focus."""
+        # Imported on first use, so that it does not delay the start.
+        from studio.help.viewer import HelpViewer
+
+        if self._manual is None:
+            self._manual = HelpViewer(self._window)
+        if page := self._panel_keys.page():
+            self._manual.open_page(*page)
+        self._manual.bring_to_front()
+
+    @Slot()
+    def show_keys(self) -> None:
+        """Open the list of the keys."""
+        keys = self._window.findChild(ShortcutsDialog)
+        bring_to_front(keys or ShortcutsDialog(self._toolbar.keys(), self._window))
+
+    @Slot()
+    def close_manual(self) -> None:
+        """Close the manual with the window: it is a window of its own."""
+        if self._manual is not None:
+            self._manual.close()

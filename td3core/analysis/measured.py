@@ -1,0 +1,137 @@
+"""What a run measures, folded from its events: as it reports them, or as its reader does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from td3core.arrays import Doubles
+from td3core.protocol.events import Evaluated, Event, Progress, Started, Tuned
+from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.runs.reader import RunReader
+
+_LEAST_ROOM = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measured:
+    """The tables of a run at one moment, read-only; the step is the first column of each."""
+
+    evaluations: Doubles
+    """Environment steps, mean return and seconds since the start, shape (n, 3)."""
+    episodes: Doubles
+    """The same of training episodes, shape (m, 3)."""
+    bias: Doubles
+    """Environment steps, bias, seconds and deviation of the bias over the states, of evaluations
+    that measured it, shape (k, 4)."""
+    training: Doubles
+    """Training statistics, shape (t, len(TRAINING_COLUMNS))."""
+    reached: Doubles
+    """The last step and the seconds at which it was reached, shape (1, 2); (0, 2) before."""
+    threshold: float | None
+    """The return at which its environment counts as solved, if that is known."""
+    changes: int
+    """How often live settings were changed so far."""
+
+
+class MeasuredRun:
+    """Takes the events of one run in their order."""
+
+    def __init__(self) -> None:
+        self._evaluations, self._episodes, self._bias = _Rows(3), _Rows(3), _Rows(4)
+        self._training = _Rows(len(TRAINING_COLUMNS))
+        self._reached: Doubles = np.empty((0, 2))
+        self._threshold: float | None = None
+        self._changes = 0
+        self._measured: Measured | None = None
+
+    def take(self, event: Event) -> None:
+        """Take in one event."""
+        self._measured = None
+        match event:
+            case Started():
+                self._threshold = event.reward_threshold
+                self._reached = np.empty((0, 2))
+                # What comes later did not happen, if the run was resumed.
+                for table in (self._evaluations, self._episodes, self._bias, self._training):
+                    table.keep_to(event.env_steps)
+            case Evaluated():
+                self._evaluations.add((event.env_steps, event.mean, event.wall_s))
+                if {"bias", "bias_std"} <= event.measured.keys():
+                    mean, std = event.measured["bias"], event.measured["bias_std"]
+                    self._bias.add((event.env_steps, mean, event.wall_s, std))
+            case Progress():
+                self._reached = np.array([(event.env_steps, event.wall_s)], dtype=np.float64)
+                self._episodes.add(event.ended.columns("env_steps", "episode_return", "wall_s"))
+                self._training.add(event.training)
+            case Tuned():
+                self._changes += 1
+
+    @property
+    def measured(self) -> Measured:
+        """What was measured so far; the same object until the next event."""
+        if self._measured is None:
+            self._measured = Measured(
+                evaluations=self._evaluations.all,
+                episodes=self._episodes.all,
+                bias=self._bias.all,
+                training=self._training.all,
+                reached=self._reached,
+                threshold=self._threshold,
+                changes=self._changes,
+            )
+        return self._measured
+
+
+def measured_by(reader: RunReader, stopped: Callable[[], bool] = lambda: False) -> MeasuredRun:
+    """Return what a run on disk has measured so far, ready to take what it does next."""
+    run = MeasuredRun()
+    for event in reader.drain(stopped):
+        run.take(event)
+    return run
+
+
+def measured_in(path: Path, stopped: Callable[[], bool] = lambda: False) -> MeasuredRun:
+    """Return what a run of this folder has measured, as :func:`measured_by`.
+
+    Raises:
+        RequestError: it is no run, or its description is damaged.
+    """
+    return measured_by(RunReader(path), stopped)
+
+
+class _Rows:
+    """Rows of numbers that grow at their end; the first column rises."""
+
+    def __init__(self, columns: int) -> None:
+        self._room: Doubles = np.empty((_LEAST_ROOM, columns))
+        self._size = 0
+
+    def add(self, rows: ArrayLike) -> None:
+        """Add rows, shape (n, columns) or (columns,)."""
+        block = np.asarray(rows, dtype=np.float64).reshape(-1, self._room.shape[1])
+        needed = self._size + len(block)
+        if needed > len(self._room):
+            self._move(max(needed, 2 * len(self._room)))
+        self._room[self._size : needed] = block
+        self._size = needed
+
+    def keep_to(self, last: float) -> None:
+        """Drop the rows after a step."""
+        self._size = int(np.searchsorted(self._room[: self._size, 0], last, "right"))
+        # What was handed out must not change.
+        self._move(len(self._room))
+
+    def _move(self, room: int) -> None:
+        moved = np.empty((room, self._room.shape[1]))
+        moved[: self._size] = self._room[: self._size]
+        self._room = moved
+
+    @property
+    def all(self) -> Doubles:
+        """All rows, read-only, shape (n, columns)."""
+        rows = self._room[: self._size]
+        rows.flags.writeable = False
+        return rows

@@ -1,0 +1,67 @@
+"""What the window shows of a sweep keeps its texts, and is read as earlier versions wrote it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.text import Text
+
+STATE = SweepState(
+    name="small",
+    environment="Pendulum-v1",
+    objective="area",
+    path="somewhere",
+    wanted=2,
+    steps_per_trial=100,
+    message=Text("All of the first {count} trials failed", count=2),
+    trials=(
+        TrialState(
+            number=0,
+            state="pruned",
+            settings={"tau": 0.01},
+            runs=("small_t000_s0",),
+            reason=Text("pruned at step {step:,}", step=1_200),
+        ),
+        TrialState(number=1, state="failed", settings={}, reason=Text("it was stopped")),
+    ),
+    space={"tau": {"low": 0.001, "high": 0.1, "log": True, "whole": False}},
+)
+
+
+def made(tmp_path: Path) -> SweepFolder:
+    folder = SweepFolder(tmp_path, "small")
+    folder.path.mkdir(parents=True)
+    return folder
+
+
+def test_texts_come_back_as_they_were(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    folder.write_state(STATE)
+    assert folder.read_state() == STATE
+    assert str(STATE.trials[0].reason) == "pruned at step 1,200"
+
+
+def test_a_state_of_an_earlier_version_is_read_with_its_words(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    folder.write_state(STATE)
+    (file,) = folder.path.glob("*.json")
+    found = json.loads(file.read_text())
+    found["message"] = "The time limit was reached {braces}"
+    for trial in found["trials"]:
+        trial["reason"] = "pruned at step 7"
+    file.write_text(json.dumps(found))
+    trials = tuple(replace(each, reason=Text("pruned at step 7")) for each in STATE.trials)
+    message = Text("The time limit was reached {braces}")
+    assert folder.read_state() == replace(STATE, message=message, trials=trials)
+    assert str(message) == "The time limit was reached {braces}"
+
+
+def test_a_damaged_text_is_no_state(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    folder.write_state(STATE)
+    (file,) = folder.path.glob("*.json")
+    found = json.loads(file.read_text())
+    found["message"] = {"template": "{missing}", "values": {"count": 2}}
+    file.write_text(json.dumps(found))
+    assert folder.read_state() is None
