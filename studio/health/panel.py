@@ -33,7 +33,7 @@ from td3core.text import Text, tr
 _REFRESH_MS = 500
 _AGENT_STEPS = 1_000
 """Steps after which the newest agent is read again."""
-_WIDTHS = {HealthColumn.VALUE: 74, HealthColumn.CURVE: 50, HealthColumn.RANGE: 104}
+_WIDTHS = {HealthColumn.VALUE: 74, HealthColumn.CURVE: 56, HealthColumn.RANGE: 104}
 _NAME_WIDTH = 116
 _FINE = Text("Nothing is out of order.")
 _NO_RUN = Text("No run yet.")
