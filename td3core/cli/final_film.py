@@ -18,9 +18,9 @@ FinalFilm = Annotated[
 
 
 def film_folder(film: bool, sinks: Sinks, env_id: str) -> Path | None:
-    """Return where films are to be shown, if they are wanted; nothing is imported for them later.
+    """Return where films are to be shown, if they are wanted, and prepare their pictures.
 
-    Must be called before the environment is made.
+    Must be called before the environment is made: some renderers are chosen when it is imported.
 
     Raises:
         RequestError: they are wanted, but TensorBoard is not.
