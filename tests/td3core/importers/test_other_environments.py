@@ -95,7 +95,6 @@ def interval(returns: Any) -> tuple[float, float]:
     [
         ("TD3", "LunarLanderContinuous-v3", 2500, False),
         ("TD3", "Hopper-v5", 3000, True),
-        ("DDPG", "HalfCheetah-v5", 1500, False),
         ("SAC", "BipedalWalker-v3", 1500, True),
     ],
 )
