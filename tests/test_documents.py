@@ -43,6 +43,8 @@ MOST_WORDS_OF_LABEL = 6
 WINDOW_OPTIONS = {"--runs-dir"}
 PLACEHOLDER = "my_"
 """Begins the names of modules and files that stand for the reader's own."""
+OF_OTHERS = ("wandb",)
+"""Packages in examples that the tests do not install."""
 
 
 def name_of(path: Path) -> str:
@@ -235,7 +237,8 @@ def test_python_examples_compile_and_find_what_they_import(path: Path) -> None:
     for block in blocks(path, "python"):
         tree = ast.parse(block)
         wanted += [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    own = [node for node in wanted if not ast.unparse(node).split()[1].startswith(PLACEHOLDER)]
+    others = (PLACEHOLDER, *OF_OTHERS)
+    own = [node for node in wanted if not ast.unparse(node).split()[1].startswith(others)]
     for node in own:
         exec(ast.unparse(node), {})
 

@@ -6,7 +6,14 @@ from typing import Any
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QWidget,
+)
 
 from studio.consent.code_consent import CodeConsent, nothing_started
 from studio.formatting import format_count
@@ -30,6 +37,7 @@ _SIZED = Text("Not in the file; the sizes fit.")
 _AGENT_DONE = Text("Imported. The agent is in the replay, and in the list of runs.")
 _CURVES_DONE = Text("Imported. Compare the curves with others in the list of runs.")
 _ASK = Text("Not in the file.")
+_STATISTICS = (Text("Statistics ({patterns})", patterns="*.pkl"), Text("All files (*)"))
 
 
 class ImportDialog(TaskDialog):
@@ -57,6 +65,8 @@ class ImportDialog(TaskDialog):
         self.env_args.setFixedWidth(scaled(_FIELD_WIDTH))
         self.hint = _value("import_hint")
         self.hint.setProperty("role", "muted")
+        self.statistics = _StatisticsField()
+        self.statistics.chosen.connect(self._read)
         self.notes = _value("import_notes")
         for label in (self.kind, self.sizes, self.hint):
             # The form would give them the width of a word.
@@ -66,29 +76,45 @@ class ImportDialog(TaskDialog):
         self.form.addRow(tr("Environment"), self.env)
         self.form.addRow("", self.hint)
         self.form.addRow(tr("Arguments"), self.env_args)
+        self.form.addRow(tr("VecNormalize"), self.statistics)
+        self.form.setRowVisible(self.statistics, False)
         self.form.addRow(self.notes)
         self.env.currentTextChanged.connect(self._on_env)
         self.job.answered.connect(self.imported)
         self._reader.failed.connect(self._on_unreadable)
+        self._read()
+
+    @Slot()
+    def _read(self) -> None:
+        """Read the file, and the statistics that belong to it."""
+        self._found = None
         self.start_button.setEnabled(False)
         self.job.show_status(tr("Reading…"))
-        self._reader.read(partial(_examine, file), self._on_read)
+        work = partial(_examine, self._file, self.statistics.path())
+        self._reader.read(work, self._on_read)
 
     @Slot(object)
     def _on_read(self, found: Found) -> None:
-        self._found = found
+        first, self._found = not self.kind.text(), found
+        # Asked for where the agent has none; those that were chosen stay to be seen.
+        offered = found.takes_statistics or self.statistics.path() is not None
+        self.form.setRowVisible(self.statistics, offered)
         self.kind.setText(breakable(found.kind))
         self.sizes.setText(_sizes(found))
         self.notes.setText("\n".join(f"• {note}" for note in found.notes))
+        if first:
+            self._propose_env(found)
+            self.env.setFocus()
+        self._on_env()
+        self.job.show_status("")
+
+    def _propose_env(self, found: Found) -> None:
         stated, likely = found.env, found.likely
         if stated is not None:
             self.env.setCurrentText(stated.env_id)
             self.env_args.setText(stated.args)
         elif likely:
             self.env.setCurrentText(likely[0])
-        self._on_env()
-        self.job.show_status("")
-        self.env.setFocus()
 
     @Slot(object)
     def _on_unreadable(self, problem: Text) -> None:
@@ -134,6 +160,9 @@ class ImportDialog(TaskDialog):
         if not self._is_stated:
             options += ["--env", choice.env_id]
             options += ["--env-args", choice.args] if choice.args else []
+        statistics = self.statistics.path()
+        if statistics is not None:
+            options += ["--vecnormalize", str(statistics)]
         return ["import", *options, "--", str(self._file)], None
 
     def show_answer(self, found: dict[str, Any]) -> None:
@@ -144,22 +173,79 @@ class ImportDialog(TaskDialog):
     @Slot(bool)
     def _on_busy(self, busy: bool) -> None:
         super()._on_busy(busy)
-        for field in (self.env, self.env_args):
+        for field in (self.env, self.env_args, self.statistics):
             field.setEnabled(not busy)
 
     def shutdown(self) -> None:
         """Stop reading, and end the command: the window is closing."""
-        self._reader.cancel()
+        self._stop_reading()
         super().shutdown()
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Stop reading with the dialog."""
-        self._reader.cancel()
+        self._stop_reading()
         super().closeEvent(event)
 
+    def _stop_reading(self) -> None:
+        # A field that loses the focus because it is deleted says that it has been edited.
+        self.statistics.edit.blockSignals(True)
+        self._reader.cancel()
 
-def _examine(file: Path, _: Stopped) -> Found:
-    return examine(file)
+
+class _StatisticsField(QWidget):
+    """Asks for the file with the statistics that observations were normalised with."""
+
+    chosen = Signal()
+    """Another file, or none any more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.edit = QLineEdit()
+        tip = tr("The vecnormalize.pkl that was saved with the agent. Empty for none.")
+        describe(self.edit, "import_statistics_edit", tr("VecNormalize"), tip)
+        self.edit.setPlaceholderText(tr("none"))
+        self.edit.setClearButtonEnabled(True)
+        self.button = QPushButton(tr("Choose…"))
+        self.button.setAutoDefault(False)
+        describe(self.button, "import_statistics_button", tr("Choose the statistics"), tip)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.edit, 1)
+        row.addWidget(self.button)
+        self.setFixedWidth(scaled(_FIELD_WIDTH))
+        self._text = self._announced = ""
+        self.edit.textChanged.connect(self._on_text)
+        self.edit.editingFinished.connect(self._announce)
+        self.button.clicked.connect(self._ask)
+
+    def path(self) -> Path | None:
+        """Return the file, if there is one."""
+        return Path(self._text).expanduser().absolute() if self._text else None
+
+    @Slot()
+    def _announce(self) -> None:
+        if self._text != self._announced:
+            self._announced = self._text
+            self.chosen.emit()
+
+    @Slot(str)
+    def _on_text(self, text: str) -> None:
+        self._text = text.strip()
+        if not text:
+            # Cleared with its button, which ends no editing.
+            self._announce()
+
+    @Slot()
+    def _ask(self) -> None:
+        kinds = ";;".join(map(str, _STATISTICS))
+        name, _ = QFileDialog.getOpenFileName(self, tr("Choose the statistics"), "", kinds)
+        if name:
+            self.edit.setText(name)
+            self._announce()
+
+
+def _examine(file: Path, statistics: Path | None, _: Stopped) -> Found:
+    return examine(file, statistics)
 
 
 def _value(name: str) -> QLabel:
@@ -180,6 +266,8 @@ def _sizes(found: Found) -> str:
     ]
     if content.env_steps:
         parts.append(steps)
+    if content.normalisation is not None:
+        parts.append(Text("normalised"))
     return " · ".join(map(str, parts))
 
 

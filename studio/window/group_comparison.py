@@ -34,6 +34,10 @@ class GroupComparison(QObject):
         """Return the runs of a group, or of its whole series, that have begun."""
         return self._begun(record)
 
+    def name_options(self, runs: list[Path]) -> list[str]:
+        """Return the options of a report that call their groups what the user calls them."""
+        return self._comparing.name_options(runs)
+
     @Slot(object, str)
     def show_runs(self, paths: list[Path], group: str) -> None:
         """Compare the runs of a group that ended before."""

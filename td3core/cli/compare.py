@@ -14,9 +14,11 @@ from td3core.cli.selection import (
     GroupBy,
     Measured,
     Metric,
+    Renamed,
     Selections,
     XAxis,
     chosen_runs,
+    new_names,
     setting_names,
 )
 from td3core.cli.terminal import CommandResult, log, printable
@@ -40,6 +42,7 @@ def _file_option(option: str, about: str) -> Any:
 def compare_command(
     runs: Selections,
     group_by: GroupBy = "settings",
+    rename: Renamed = None,
     x: XAxis = Axis.STEPS,
     metric: Metric = Measured.EVAL,
     csv: Annotated[
@@ -69,8 +72,9 @@ def compare_command(
     from td3core.exporters.registry import export_figure
 
     files = _targets((csv, png, svg, pdf), force)
-    found = _read(runs, runs_dir)
-    comparison = compare(found, metric.value, setting_names(group_by), x=x.value)
+    found, by = _read(runs, runs_dir), setting_names(group_by)
+    names = new_names(rename, found, by)
+    comparison = compare(found, metric.value, by, names, x=x.value)
     if files:
         figure = figure_of(comparison, x.value, title=title, smoothing=smooth)
         figure = sized(figure, size, columns)

@@ -1,6 +1,6 @@
 """Which runs a command is about, and how they are compared: options of several commands."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from td3core.cli.paths import runs_folder
-from td3core.errors import RequestError
+from td3core.errors import RequestError, unknown_name
 from td3core.text import marked
 
 if TYPE_CHECKING:
+    from td3core.analysis.results import RunResults
     from td3core.runs.directory import RunDirectory
 
 
@@ -60,10 +61,52 @@ Metric = Annotated[
     ),
 ]
 
+Renamed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rename",
+        metavar="GROUP=NAME",
+        help=marked("Call a group, or that of a run, something else; may be repeated."),
+    ),
+]
+
 
 def setting_names(group_by: str) -> list[str]:
     """Return what runs are grouped by."""
     return [name.strip() for name in group_by.split(",") if name.strip()] or ["settings"]
+
+
+def new_names(
+    renamed: Sequence[str] | None, runs: "Sequence[RunResults]", by: Sequence[str]
+) -> Mapping[Path, str]:
+    """Return what groups are called instead of their own names, by the folder of their first run.
+
+    Args:
+        renamed: ``GROUP=NAME``, each with the own name of a group or the folder of one of its runs.
+        runs: those that are compared.
+        by: what makes a group, see :func:`~td3core.analysis.groups.group_runs`.
+
+    Raises:
+        RequestError: there is no such group, or another one has the name.
+    """
+    from td3core.analysis.groups import group_runs
+
+    names = dict[Path, str]()
+    groups = group_runs(runs, by) if renamed else []
+    known = {str(run.path): group for group in groups for run in group.runs}
+    known |= {group.name: group for group in groups}
+    for text in renamed or ():
+        # A folder may have the sign in its name, and so may a new name.
+        places = [at for at, letter in enumerate(text) if letter == "="]
+        at = next((at for at in places if text[:at] in known), None)
+        if at is None:
+            raise unknown_name("group", text.partition("=")[0], [group.name for group in groups])
+        names[known[text[:at]].runs[0].path] = text[at + 1 :]
+    called = [names.get(group.runs[0].path) or group.name for group in groups]
+    for name in called:
+        if called.count(name) > 1:
+            raise RequestError("Two groups would be called {name}.", name=name)
+    return names
 
 
 def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:

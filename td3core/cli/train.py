@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from td3core.cli.consent import allow_typed, obtain_consent, rehearse_all
+from td3core.cli.final_film import FinalFilm, film_folder, with_films
 from td3core.cli.interrupts import interrupts_stop
 from td3core.cli.numerics import require_class
 from td3core.cli.options import (
@@ -79,6 +80,7 @@ def train(
         ),
     ] = None,
     sinks: Sinks = NO_SINKS,
+    film: FinalFilm = False,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -96,6 +98,7 @@ def train(
     folder = runs_folder(runs_dir)
     repeated = find_run(journal, folder if runs_dir else None) if journal else None
     typed = EnvChoice(f"{env_module}:{env}" if env_module else env, values.get("env_args", ""))
+    shown_in = film_folder(film, sinks, typed.env_id)
     config, tunables = _settings(typed, preset, values)
     if not several:
         require_class(config.numerics)
@@ -105,15 +108,17 @@ def train(
         from td3core.cli.experiments.groups import train_group
 
         with told_of_all_runs(sinks):
-            return train_group(folder, several, config, tunables, jobs, as_json=as_json)
+            answer = train_group(folder, several, config, tunables, jobs, as_json=as_json)
+        return with_films(answer, shown_in)
     # It loads torch, which a group leaves to its processes.
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
     with told_of_all_runs(sinks):
-        return _run(
+        answer = _run(
             lambda control, report: train_run(config, tunables, control, report, folder, schedule)
         )
+    return with_films(answer, shown_in)
 
 
 def _seeds(
@@ -161,6 +166,7 @@ def resume(
         typer.Option("--exact", help=marked("Refuse a run that would not continue bit for bit.")),
     ] = False,
     sinks: Sinks = NO_SINKS,
+    film: FinalFilm = False,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
@@ -172,12 +178,15 @@ def resume(
     if group is not None:
         from td3core.cli.experiments.groups import resume_group
 
+        shown_in = film_folder(film, sinks, group.config.env)
         obtain_consent(group.config.choice, given=trust_env)
         with told_of_all_runs(sinks):
-            return resume_group(group, total, jobs, as_json=as_json)
+            answer = resume_group(group, total, jobs, as_json=as_json)
+        return with_films(answer, shown_in)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
     found = find_run(run, runs_dir)
+    shown_in = film_folder(film, sinks, found.config.env)
     finished = _finished(found, total)
     if finished is not None:
         # For a script that resumes until the run is over.
@@ -198,11 +207,12 @@ def resume(
 
     obtain_consent(found.config.choice, given=trust_env)
     with told_of_all_runs(sinks):
-        return _run(
+        answer = _run(
             lambda control, report: resume_run(
                 found.path, control, report, steps=total, exact=exact
             )
         )
+    return with_films(answer, shown_in)
 
 
 def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
@@ -237,6 +247,7 @@ def branch(
     ] = None,
     runs_dir: RunsDir = None,
     sinks: Sinks = NO_SINKS,
+    film: FinalFilm = False,
     trust_env: TrustEnv = False,
     _as_json: AsJson = False,
 ) -> CommandResult:
@@ -252,10 +263,12 @@ def branch(
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
     config = read_header(path).config
+    shown_in = film_folder(film, sinks, config.env)
     require_class(str(values.get("numerics", config.numerics)))
     obtain_consent(config.choice, given=trust_env)
     with told_of_all_runs(sinks):
-        return _run(lambda control, report: branch_run(path, values, control, report, folder))
+        answer = _run(lambda control, report: branch_run(path, values, control, report, folder))
+    return with_films(answer, shown_in)
 
 
 def verify(

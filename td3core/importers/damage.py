@@ -14,6 +14,8 @@ DAMAGE = (
     *(OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError),
     *(OverflowError, RecursionError, MemoryError, NotImplementedError, RuntimeError),
     *(struct.error, zlib.error, zipfile.BadZipFile),
+    # Where warnings are errors: Python warns of an escape in a text that it does not know.
+    Warning,
 )
 
 

@@ -78,6 +78,8 @@ class ForeignAgent:
     """True if actor and critics count actions in the largest one of the environment, which is the
     same for all and in both directions; it is not in the file."""
     normalisation: Statistics | None = None
+    statistics_apart: bool = False
+    """True if its program keeps the statistics of observations in a file of their own."""
     env: EnvChoice | None = None
     """Its environment, where the file says it."""
     likely_env: str = ""

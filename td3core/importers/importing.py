@@ -49,6 +49,11 @@ class Found:
         return [*named, *(each for each in sized if each not in named)]
 
     @property
+    def takes_statistics(self) -> bool:
+        """Whether statistics of observations may be added from another file."""
+        return _takes_statistics(self.content)
+
+    @property
     def notes(self) -> list[Text]:
         """What the file lacks."""
         if isinstance(self.content, ForeignAgent):
@@ -80,7 +85,7 @@ def examine(path: Path, statistics: Path | None = None) -> Found:
     """
     content = registry.read(path)
     if statistics is not None:
-        if not isinstance(content, ForeignAgent) or content.normalisation is not None:
+        if not isinstance(content, ForeignAgent) or not _takes_statistics(content):
             raise RequestError(
                 "{file} takes no statistics of observations from another file.", file=path.name
             )
@@ -88,6 +93,12 @@ def examine(path: Path, statistics: Path | None = None) -> Found:
     folder = path if path.is_dir() else path.parent
     zoo = isinstance(content, ForeignAgent) and rl_zoo.is_readable(path)
     return Found(content=content, curves=_curves_beside(folder) if zoo else ())
+
+
+def _takes_statistics(content: ForeignAgent | CurveFile) -> bool:
+    if not isinstance(content, ForeignAgent):
+        return False
+    return content.statistics_apart and content.normalisation is None
 
 
 def _curves_beside(folder: Path) -> tuple[CurveFile, ...]:

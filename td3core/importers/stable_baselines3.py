@@ -106,11 +106,14 @@ class _Reader:
             tensors = state_dict(read_pth(self._archive.read(_POLICY)))
         with reading(self._file, _DATA):
             low, high = self._bounds()
+            own_env = self._own_env()
             found: dict[str, Any] = {
                 "activation": self._activation(),
                 "low": low,
                 "high": high,
-                "env": self._own_env(),
+                "env": own_env,
+                # In a file of the studio, normalisation is part of the networks.
+                "statistics_apart": own_env is None,
                 "sources": (origin,),
             }
             inputs = self._observations()

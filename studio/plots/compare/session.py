@@ -185,7 +185,19 @@ class CompareSession(QObject):
         """Return the options with which ``td3-studio report`` compares the runs in this view."""
         metric = self.shown.comparison.metric if self.shown is not None else self.view.metric
         grouped = BY_SETTINGS if self.view.grouped else BY_RUN
-        return ["--group-by", grouped, "--x", self.view.x, "--metric", metric]
+        options = ["--group-by", grouped, "--x", self.view.x, "--metric", metric]
+        return options + self.name_options(self._paths)
+
+    def name_options(self, paths: Sequence[Path]) -> list[str]:
+        """Return the options that call groups of these runs what the user calls them."""
+        groups = self.shown.comparison.groups if self.shown is not None else ()
+        firsts = [(each.group.runs[0].path, each.name) for each in groups]
+        return [
+            word
+            for path, name in firsts
+            if path in paths and name == self.view.names.get(path)
+            for word in ("--rename", f"{path}={name}")
+        ]
 
     def rename_group(self, name: str, new: str) -> None:
         """Call a group something else, here and in figures; by its own name again if empty."""

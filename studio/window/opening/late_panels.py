@@ -113,7 +113,9 @@ class LatePanels(QObject):
 
     @Slot(object)
     def _report_group(self, record: "GroupRecord") -> None:
-        self._parts.tasks.report_runs(self._parts.groups.runs_of(record))
+        groups = self._parts.groups
+        runs = groups.runs_of(record)
+        self._parts.tasks.report_runs(runs, groups.name_options(runs))
 
     @Slot(str)
     def _report_sweep(self, name: str) -> None:

@@ -1,12 +1,10 @@
 """The command that shows a run of another process until it ends."""
 
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from td3core.cli.consent import obtain_consent
+from td3core.cli.final_film import FinalFilm, film_folder, show_film
 from td3core.cli.options import AsJson, Run, RunsDir, TrustEnv
 from td3core.cli.paths import find_run
 from td3core.cli.sinks import NO_SINKS, Sinks, opened, with_sinks
@@ -19,9 +17,7 @@ from td3core.cli.terminal import (
     log_error,
     run_failed,
 )
-from td3core.errors import MessageError, RequestError
-from td3core.exporters.live.registry import TENSORBOARD
-from td3core.text import Text, marked
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.protocol.events import Ended, Failed, Interrupted
@@ -35,9 +31,7 @@ _POLL_S = 0.25
 def follow(
     run: Run,
     sinks: Sinks = NO_SINKS,
-    film: Annotated[
-        bool, typer.Option("--film", help=marked("Show the best agent in TensorBoard at the end."))
-    ] = False,
+    film: FinalFilm = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
     _as_json: AsJson = False,
@@ -49,9 +43,8 @@ def follow(
 
     found = find_run(run, runs_dir)
     path = found.path
-    if film:
-        if TENSORBOARD not in sinks:
-            raise RequestError("--film needs --tensorboard: it is shown there.")
+    shown_in = film_folder(film, sinks, found.config.env)
+    if shown_in is not None:
         # Before the run has ended, and nobody is there to answer.
         obtain_consent(found.config.choice, given=trust_env)
     follower = RunReader(path)
@@ -62,8 +55,8 @@ def follow(
     except KeyboardInterrupt:
         log(Text("Stopped following; the run continues."))
         return CommandResult(result={"run": str(path), "state": str(follower.state or "running")})
-    if film:
-        _show_film(path, sinks[TENSORBOARD])
+    if shown_in is not None:
+        show_film(path, shown_in)
     answer = _answer(ending)
     if isinstance(answer.result, dict):
         answer.result["advice"] = report.advice
@@ -82,19 +75,6 @@ def _until_the_end(follower: "RunReader", listeners: "Listeners") -> "Ended | Fa
         listeners.idle()
         if not follower.behind:
             time.sleep(_POLL_S)
-
-
-def _show_film(run: Path, folder: Path) -> None:
-    """Film the best agent of a run for TensorBoard; what cannot be filmed is said."""
-    from td3core.cli.report.films import film_run
-    from td3core.exporters.live.tensorboard import TensorBoardSink
-
-    try:
-        film, env_steps = film_run(run)
-    except MessageError as problem:
-        log(Text("There is no film: {reason}", reason=problem.message))
-        return
-    TensorBoardSink(folder).show_film(run, film.gif, (film.width, film.height), env_steps)
 
 
 def _answer(event: "Ended | Failed | Interrupted") -> CommandResult:

@@ -14,8 +14,10 @@ from td3core.cli.selection import (
     GroupBy,
     Measured,
     Metric,
+    Renamed,
     XAxis,
     chosen_runs,
+    new_names,
     setting_names,
 )
 from td3core.cli.terminal import CommandResult, console, log, print_result
@@ -49,6 +51,7 @@ def report_command(
         str, typer.Option("--question", help=marked("What the runs were to answer."))
     ] = "",
     group_by: GroupBy = "settings",
+    rename: Renamed = None,
     x: XAxis = Axis.STEPS,
     metric: Metric = Measured.EVAL,
     film: Annotated[
@@ -94,7 +97,8 @@ def report_command(
     else:
         paths = chosen_runs(runs, runs_dir)
     facts, problems = _read(paths)
-    request = replace(request, missing=(*request.missing, *problems))
+    names = new_names(rename, [run.results for run in facts], request.by)
+    request = replace(request, missing=(*request.missing, *problems), names=names)
     if film:
         from td3core.cli.report.films import with_films
 

@@ -26,7 +26,8 @@ def with_films(request: Request, runs: Sequence[RunFacts], *, trust_env: bool) -
     Raises:
         RequestError: the code of an environment was not allowed.
     """
-    comparison = compare([run.results for run in runs], request.metric, request.by)
+    results = [run.results for run in runs]
+    comparison = compare(results, request.metric, request.by, request.names)
     casts, films, missing = casts_of(comparison), list[Film](), list[str]()
     agents = [load(cast.scenes[0].path) for cast in casts]
     choices = dict.fromkeys(agent.header.config.choice for agent in agents)

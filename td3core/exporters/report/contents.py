@@ -1,9 +1,10 @@
 """Puts a report together from runs: which sections it has, and what is missing in it."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 from td3core import __version__
 from td3core.analysis.comparison import compare
@@ -54,6 +55,8 @@ class Request:
     metric: Metric = "eval"
     x: XAxis = "steps"
     by: tuple[str, ...] = (BY_SETTINGS,)
+    names: Mapping[Path, str] = field(default_factory=dict)
+    """What groups are called instead of their own names, by the folder of their first run."""
     without: frozenset[str] = frozenset()
     """Of :data:`PARTS`."""
     films: tuple[Film, ...] = ()
@@ -78,8 +81,8 @@ def document_of(runs: Sequence[RunFacts], request: Request) -> Document:
         raise RequestError("No runs to report.")
     results = [run.results for run in runs]
     found = Material(
-        comparison=compare(results, request.metric, request.by, x=request.x),
-        bias=compare(results, "bias", request.by),
+        comparison=compare(results, request.metric, request.by, request.names, x=request.x),
+        bias=compare(results, "bias", request.by, request.names),
         runs={run.path: run for run in runs},
         x=request.x,
         missing=list(request.missing),

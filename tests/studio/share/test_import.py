@@ -1,5 +1,6 @@
 """The import dialog: what it shows of a file, what it asks, and what becomes of it."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from td3core.checkpoint import read_header
 from td3core.runs.directory import RunDirectory
 from tests.studio.window.test_opening import drop
 from tests.td3core.importers import foreign_files as files
+from tests.td3core.importers.test_rl_zoo import statistics
 
 WAIT_MS = 60_000
 
@@ -100,4 +102,45 @@ def test_curves_name_their_environment(qtbot: QtBot, window: MainWindow, tmp_pat
     words = dialog.words()
     assert words is not None
     assert words[0][4:8] == ["--env", "Pendulum-v1", "--env-args", '{"g": 9.0}']
+    dialog.close()
+
+
+@pytest.mark.slow
+def test_statistics_of_observations_are_asked_for_and_read(
+    qtbot: QtBot,
+    window: MainWindow,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")
+    zoo = files.write_zoo(tmp_path)
+    # Without the folder around it.
+    agent = Path(shutil.copy(zoo / "Pendulum-v1.zip", tmp_path / "agent.zip"))
+    dialog = opened(qtbot, window, lambda: drop(window, agent))
+    field = dialog.statistics
+    assert field.isVisible()
+    dialog.env.setCurrentText("mine:Env")
+    (tmp_path / "bad.pkl").write_bytes(b"no pickle")
+    for name, said in ((tmp_path / "bad.pkl", "bad.pkl cannot be imported"), (statistics(zoo), "")):
+        monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_, found=name: (str(found), ""))
+        qtbot.mouseClick(field.button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: status(dialog) != "Reading…", timeout=WAIT_MS)
+        assert status(dialog).startswith(said)
+        assert dialog.start_button.isEnabled() == (not said)
+    assert dialog.sizes.text().endswith("· normalised")
+    assert dialog.env.currentText() == "mine:Env"
+    words = dialog.words()
+    assert words is not None
+    at = words[0].index("--vecnormalize")
+    assert words[0][at + 1] == str(statistics(zoo))
+    field.edit.clear()
+    qtbot.waitUntil(lambda: status(dialog) != "Reading…", timeout=WAIT_MS)
+    assert "normalised" not in dialog.sizes.text()
+    words = dialog.words()
+    assert words is not None
+    assert "--vecnormalize" not in words[0]
+    dialog.close()
+    # An agent that cannot have any is not asked for them.
+    dialog = opened(qtbot, window, lambda: drop(window, files.write_cleanrl(tmp_path)))
+    assert not dialog.statistics.isVisible()
     dialog.close()

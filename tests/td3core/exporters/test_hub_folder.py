@@ -50,6 +50,17 @@ def test_the_card_names_the_result_as_the_hub_reads_it(tmp_path: Path) -> None:
     assert "over 100 episodes, seed 1000" in text
 
 
+@pytest.mark.slow
+def test_the_hubs_own_library_reads_the_card(tmp_path: Path) -> None:
+    hub = pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+    hub_folder.export(PENDULUM, tmp_path / "a.hub")
+    data = hub.ModelCard.load(tmp_path / "a.hub" / "README.md").data
+    assert (data.library_name, data.model_name) == ("td3-studio", "TD3")
+    (result,) = data.eval_results
+    assert (result.task_type, result.dataset_type) == ("reinforcement-learning", "Pendulum-v1")
+    assert (result.metric_type, result.metric_value) == ("mean_reward", "-151.95 +/- 93.43")
+
+
 def test_an_agent_without_an_evaluation_or_pictures_says_so(
     runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """A report says what its runs came to, and is a page that anybody may open."""
 
+import json
 import shlex
 import shutil
 import tomllib
@@ -11,6 +12,7 @@ import pytest
 import tomli_w
 
 from td3core.analysis.comparison import compare
+from td3core.cli import app
 from td3core.config import make_settings, parse_value, to_dict
 from td3core.config.presets import compose
 from td3core.errors import RequestError
@@ -22,13 +24,16 @@ from td3core.exporters.report.document import Film, Paragraph, Section
 from td3core.exporters.report.page import LIMIT, html_of, within_limit
 from td3core.exporters.report.run_facts import read_facts
 from td3core.exporters.report.sheet import Sheets
+from td3core.protocol.control import Control
 from td3core.protocol.events import Evaluated
 from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.lock import RunLock
 from td3core.runs.metadata import RunLabel, write_label
+from td3core.training.launch import branch
 from tests.td3core.analysis.many_runs import CAR, PENDULUM, two_groups, write_run
 from tests.td3core.exporters.read_page import Element, read, section, sections
 from tests.td3core.helpers import run as train_tiny
+from tests.td3core.helpers import same, tensors, tiny
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' & \u202e$\\frac$ \x07\x00"
 """A name that would be code, an attribute, an entity, text turned around, a formula, a bell."""
@@ -64,6 +69,34 @@ def test_a_report_has_the_numbers_and_settings_of_the_comparison(runs_dir: Path)
     assert ["Critic layers", "critic_hidden"] in [row[:2] for row in everything.rows]
     (runs,) = section(page, "runs").all("table")
     assert [row[1] for row in runs.rows] == ["0", "1", "2"] * 2
+
+
+def test_groups_have_the_names_that_the_user_gave_them(
+    runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = two_groups(runs_dir, seeds=3)
+    target = tmp_path / "report.html"
+    words = ["report", *map(str, paths), "--out", str(target), "--force"]
+    last = str(paths[-1])
+    named = ["--rename", "TD3 tau 0.005=slow <targets>", "--rename", f"{last}=tau = 0.01"]
+    assert app.main([*words, *named]) == 0
+    page = read(target.read_text("utf-8"))
+    (differ,) = section(page, "differ").all("table")
+    assert [row[0] for row in differ.rows] == ["slow <targets>", "tau = 0.01"]
+    keys = [each.text.strip() for each in section(page, "curves").all("li")]
+    assert keys == ["slow <targets> (n = 3)", "tau = 0.01 (n = 3)"]
+    assert [each.text for each in page.all("h1")] == ["Pendulum-v1: slow <targets>, tau = 0.01"]
+    capsys.readouterr()
+    assert app.main(["compare", *map(str, paths), *named, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in told["groups"]] == ["slow <targets>", "tau = 0.01"]
+    for wrong, said in (
+        (["--rename", "TD3 tau 7=a"], "no group called 'TD3 tau 7'"),
+        (["--rename", "nothing"], "no group called 'nothing'"),
+        (["--rename", f"{last}=TD3 tau 0.005"], "Two groups would be called TD3 tau 0.005."),
+    ):
+        assert app.main([*words, *wrong]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_figure_has_a_line_and_a_band_for_each_group_and_takes_on_both_themes(
@@ -402,6 +435,79 @@ def test_the_command_of_a_branch_with_a_seed_of_its_own_has_that(trained_run: Pa
     (path / "run.toml").write_text(tomli_w.dumps(description | {"parent": about}))
     (command,) = commands_of([read_facts(path)])
     assert shlex.split(command)[3:] == ["--steps", "1200", "--seed", "9"]
+
+
+MINUTE = {"steps": 300, "learning_starts": 50, "eval_interval": 150, "eval_episodes": 1}
+
+
+def repeated(command: str, runs_dir: Path) -> list[Path]:
+    """Type a command of a report, and return the folders of what it trained."""
+    before = set(runs_dir.iterdir())
+    words = shlex.split(command)
+    assert words[0] == "td3-studio"
+    assert app.main([*words[1:], "--runs-dir", str(runs_dir)]) == 0
+    made = [path for path in set(runs_dir.iterdir()) - before if (path / "run.toml").exists()]
+    return sorted(made, key=lambda path: RunDirectory.open(path).config.seed)
+
+
+def assert_same_runs(first: Path, second: Path) -> None:
+    """Compare what two runs learned, bit for bit, and how they were measured."""
+    one, other = RunDirectory.open(first), RunDirectory.open(second)
+    assert one.path != other.path
+    assert same(tensors(one.last), tensors(other.last))
+    assert one.evaluations() == other.evaluations() != []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"tau": 0.1, "seed": 7},
+        {"exploration_noise": "0.3@0, 0.05@250", "normalize_observations": True},
+        {"env_args": '{"g": 9.5}', "twin_critics": False, "n_step": 3},
+    ],
+)
+def test_the_command_of_a_report_makes_the_run_again(runs_dir: Path, values: dict) -> None:
+    outcome, _ = train_tiny(runs_dir, PENDULUM, **MINUTE, **values)
+    (command,) = commands_of([read_facts(outcome.run)])
+    (again,) = repeated(command, runs_dir)
+    assert_same_runs(outcome.run, again)
+
+
+@pytest.mark.slow
+def test_the_command_of_a_run_that_was_changed_live_makes_the_changes_again(
+    runs_dir: Path,
+) -> None:
+    control = Control()
+    _, tunables = tiny(PENDULUM, **MINUTE)
+
+    def change(event: object) -> None:
+        if isinstance(event, Evaluated) and event.env_steps == 150:
+            control.change({"tau": 0.05}, tunables)
+
+    outcome, _ = train_tiny(runs_dir, PENDULUM, control=control, react=change, **MINUTE)
+    assert any("field" in entry for entry in read_facts(outcome.run).entries)
+    (command,) = commands_of([read_facts(outcome.run)])
+    (again,) = repeated(command, runs_dir)
+    assert_same_runs(outcome.run, again)
+
+
+@pytest.mark.slow
+def test_the_command_of_a_branch_and_of_a_group_make_them_again(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [train_tiny(runs_dir, PENDULUM, **MINUTE, seed=seed)[0].run for seed in (1, 2)]
+    (command,) = commands_of([read_facts(path) for path in runs])
+    for first, again in zip(runs, repeated(command, runs_dir), strict=True):
+        assert_same_runs(first, again)
+    values = {"tau": 0.2, "steps": 450}
+    parent = RunDirectory.open(runs[0]).last
+    outcome = branch(parent, values, Control(), lambda _: None, runs_dir)
+    (command,) = commands_of([read_facts(outcome.run)])
+    # It names the checkpoint from the folder of runs.
+    monkeypatch.chdir(runs_dir)
+    (again,) = repeated(command, runs_dir)
+    assert_same_runs(outcome.run, again)
 
 
 def test_a_report_replaces_a_file_only_when_it_is_complete(

@@ -1,5 +1,6 @@
 """Event files, read by TensorBoard itself: tags, settings, and what a resumed run takes back."""
 
+import json
 import os
 import subprocess
 import sys
@@ -184,6 +185,90 @@ def test_a_followed_run_shows_its_best_agent_at_the_end(
     assert film.encoded_image_string.startswith(b"GIF8")
     assert film.step in (200, 400)
     assert [step for step, _ in scalars(found, EVALUATION)] == [200, 400]
+
+
+SHORT = ("eval_interval=200", "checkpoint_interval=200", "learning_starts=50", "eval_episodes=1")
+SIZES = ("actor_hidden=8", "critic_hidden=8")
+SMALL = tuple(word for each in (*SHORT, *SIZES) for word in ("--set", each))
+
+
+def films(reader: Any, folder: Path) -> list[tuple[int, bytes]]:
+    images = opened(reader, folder).Images("eval/film")
+    return [(each.step, each.encoded_image_string[:4]) for each in images]
+
+
+@pytest.mark.slow
+def test_a_run_shows_a_film_of_its_best_agent_when_it_has_ended(
+    runs_dir: Path, tmp_path: Path, reader: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["train", "Pendulum-v1", "--steps", "400", *SMALL, "--film"]
+    words += ["--runs-dir", str(runs_dir)]
+    assert app.main(words) == 2
+    assert "--film needs --tensorboard" in capsys.readouterr().err
+    assert not runs_dir.exists() or not list(runs_dir.iterdir())
+    shown = ["--tensorboard", str(tmp_path / "tb")]
+    assert app.main([*words, *shown]) == 0
+    (run,) = [each.name for each in (tmp_path / "tb").iterdir()]
+    ((step, head),) = films(reader, tmp_path / "tb" / run)
+    assert (step in (200, 400), head) == (True, b"GIF8")
+    # What a resumed run shows comes besides, at the step of its own best agent.
+    more = ["resume", run, "--steps", "600", "--runs-dir", str(runs_dir), "--film"]
+    assert app.main([*more, *shown]) == 0
+    assert {head for _, head in films(reader, tmp_path / "tb" / run)} == {b"GIF8"}
+    found = scalars(opened(reader, tmp_path / "tb" / run), EVALUATION)
+    assert [step for step, _ in found] == [200, 400, 600]
+
+
+@pytest.mark.slow
+def test_every_run_of_a_group_shows_a_film(runs_dir: Path, tmp_path: Path, reader: Any) -> None:
+    words = ["train", "Pendulum-v1", "--seeds", "2", "--steps", "400", *SMALL, "--film"]
+    words += ["--runs-dir", str(runs_dir), "--tensorboard", str(tmp_path / "tb")]
+    assert app.main(words) == 0
+    folders = sorted((tmp_path / "tb").iterdir())
+    assert [len(films(reader, folder)) for folder in folders] == [1, 1]
+
+
+def test_a_film_that_cannot_be_made_costs_no_run(
+    runs_dir: Path,
+    tmp_path: Path,
+    reader: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from td3core.cli.report import films as filming
+
+    said: list[BaseException] = [RequestError("It has no pictures."), KeyboardInterrupt()]
+
+    def fail(_: Path) -> Any:
+        raise said.pop(0)
+
+    monkeypatch.setattr(filming, "film_run", fail)
+    words = ["train", "Pendulum-v1", "--steps", "200", *SMALL, "--film", "--json"]
+    words += ["--runs-dir", str(runs_dir), "--tensorboard", str(tmp_path / "tb")]
+    for reason in ("It has no pictures.", "Interrupted."):
+        assert app.main(words) == 0
+        told = capsys.readouterr()
+        assert f"There is no film: {reason}" in " ".join(told.err.split())
+        assert json.loads(told.out.splitlines()[-1])["env_steps"] == 200
+
+
+@pytest.mark.slow
+def test_weights_and_biases_takes_the_curves_as_the_manual_says(
+    runs_dir: Path, tmp_path: Path, root: Path
+) -> None:
+    pytest.importorskip("wandb", reason="wandb is not installed")
+    page = (root / "resources" / "manual" / "follow.md").read_text("utf-8")
+    code = page.partition("```python\n")[2].partition("```")[0]
+    assert '"RUN"' in code
+    ended = finish(runs_dir, "Pendulum-v1", **VALUES)
+    offline = os.environ | {"WANDB_MODE": "offline", "PYTHONPATH": str(root)}
+    words = [sys.executable, "-c", code.replace('"RUN"', repr(str(ended.run)))]
+    done = subprocess.run(words, cwd=tmp_path, env=offline, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (record,) = (tmp_path / "wandb").glob("offline-run-*/*.wandb")
+    kept = record.read_bytes()
+    for tag in (EVALUATION, "rollout/ep_rew_mean", "train/critic_loss"):
+        assert tag.encode() in kept
 
 
 def test_a_start_without_event_files_loads_no_writer_of_them(root: Path) -> None:

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from td3core.errors import RequestError
-from td3core.importers import registry
+from td3core.importers import registry, vec_normalize
 from tests.td3core.importers import foreign_files as files
 from tests.td3core.importers.test_curves import POINTS, event_file
 
 SLOWEST_S = 2.0
 MANY = 5000
+STATISTICS = "vecnormalize.pkl"
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +37,7 @@ def wholes(
         "events.out.tfevents.1": event_file(folder / "events", *POINTS),
         "evaluations.npz": zoo / "evaluations.npz",
         "0.monitor.csv": zoo / "0.monitor.csv",
+        STATISTICS: zoo / "Pendulum-v1" / STATISTICS,
     }
     return {name: path.read_bytes() for name, path in found.items()}
 
@@ -69,7 +71,10 @@ def attempt(folder: Path, name: str, data: bytes) -> float:
     path.write_bytes(data)
     began = time.process_time()
     try:
-        registry.read(path)
+        if name == STATISTICS:
+            vec_normalize.read(path, 3)
+        else:
+            registry.read(path)
     except RequestError as refused:
         assert "cannot be imported" in str(refused), refused  # noqa: PT017
         assert len(str(refused)) < 600, refused  # noqa: PT017

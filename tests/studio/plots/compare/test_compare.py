@@ -277,6 +277,18 @@ def test_a_report_is_asked_for_as_the_runs_are_compared(qtbot, alone, groups) ->
     assert options == ["--group-by", "run", "--x", "episodes", "--metric", "eval"]
 
 
+def test_a_report_calls_groups_what_the_user_does(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    type_name(qtbot, alone, 0, "slow targets")
+    session = alone.comparison.session
+    (first, name) = session.view.names.copy().popitem()
+    assert session.report_options()[-2:] == ["--rename", f"{first}={name}"]
+    assert session.name_options([]) == []
+    # By its own name again.
+    type_name(qtbot, alone, 0, "")
+    assert "--rename" not in session.report_options()
+
+
 def test_smoothing_and_the_metric_change_what_is_drawn(qtbot, alone, groups) -> None:
     alone.start(qtbot, groups)
     before = max(y[-1] for _, y in lines(alone))
