@@ -94,15 +94,18 @@ def template_fault(call: ast.Call) -> str:
     """Return what is wrong with a call that marks a text; empty if nothing is."""
     templates = call.args[: 2 if name_of(call) == "counted" else 1]
     given = {item.arg for item in call.keywords}
+    used: set[str] = set()
     for template in templates:
         if not (isinstance(template, ast.Constant) and isinstance(template.value, str)):
             return f"no literal template: {ast.unparse(template)}"
         wanted = fields_of(template.value) if given else set()
+        used |= wanted
         if None not in given and not wanted <= given:
             return f"no value for a field: {template.value}"
-        unused = given - wanted - ({"n"} if len(templates) == 2 else set())
-        if None not in given and unused:
-            return f"a value without a field: {template.value}"
+    # One of something may need fewer words than several.
+    unused = given - used - ({"n"} if len(templates) == 2 else set())
+    if None not in given and unused:
+        return f"a value without a field: {ast.unparse(templates[0])}"
     return ""
 
 
