@@ -1,6 +1,8 @@
 """What every test stands on: no screen, a runs folder of its own, nothing left running."""
 
+import compileall
 import contextlib
+import gc
 import gettext
 import os
 import shutil
@@ -10,6 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+# Several hundred processes of the suite read these modules. Where the environment forbids to keep
+# them compiled, each would compile them anew; only what tests write themselves is not kept.
+_KEEPS_NOTHING = sys.dont_write_bytecode
+sys.dont_write_bytecode = False
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["SDL_VIDEODRIVER"] = "dummy"
@@ -55,10 +62,10 @@ GRACE_S = 2.0
 MOST_PROCESSES = 8
 """Each takes up to a gigabyte."""
 
-# The same examples every time. .ci/run adds `--hypothesis-profile=thorough`; `explore` draws new.
+# The same examples every time. .ci/release draws more of them, `explore` other ones each time.
 _SHARED = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
 _REPEATABLE = _SHARED | {"derandomize": True, "database": None}
-settings.register_profile("quick", max_examples=50, **_REPEATABLE)
+settings.register_profile("quick", max_examples=25, **_REPEATABLE)
 settings.register_profile("thorough", max_examples=300, **_REPEATABLE)
 settings.register_profile("explore", max_examples=1000, **_SHARED)
 settings.load_profile("quick")
@@ -72,9 +79,22 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(usable_cores() + 1, MOST_PROCESSES)
 
 
+def pytest_xdist_setupnodes() -> None:
+    """Compile once what each of the processes would compile at the same time."""
+    for package in ("studio", "td3core"):
+        compileall.compile_dir(ROOT / package, quiet=2)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests of the whole, the longest: no process waits for one at the end."""
     items.sort(key=lambda item: item.path.parent != ROOT / "tests")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector from looking through all that was imported, time and again."""
+    sys.dont_write_bytecode = _KEEPS_NOTHING
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -104,7 +104,7 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     # Not render_mode=None: an environment may not have that parameter.
     given = choice.kwargs | ({"render_mode": "rgb_array"} if render else {})
     try:
-        _require_notation(env_id)
+        require_notation(env_id)
         _require_regular_files(choice)
         trust.require_consent(choice)
         # The user's own environments usually lie where the program is started.
@@ -133,7 +133,7 @@ def _choice(which: EnvChoice | str) -> EnvChoice:
     return which if isinstance(which, EnvChoice) else EnvChoice(which)
 
 
-def _require_notation(env_id: str) -> None:
+def require_notation(env_id: str) -> None:
     """Refuse what is neither an id nor the name of a module with an id or a class.
 
     Raises:

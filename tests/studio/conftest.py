@@ -1,18 +1,21 @@
 """Windows that leave nothing behind, and no trace in the user's own settings."""
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
-from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QMessageBox, QWidget
+from pytestqt.qtbot import QtBot
 
 from studio.app import build_window
 from studio.run_browser.browser import RunBrowser
 from studio.session.controller import SessionState
 from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow
+from tests.studio.renewed import SIZE, Renewal
 
 
 def keep_settings_in(folder: Path) -> None:
@@ -46,28 +49,79 @@ def _no_widget_outlives_its_test(own_settings: None) -> Iterator[None]:
 def _opened_window(runs_dir: Path) -> Iterator[MainWindow]:
     # Not given to qtbot: that would close it, and so ask about its run, before the run is ended.
     window = build_window(runs_dir)
-    # The offscreen display is smaller than the usual window.
-    window.resize(1280, 800)
+    window.resize(*SIZE)
     window.show()
     yield window
     window.close()
     window.deleteLater()
 
 
+class SharedWindow:
+    """One window for all tests of a module that may share it, and never beside another one.
+
+    Every style sheet that is set or taken off styles all windows there are: a second one would
+    take several times as long to build.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stack = ExitStack()
+        self._renew: Renewal | None = None
+        self.window: MainWindow | None = None
+
+    def open(self, qtbot: QtBot, own_folder: Path) -> MainWindow:
+        """Return the window as a new one is; the test keeps its own settings in a folder."""
+        if self.window is None:
+            before = set(threading.enumerate())
+            keep_settings_in(self._folder)
+            self.window = self._stack.enter_context(_opened_window(self._folder / "runs"))
+            self._renew = Renewal(self.window)
+            keep_settings_in(own_folder)
+            # What it reads in the background belongs to no test.
+            qtbot.waitUntil(lambda: set(threading.enumerate()) <= before, timeout=20_000)
+        assert self._renew is not None
+        self._renew(qtbot)
+        return self.window
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self.window = self._renew = None
+        self._stack.close()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def _shares(item: pytest.Item) -> bool:
+    marks = {mark.name for mark in item.iter_markers()}
+    return "shared_window" in marks and "own_window" not in marks
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let those that share the window of their module follow the others: it is built once then."""
+    first: dict[Path, int] = {}
+    for place, item in enumerate(items):
+        first.setdefault(item.path, place)
+    items.sort(key=lambda item: (first[item.path], _shares(item)))
+
+
+@pytest.fixture(scope="module")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedWindow]:
+    made = SharedWindow(tmp_path_factory.mktemp("shared"))
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def window(request, qtbot, tmp_path: Path) -> Iterator[MainWindow]:
+def window(request, qtbot, tmp_path: Path, _shared: SharedWindow) -> Iterator[MainWindow]:
     """The whole window, shown, over an empty runs folder.
 
     Building it takes longer than most tests: those that are marked ``shared_window`` share one
-    with others of their module, unless they are marked ``own_window`` as well.
+    with others of their module, unless they are marked ``own_window`` as well. It is renewed for
+    each of them.
     """
-    marks = {mark.name for mark in request.node.iter_markers()}
-    if "shared_window" in marks and "own_window" not in marks:
-        shared = request.getfixturevalue("_shared_window")
-        # Another one may have been in front meanwhile.
-        shared.activateWindow()
-        yield shared
+    if _shares(request.node):
+        yield _shared.open(qtbot, tmp_path)
         return
+    _shared.close()
     with _opened_window(tmp_path / "runs") as window:
         yield window
         if window.controller.state is not SessionState.IDLE:
@@ -76,21 +130,12 @@ def window(request, qtbot, tmp_path: Path) -> Iterator[MainWindow]:
             qtbot.waitUntil(lambda: window.controller.state is idle, timeout=30_000)
 
 
-@pytest.fixture(scope="module")
-def _shared_window(
-    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[MainWindow]:
-    folder = tmp_path_factory.mktemp("shared")
-    keep_settings_in(folder)
-    with _opened_window(folder / "runs") as window:
-        yield window
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _shared_window_comes_first(request) -> None:
-    """Make it before a test notes which threads there are: it reads in the background."""
-    if request.node.get_closest_marker("shared_window"):
-        request.getfixturevalue("_shared_window")
+@pytest.fixture
+def runs_dir(request, tmp_path: Path) -> Path:
+    """Return the folder of the runs that the window of a test lists; it has none yet."""
+    if _shares(request.node) and "window" in request.fixturenames:
+        return request.getfixturevalue("window").runs_dir
+    return tmp_path / "runs"
 
 
 @pytest.fixture

@@ -35,6 +35,8 @@ TINY: dict[str, Any] = {
     "steps": 60,
     "eval_interval": 0,
     "eval_episodes": 2,
+    # Their episodes are played on for it: half of what such a run takes.
+    "bias_interval": 0,
     # Scripts count the steps taken, and their runs take exactly those they are asked for.
     "env_check": False,
     # Scripted environments are known to this process only.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from td3core.config import EnvChoice
 from td3core.envs import trust
 from td3core.envs.check.trial import STEPS, run_trial
-from td3core.envs.make import is_usable, note_usable
+from td3core.envs.make import is_usable, note_usable, require_notation
 from td3core.errors import RequestError, StoppedError
 from td3core.system.json_lines import Codec
 from td3core.system.message_process import MessageProcess, ParentLink, ignore_terminal
@@ -50,9 +50,9 @@ def rehearse(
 
     The code or the arguments of an environment may keep its maker busy for ever, where no Ctrl-C
     reaches it: whoever is about to make one calls this first, whether a file names it or the user.
-    Left out are Gymnasium's own ones without arguments, those tried before for this process, and
-    code that is not allowed. An environment that cannot be made is no fault here: whoever makes it
-    says why.
+    Left out are Gymnasium's own ones without arguments, those tried before for this process, code
+    that is not allowed, and what cannot be a name. An environment that cannot be made is no fault
+    here: whoever makes it says why.
 
     Args:
         choices: the environments.
@@ -85,6 +85,10 @@ def rehearse(
 
 
 def _needs_rehearsal(choice: EnvChoice) -> bool:
+    try:
+        require_notation(choice.env_id)
+    except RequestError:
+        return False
     return trust.is_strange(choice) and not is_usable(choice) and not trust.unconsented(choice)
 
 

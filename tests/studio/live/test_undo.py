@@ -10,11 +10,14 @@ from td3core.protocol.events import Tuned
 from td3core.runs.journal import changes_of, read
 from tests.studio.window.test_main_job import click, drag, start_pendulum
 
+pytestmark = pytest.mark.shared_window
+
 
 def settled(qtbot, window) -> None:
     qtbot.waitUntil(lambda: not window.live.pending, timeout=10_000)
 
 
+@pytest.mark.own_window
 def test_changes_are_taken_back_one_by_one_and_journaled(qtbot, window, find):
     listener = start_pendulum(qtbot, window, find)
     first = window.live.tunables()
@@ -70,6 +73,7 @@ def test_two_changes_of_one_setting_with_time_between_them_are_two(window, find,
     assert window.live.tunables().tau == 0.005
 
 
+@pytest.mark.own_window
 def test_what_the_run_refused_is_skipped(qtbot, window, find):
     find("env_combo").setCurrentText("Pendulum-v1")
     find("field_buffer_size").setValue(1000)

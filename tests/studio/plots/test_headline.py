@@ -4,11 +4,14 @@ import json
 from importlib.resources import files
 from itertools import pairwise
 
+import pytest
 from PySide6.QtCore import QEvent, QPointF
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
 from studio.plots.catalogue import PLOTS
+
+pytestmark = pytest.mark.shared_window
 
 
 def test_no_number_and_no_caption_is_cut_off_in_a_window_of_1024_pixels(qtbot, window) -> None:

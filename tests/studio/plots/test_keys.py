@@ -7,6 +7,8 @@ from PySide6.QtGui import QAccessible
 from studio.formatting import format_number
 from tests.studio.fake_runs import make_run
 
+pytestmark = pytest.mark.shared_window
+
 Key, Modifier = Qt.Key, Qt.KeyboardModifier
 
 

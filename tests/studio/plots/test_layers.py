@@ -23,6 +23,8 @@ from studio.theme.theme import load_theme
 from tests.studio.fake_runs import add_training, open_record
 from tests.studio.plots.layers import layer_of
 
+pytestmark = pytest.mark.shared_window
+
 STEPS, VALUES = np.array([0.0, 500.0, 1000.0]), np.array([30.0, 50.0, 40.0])
 SPEC = PlotSpec(name="plot_test", title="Test", help="For a test.", curves=())
 

@@ -16,6 +16,8 @@ from tests.studio.fake_runs import add_training, make_run
 from tests.studio.window.test_details import open_run, plain_text
 from tests.support.events import started
 
+pytestmark = pytest.mark.shared_window
+
 RETURNS = ["episode", "mean of 20", "evaluation"]
 NAN = float("nan")
 

@@ -82,7 +82,6 @@ def test_the_wheel_zooms_x_and_with_ctrl_y_and_a_double_click_fits(qtbot, plots)
     qtbot.waitUntil(lambda: ranges(card) == fitted, timeout=10_000)
 
 
-@pytest.mark.own_window
 def test_nothing_is_read_where_nothing_was_learnt(plots) -> None:
     shown, learnt = plots.card("plot_return"), plots.card("plot_q")
     shown.hovered.emit(QPointF(200.0, 0.0))
@@ -94,7 +93,6 @@ def test_nothing_is_read_where_nothing_was_learnt(plots) -> None:
     assert (shown.readout, learnt.readout) == ("", "")
 
 
-@pytest.mark.own_window
 def test_an_entry_of_the_legend_hides_its_curve_and_shows_it_again(qtbot, plots) -> None:
     card = plots.card("plot_q")
     card.legend.linkActivated.emit("target")
@@ -109,7 +107,6 @@ def test_an_entry_of_the_legend_hides_its_curve_and_shows_it_again(qtbot, plots)
     assert not any(entry.hidden for entry in layer.legend())
 
 
-@pytest.mark.own_window
 @pytest.mark.parametrize("name", ["plot_return", "plot_q", "plot_actor_loss"])
 def test_a_maximised_plot_reaches_the_bottom_of_the_middle(qtbot, plots, find, name) -> None:
     find(f"{name}_maximise").click()
@@ -167,7 +164,6 @@ def also_show(plots, name: str, quantity: str) -> None:
     menu.deleteLater()
 
 
-@pytest.mark.own_window
 def test_any_quantity_on_record_can_be_put_on_any_plot_and_taken_off(
     qtbot, plots, tmp_path
 ) -> None:
@@ -268,7 +264,6 @@ def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
     assert not card.plot.accessibleDescription()
 
 
-@pytest.mark.own_window
 def test_the_slider_smooths_the_large_plot(qtbot, plots, find) -> None:
     slider = find("plots_smoothing_slider")
     assert slider.value() == 20
@@ -282,7 +277,6 @@ def test_the_slider_smooths_the_large_plot(qtbot, plots, find) -> None:
     assert slider.value() == 1
 
 
-@pytest.mark.own_window
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_a_picture_names_the_run_its_curves_and_its_axes(plots, tmp_path, kind: str) -> None:
     path = tmp_path / f"q.{kind}"

@@ -7,6 +7,8 @@ from pytestqt.qtbot import QtBot
 from studio.plots.grid import REDRAW_MS
 from studio.window.main_window import MainWindow
 
+pytestmark = pytest.mark.shared_window
+
 
 @pytest.mark.parametrize(("seconds", "pause_ms"), [(0.0, REDRAW_MS), (0.005, 250), (10.0, 500)])
 def test_the_pause_follows_what_drawing_costs(

@@ -11,6 +11,8 @@ from tests.studio.fake_runs import add_training
 from tests.studio.plots.layers import layer_of
 from tests.support.events import started
 
+pytestmark = pytest.mark.shared_window
+
 NAN = float("nan")
 
 
@@ -117,6 +119,7 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
         redraw(qtbot, window)
 
 
+@pytest.mark.own_window
 @pytest.mark.slow
 def test_a_real_run_with_one_critic_draws_one_curve(qtbot, window, find):
     from studio.session.controller import SessionState

@@ -16,6 +16,8 @@ from tests.studio.fake_runs import add_training, make_run
 from tests.studio.run_browser.runs_list import action, choose, show_runs
 from tests.studio.window.test_manners import drawn, feed
 
+pytestmark = pytest.mark.shared_window
+
 steps = st.floats(0, 1e9)
 heights = st.floats(-1e12, 1e12)
 
@@ -79,6 +81,7 @@ def test_the_axes_of_the_plots_stand_still_while_a_few_points_come_in(qtbot, win
     assert box.viewRange() == before
 
 
+@pytest.mark.own_window
 def test_a_long_run_is_shown_whole_after_a_short_one(qtbot, window, find, tmp_path):
     short = make_run(tmp_path / "runs", reached=1000)
     long = make_run(tmp_path / "runs", reached=8000, steps=8000)
@@ -146,6 +149,7 @@ def test_the_last_tick_of_an_axis_has_its_label_inside_the_axis(qtbot, window, c
         assert not any(one.intersects(other) for one, other in pairwise(places))
 
 
+@pytest.mark.own_window
 def test_the_name_of_an_axis_lies_beside_its_numbers_also_in_large_fonts(qtbot, window, qapp):
     before, large = qapp.font(), qapp.font()
     large.setPointSizeF(2 * before.pointSizeF())

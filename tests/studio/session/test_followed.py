@@ -37,6 +37,7 @@ TINY = {
     "buffer_size": "2000",
     "eval_interval": "400",
     "eval_episodes": "1",
+    "bias_interval": "0",
     "background_evaluation": "false",
     "checkpoint_interval": "500",
     "keep_every": "1",

@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QApplication
 from studio import formatting
 from td3core.runs import disk_usage
 
+pytestmark = pytest.mark.shared_window
+
 
 def text(find) -> str:
     """Return what the line says, with plain spaces, or nothing if it is not there."""

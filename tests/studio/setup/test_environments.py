@@ -16,6 +16,8 @@ from td3core.envs import catalogue
 from td3core.envs.catalogue import KNOWN
 from tests.studio.window.test_main_job import click
 
+pytestmark = pytest.mark.shared_window
+
 OWN = """
 import gymnasium as gym
 import numpy as np
@@ -91,6 +93,7 @@ def choose_file(find, monkeypatch: pytest.MonkeyPatch):
     return choose
 
 
+@pytest.mark.own_window
 def test_an_own_environment_is_chosen_by_its_file(
     qtbot, window, picker, find, tmp_path: Path, choose_file
 ) -> None:
@@ -101,11 +104,11 @@ def test_an_own_environment_is_chosen_by_its_file(
     choose_file(folder / "slide.py")
     assert picker.currentText() == "parts.slide:Slide"
     assert {"parts.slide:Slide", "parts.slide:Hanging"} <= rows(picker).keys()
-    qtbot.waitUntil(lambda: "RuntimeError" in facts(find), timeout=30_000)
+    qtbot.waitUntil(lambda: "RuntimeError" in facts(find), timeout=60_000)
     assert "parts" not in sys.modules
     (folder / "slide.py").write_text(OWN)
     choose_file(folder / "slide.py")
-    qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=30_000)
+    qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +180,7 @@ def test_a_row_that_was_found_puts_its_name_into_the_field(qtbot, window, picker
     assert picker.currentText() == "BipedalWalkerHardcore-v3"
     assert find("preset_combo").currentText() == "BipedalWalkerHardcore-v3"
     # Its preset has arguments, with which it is looked at beside the window.
-    qtbot.waitUntil(lambda: facts(find).startswith("24 observations"), timeout=30_000)
+    qtbot.waitUntil(lambda: facts(find).startswith("24 observations"), timeout=60_000)
 
 
 def test_the_list_opens_at_the_environment_in_the_field(picker):
@@ -219,6 +222,7 @@ def test_an_own_environment_that_is_typed_is_looked_at_beside_the_window(
     assert "window_envs" not in sys.modules
 
 
+@pytest.mark.own_window
 @pytest.mark.slow
 def test_what_is_found_out_too_late_is_not_said_of_another_one(
     qtbot, window, find, picker, own_module
@@ -233,6 +237,7 @@ def test_what_is_found_out_too_late_is_not_said_of_another_one(
     qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
 
 
+@pytest.mark.own_window
 @pytest.mark.slow
 def test_arguments_that_are_typed_are_tried_as_well(qtbot, window, find, picker, own_module):
     picker.setCurrentText(own_module)
@@ -253,6 +258,7 @@ def test_arguments_stay_when_another_algorithm_is_chosen(window, find, picker):
     assert find("field_env_args").text() == '{"xml_file": "/a.xml"}'
 
 
+@pytest.mark.own_window
 @pytest.mark.parametrize(
     ("args", "words"),
     [('{"size": ', "env_args cannot be"), ('{"sise": 3}', "env_args cannot contain sise")],
@@ -269,6 +275,7 @@ def test_wrong_arguments_are_refused_in_a_sentence_and_nothing_starts(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.own_window
 def test_an_environment_that_was_trained_on_is_offered_from_then_on(
     qtbot, window, find, picker, own_module, tmp_path
 ):
@@ -323,6 +330,7 @@ def test_the_check_takes_the_arguments_and_shows_errors_first(
     assert "contains nan" in said
 
 
+@pytest.mark.own_window
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
@@ -339,6 +347,7 @@ def test_the_check_says_why_an_environment_cannot_be_tried(
     assert words in check(qtbot, window, find, dialog)
 
 
+@pytest.mark.own_window
 def test_closing_the_dialog_ends_a_check_that_hangs(
     qtbot, window, find, picker, dialog, own_module
 ):
@@ -349,6 +358,7 @@ def test_closing_the_dialog_ends_a_check_that_hangs(
     assert not window.setup.environment._check.busy
 
 
+@pytest.mark.own_window
 def test_closing_the_window_ends_a_check_that_hangs(qtbot, window, find, picker, own_module):
     picker.setCurrentText("window_envs:Hanging")
     click(qtbot, find("env_check_button"))
@@ -356,6 +366,7 @@ def test_closing_the_window_ends_a_check_that_hangs(qtbot, window, find, picker,
     assert not window.setup.environment._check.busy
 
 
+@pytest.mark.own_window
 @pytest.mark.slow
 def test_a_check_can_be_asked_for_again_while_one_goes_on(
     qtbot, window, find, picker, dialog, own_module
@@ -374,6 +385,7 @@ def test_every_new_control_has_a_name_for_ears(find):
         assert widget.toolTip()
 
 
+@pytest.mark.own_window
 def test_what_other_packages_registered_is_listed_once_the_list_is_wanted(window, find) -> None:
     name = "Elsewhere-v0"
     gym.register(name, entry_point="somewhere_else:Env")

@@ -10,6 +10,8 @@ from tests.studio.launch.test_resume import listed, open_run, train_before, wait
 from tests.studio.window.test_main_job import Listener, click
 from tests.support.events import started
 
+pytestmark = pytest.mark.shared_window
+
 SETTINGS = {
     "seed": 11,
     "steps": 4321,
@@ -74,6 +76,7 @@ def test_the_note_follows_a_new_name(qtbot, window, find, run) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.own_window
 def test_train_after_opening_starts_the_like_of_it_and_the_note_goes(
     qtbot, window, find, runs_dir
 ) -> None:
@@ -91,6 +94,7 @@ def test_train_after_opening_starts_the_like_of_it_and_the_note_goes(
 
 
 @pytest.mark.slow
+@pytest.mark.own_window
 def test_a_resumed_run_keeps_the_name_it_was_given(qtbot, window, find, runs_dir) -> None:
     run = train_before(runs_dir)
     open_run(qtbot, window, run)

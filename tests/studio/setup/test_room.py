@@ -13,7 +13,10 @@ from PySide6.QtWidgets import (
 
 from studio.live.row import LiveRow
 
+pytestmark = pytest.mark.shared_window
 
+
+@pytest.mark.own_window
 def test_no_name_of_a_setting_is_cut_in_the_narrowest_left_column(qtbot, window, find) -> None:
     dock = window.docks.dock("live")
     window.resizeDocks([dock], [10], Qt.Orientation.Horizontal)
@@ -45,6 +48,7 @@ def combo_option(combo) -> QStyleOptionComboBox:
     return option
 
 
+@pytest.mark.own_window
 def test_the_whole_setup_is_seen_at_the_first_launch(qtbot, window) -> None:
     window.resize(1280, 800)
     bar = window.docks.dock("setup").widget().verticalScrollBar()
@@ -61,6 +65,7 @@ def column(window) -> tuple[int, int]:
 LINE = 16
 
 
+@pytest.mark.own_window
 def test_room_that_the_setup_has_no_use_for_goes_to_the_live_settings(qtbot, window, find) -> None:
     bar = window.docks.dock("setup").widget().verticalScrollBar()
     window.resize(1280, 800)
@@ -91,6 +96,7 @@ def test_room_that_the_setup_has_no_use_for_goes_to_the_live_settings(qtbot, win
     assert column(window)[0] == about_whole
 
 
+@pytest.mark.own_window
 def test_a_height_that_a_person_gave_the_setup_is_kept(qtbot, window, find, monkeypatch) -> None:
     window.resize(1280, 800)
     column(window)

@@ -4,6 +4,8 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QLabel
 
+pytestmark = pytest.mark.shared_window
+
 LONG = "There is no environment called 'Pendulun-v1'. Did you mean Pendulum-v1? " * 4
 
 

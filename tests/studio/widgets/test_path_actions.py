@@ -16,6 +16,8 @@ from studio.widgets.path_actions import command
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import action, choose, read_again
 
+pytestmark = pytest.mark.shared_window
+
 
 @given(st.text(st.characters(exclude_characters="\0/"), min_size=1))
 def test_a_copied_command_names_the_path_whatever_is_in_it(name: str) -> None:

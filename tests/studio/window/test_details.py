@@ -36,6 +36,8 @@ from td3core.runs.naming import description_of, with_env
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import read_again
 
+pytestmark = pytest.mark.shared_window
+
 
 @pytest.fixture
 def browser_size() -> tuple[int, int]:
@@ -401,6 +403,7 @@ def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
     assert not any(view.isColumnHidden(column) for column in RunColumn)
 
 
+@pytest.mark.own_window
 def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
     qtbot, window, find, runs_dir
 ) -> None:
@@ -417,6 +420,7 @@ def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
     assert find("resume_button").isEnabled()
 
 
+@pytest.mark.own_window
 def test_the_window_fits_a_screen_of_1024_pixels_with_any_panel(qtbot, window) -> None:
     window.resize(1024, 700)
     for spec in window.panels.specs:
@@ -427,6 +431,7 @@ def test_the_window_fits_a_screen_of_1024_pixels_with_any_panel(qtbot, window) -
         assert (window.width(), window.height()) == (1024, 700), spec.name
 
 
+@pytest.mark.own_window
 def test_the_name_of_the_run_on_show_is_not_lost_in_a_narrow_window(
     qtbot, window, find, runs_dir
 ) -> None:

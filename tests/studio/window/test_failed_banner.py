@@ -8,6 +8,8 @@ from td3core.protocol.events import Failed
 from td3core.text import Text
 from tests.support.events import ended
 
+pytestmark = pytest.mark.shared_window
+
 
 @pytest.mark.parametrize("said", ["It raised ValueError: boom", "It raised ValueError: boom."])
 def test_what_failed_is_a_sentence_of_its_own_before_where_the_agent_was_saved(

@@ -1,10 +1,13 @@
 """What a user without a mouse can rely on."""
 
+import pytest
 from PySide6.QtCore import Qt
 
 from studio.plots.legend import Legend
 from tests.studio.fake_runs import make_run
 from tests.studio.window.test_details import open_run
+
+pytestmark = pytest.mark.shared_window
 
 
 def tab_stops(window, count: int) -> list[str]:
@@ -17,6 +20,7 @@ def tab_stops(window, count: int) -> list[str]:
     return found
 
 
+@pytest.mark.own_window
 def test_tab_follows_what_is_seen(window) -> None:
     stops = tab_stops(window, 2000)
     names = ("train_button", "env_combo", "seed_spin", "seeds_edit", "steps_spin", "slider_tau")
@@ -25,6 +29,7 @@ def test_tab_follows_what_is_seen(window) -> None:
     assert stops.index("slider_tau") < stops.index("start_train_button")
 
 
+@pytest.mark.own_window
 def test_legends_and_a_comparison_come_after_the_panels_on_the_left(
     qtbot, window, find, runs_dir
 ) -> None:
@@ -92,6 +97,7 @@ def test_help_opens_at_what_has_the_focus(window, find) -> None:
         viewer.close()
 
 
+@pytest.mark.own_window
 def test_ctrl_q_closes_the_window(window) -> None:
     action = window.toolbar.action("quit")
     assert action.shortcut().toString() == "Ctrl+Q"

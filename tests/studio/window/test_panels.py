@@ -17,6 +17,7 @@ from studio.window.panels import PANELS, PanelContext, PanelSpec
 from td3core.analysis.advice import load_rules
 from td3core.config import make_settings
 from tests.studio.fake_runs import open_record
+from tests.support.marks import slow
 
 
 class Probe(QWidget):
@@ -101,21 +102,22 @@ def test_todays_panels_keep_the_dock_names_that_saved_layouts_refer_to(window) -
     ]
 
 
-def test_a_registered_panel_gets_a_dock_on_its_side_and_an_entry_in_the_menu(build) -> None:
+def test_a_registered_panel_gets_parts_a_dock_an_entry_and_a_place_for_refusals(
+    build, tmp_path
+) -> None:
     window = build(PROBE)
+    context = window.panels.get(Probe).context
+    assert (context.model, context.controller) == (window.model, window.controller)
+    assert context.runs_dir == tmp_path / "runs"
     dock = window.findChild(QDockWidget, "probe_dock")
     assert dock.isVisible()
     assert window.dockWidgetArea(dock) is Qt.DockWidgetArea.RightDockWidgetArea
     assert dock.geometry().top() > window.docks.dock("replay").geometry().bottom()
     entry(window, "Probe").trigger()
     assert not dock.isVisible()
-
-
-def test_a_panel_is_made_from_the_parts_of_its_window(build, tmp_path) -> None:
-    window = build(PROBE)
-    context = window.panels.get(Probe).context
-    assert (context.model, context.controller) == (window.model, window.controller)
-    assert context.runs_dir == tmp_path / "runs"
+    window.panels.get(Probe).refused.emit("There is no run to examine.")
+    assert window.banner.isVisible()
+    assert window.banner.text == "There is no run to examine."
 
 
 def test_a_panel_hears_of_themes_runs_and_the_end(build, monkeypatch) -> None:
@@ -134,13 +136,6 @@ def test_a_panel_hears_of_themes_runs_and_the_end(build, monkeypatch) -> None:
     assert panel.shutdowns == 0
     window.close()
     assert panel.shutdowns == 1
-
-
-def test_what_a_panel_refuses_is_shown_over_the_plots(build) -> None:
-    window = build(PROBE)
-    window.panels.get(Probe).refused.emit("There is no run to examine.")
-    assert window.banner.isVisible()
-    assert window.banner.text == "There is no run to examine."
 
 
 def test_a_panel_may_be_a_plain_widget_and_closed_at_first(build) -> None:
@@ -250,7 +245,7 @@ def font_scale(qapp: QApplication) -> Iterator[Callable[[float], None]]:
     qapp.setFont(before)
 
 
-@pytest.mark.parametrize("scale", [1.25, 1.5, 2.0])
+@pytest.mark.parametrize("scale", [*slow(1.25, 1.5), 2.0])
 def test_everything_can_be_reached_with_large_fonts(qtbot, font_scale, build, scale: float) -> None:
     font_scale(scale)
     window = build()

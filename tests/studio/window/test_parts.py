@@ -20,6 +20,8 @@ from td3core.protocol.events import Failed, Preparing, Tuned
 from td3core.text import Text
 from tests.studio.fake_runs import add_training
 
+pytestmark = pytest.mark.shared_window
+
 LIVE = [name for name, _ in specs(Tunables)]
 
 
@@ -134,6 +136,7 @@ def test_choosing_an_environment_brings_the_values_of_its_preset(window, find):
     assert tunables == Tunables()
 
 
+@pytest.mark.own_window
 def test_the_theme_switches_and_is_remembered(window, find, qtbot, tmp_path):
     from studio.app import build_window
 

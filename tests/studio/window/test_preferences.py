@@ -14,12 +14,15 @@ from td3core.exporters.live.registry import TENSORBOARD
 from td3core.protocol import events
 from td3core.text import Text
 
+pytestmark = pytest.mark.shared_window
+
 
 def stored() -> QSettings:
     ini = QSettings.Format.IniFormat, QSettings.Scope.UserScope
     return QSettings(*ini, "td3-studio", "td3-studio")
 
 
+@pytest.mark.own_window
 def test_every_setting_takes_effect_at_once_and_is_remembered(window, find, tmp_path) -> None:
     window.toolbar.action("settings").trigger()
     dialog = find("preferences_dialog")
@@ -53,6 +56,7 @@ def test_every_setting_takes_effect_at_once_and_is_remembered(window, find, tmp_
     assert shown == str(tmp_path / "runs")
 
 
+@pytest.mark.own_window
 def test_event_files_of_every_run_are_switched_for_this_process_and_remembered(
     window, find, tmp_path, monkeypatch
 ) -> None:
@@ -76,6 +80,7 @@ def test_event_files_of_every_run_are_switched_for_this_process_and_remembered(
     assert os.environ[TENSORBOARD.variable] == "/mine"
 
 
+@pytest.mark.own_window
 def test_a_run_too_short_to_learn_starts_at_once_where_nobody_wants_to_be_asked(
     window, find, monkeypatch
 ) -> None:

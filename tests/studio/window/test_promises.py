@@ -27,6 +27,8 @@ from td3core.protocol import events
 from tests.studio.fake_runs import make_run
 from tests.support.marks import slow
 
+pytestmark = pytest.mark.shared_window
+
 WAIT_MS = 20_000
 CONTROLS = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit)
 
@@ -48,6 +50,7 @@ def open_run(qtbot, window, run) -> None:
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=WAIT_MS)
 
 
+@pytest.mark.own_window
 @pytest.mark.parametrize("theme", ["light", *slow("dark")])
 def test_whatever_the_tab_key_reaches_shows_that_it_has_the_focus(
     qtbot, window, runs_dir, theme: str
@@ -80,6 +83,7 @@ def test_whatever_the_tab_key_reaches_shows_that_it_has_the_focus(
     assert unseen == set()
 
 
+@pytest.mark.own_window
 def test_every_control_that_is_disabled_says_why(qtbot, window, runs_dir) -> None:
     reason = re.compile(r"Not now: \w|first\b|^No change to|[Nn]o earlier runs")
 
@@ -108,6 +112,7 @@ def test_every_control_that_is_disabled_says_why(qtbot, window, runs_dir) -> Non
     window.panels.set_busy(False)
 
 
+@pytest.mark.own_window
 def test_the_fields_of_setup_stay_where_they_are_while_hints_come_and_go(
     qtbot, window, find
 ) -> None:
@@ -260,6 +265,7 @@ def test_the_controls_of_a_comparison_are_whole_in_a_small_window(
     assert heading.shown == heading.text()
 
 
+@pytest.mark.own_window
 def test_the_name_of_an_axis_ends_with_the_axis(qtbot, window, runs_dir) -> None:
     open_run(qtbot, window, make_run(runs_dir))
     axis = window.plots.card("plot_return").plot.getAxis("left")

@@ -117,20 +117,22 @@ def test_an_answer_is_remembered_for_the_next_window(
     assert window.findChildren(ConsentDialog) == []
 
 
-@pytest.mark.parametrize("action", ["resume", "repeat_changes", "branch", "verify"])
 def test_nothing_is_started_without_a_yes(
-    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path, action: str
+    qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:
-    if action == "repeat_changes":
-        line = '{"step": 30, "field": "tau", "old": 0.005, "new": 0.01, "time": "now"}\n'
-        (run / "journal.jsonl").write_text(line)
-    given = run / "checkpoints" / "last.safetensors" if action == "branch" else run
-    getattr(window.launcher, action)(given)
-    answer(qtbot, window, "refuse")
-    assert "not allowed to run" in window.banner.text
-    assert idle(window)
-    assert not window.verify.busy
-    assert stranger.imported == set()
+    line = '{"step": 30, "field": "tau", "old": 0.005, "new": 0.01, "time": "now"}\n'
+    (run / "journal.jsonl").write_text(line)
+    # A no holds for one request: the next one asks again.
+    for action in ("resume", "repeat_changes", "branch", "verify"):
+        window.banner.hide()
+        given = run / "checkpoints" / "last.safetensors" if action == "branch" else run
+        getattr(window.launcher, action)(given)
+        answer(qtbot, window, "refuse")
+        assert window.banner.isVisible(), action
+        assert "not allowed to run" in window.banner.text
+        assert idle(window)
+        assert not window.verify.busy
+        assert stranger.imported == set()
 
 
 def test_a_run_is_resumed_after_a_yes(

@@ -18,6 +18,8 @@ from td3core.protocol import events
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import read_again
 
+pytestmark = pytest.mark.shared_window
+
 
 def press(monkeypatch, name: str) -> list[QMessageBox]:
     """Answer the next question with the button of this name; return the questions asked."""
@@ -160,6 +162,7 @@ def test_another_algorithm_keeps_all_that_it_does_not_set(window, find) -> None:
     assert find("steps_spin").value() != 7_777
 
 
+@pytest.mark.own_window
 def test_forms_and_open_run_are_back_after_a_restart(qtbot, window, find, tmp_path) -> None:
     run = make_run(tmp_path / "runs", name="kept")
     window.many.open_run(run.path)
@@ -179,8 +182,8 @@ def test_forms_and_open_run_are_back_after_a_restart(qtbot, window, find, tmp_pa
     again.deleteLater()
 
 
-def test_a_request_that_is_refused_marks_no_run_as_failed(qtbot, window, find, tmp_path) -> None:
-    run = make_run(tmp_path / "runs")
+def test_a_request_that_is_refused_marks_no_run_as_failed(qtbot, window, find, runs_dir) -> None:
+    run = make_run(runs_dir)
     window.many.open_run(run.path)
     qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=20_000)
     assert "finished" in find("status_state").text()
@@ -239,6 +242,7 @@ def test_the_settings_file_of_another_version_is_no_obstacle(qtbot, tmp_path) ->
     window.deleteLater()
 
 
+@pytest.mark.own_window
 def test_the_buttons_of_an_empty_window_start_something(window, find, monkeypatch) -> None:
     started, watched = [], []
     monkeypatch.setattr(window.many, "start", started.append)
@@ -251,6 +255,7 @@ def test_the_buttons_of_an_empty_window_start_something(window, find, monkeypatc
     assert window.docks.is_seen("runs")
 
 
+@pytest.mark.own_window
 def test_an_opened_run_offers_its_first_and_its_last_live_values(
     qtbot, window, find, runs_dir
 ) -> None:

@@ -30,7 +30,6 @@ def test_a_number_of_steps_is_trained_as_it_was_typed(
     assert (run.config.steps, run.tunables.exploration_noise) == (1_000_000, 0.01)
 
 
-@pytest.mark.own_window
 @pytest.mark.parametrize("way", ["mouse", "keys"])
 def test_what_is_still_being_typed_counts_when_train_is_pressed(
     qtbot, window, find, monkeypatch, way: str

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from td3core.algorithm.td3 import NORMS_EVERY, TD3
+from td3core.algorithm import td3
+from td3core.algorithm.td3 import TD3
 from td3core.buffer.rows import Batch
 from td3core.config import Tunables
 from td3core.protocol.metrics import METRICS
@@ -279,13 +280,17 @@ def test_the_norms_are_those_of_the_last_step_of_each_network(updates: int) -> N
         assert found[f"{name}_update"] == pytest.approx(change, rel=1e-3)
 
 
-def test_the_norms_come_with_the_first_update_and_every_so_many_from_then_on() -> None:
+def test_the_norms_come_with_the_first_update_and_every_so_many_from_then_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    every = 20
+    monkeypatch.setattr(td3, "NORMS_EVERY", every)
     agent, again = make_agent(policy_delay=2), make_agent(policy_delay=2)
-    rows = [metrics(agent, batch()) for _ in range(NORMS_EVERY + 2)]
-    assert [i for i, row in enumerate(rows) if "critic1_update" in row] == [0, NORMS_EVERY]
+    rows = [metrics(agent, batch()) for _ in range(2 * every + 2)]
+    assert [i for i, row in enumerate(rows) if "critic1_update" in row] == [0, every, 2 * every]
     # An actor that the delay left alone has made no step.
     assert not any("actor_update" in row for row in rows)
-    for _ in range(NORMS_EVERY + 2):
+    for _ in range(every + 2):
         again.update(batch())
     assert set(again.take_metrics()) > LAST
 

@@ -14,6 +14,7 @@ from gymnasium.spaces import Box
 from td3core.cli import app
 from td3core.config.network_size import network_bytes
 from td3core.config.networks import Sizes
+from td3core.envs.check import rehearsal
 from td3core.envs.make import make_env
 from tests.support.scripted import STEPS, Script
 from tests.td3core.cli.test_commands import small
@@ -139,9 +140,15 @@ def test_an_environment_that_cannot_be_closed_is_used_all_the_same(
         ("/tmp/a.py:B", "names no module"),
     ],
 )
-def test_a_malformed_module_is_refused_with_how_to_write_it(
-    capsys: pytest.CaptureFixture[str], runs_dir: Path, env: str, says: str
+def test_a_malformed_module_is_refused_at_once_with_how_to_write_it(
+    capsys: pytest.CaptureFixture[str],
+    runs_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    env: str,
+    says: str,
 ) -> None:
+    # No process could make anything of it.
+    monkeypatch.setattr(rehearsal, "MessageProcess", lambda *_: pytest.fail("it was tried"))
     said = sentence(capsys, 2, "train", env, "--runs-dir", str(runs_dir))
     assert says in said
     assert "write package.module:Class" in said

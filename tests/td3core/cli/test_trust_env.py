@@ -80,7 +80,8 @@ critic_hidden = [8]
 [space.env_args]
 choices = ["", '{{"helper": "{ENV}"}}']
 """
-IN_PROCESSES = ("resume a group", "train a group", "sweep")
+LONG = ("resume a group", "train a group", "sweep", "report")
+"""Those that start processes of runs, or draw figures and films."""
 
 
 @pytest.fixture
@@ -207,10 +208,7 @@ def test_without_a_terminal_a_strangers_code_is_refused_and_not_imported(
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(each, marks=pytest.mark.slow if each in IN_PROCESSES else ())
-        for each in COMMANDS
-    ],
+    [pytest.param(each, marks=pytest.mark.slow if each in LONG else ()) for each in COMMANDS],
 )
 def test_with_the_option_each_command_runs_it_and_remembers_nothing(
     stranger: Stranger, run: Path, tmp_path: Path, name: str

@@ -157,9 +157,15 @@ def test_a_run_is_the_same_bit_for_bit_wherever_its_environments_are_stepped(
     ("env", "says"),
     [
         ("Raises", "raised ValueError at step 12 (step 4 of episode 2): the joint broke"),
-        ("Leaves", "raised SystemExit at step 12 (step 4 of episode 2): it called sys.exit()"),
-        ("PaysNan", "a reward of nan at step 12 (step 4 of episode 2)"),
-        # Found at the same place as the one above.
+        pytest.param(
+            "Leaves",
+            "raised SystemExit at step 12 (step 4 of episode 2): it called sys.exit()",
+            marks=pytest.mark.slow,
+        ),
+        # Each of the next three is found at the same place.
+        pytest.param(
+            "PaysNan", "a reward of nan at step 12 (step 4 of episode 2)", marks=pytest.mark.slow
+        ),
         pytest.param(
             "SaysNan",
             "an observation that is not finite at step 12 (step 4 of episode 2)",
@@ -187,8 +193,15 @@ def test_a_fault_in_a_process_ends_the_run_with_the_same_words(
     assert told.events[-1] is there
 
 
-@pytest.mark.parametrize("env", ["OtherActions", "OtherObservations"])
-@pytest.mark.parametrize("processes", [0, 1])
+@pytest.mark.parametrize(
+    ("env", "processes"),
+    [
+        ("OtherActions", 0),
+        ("OtherObservations", 1),
+        pytest.param("OtherActions", 1, marks=pytest.mark.slow),
+        pytest.param("OtherObservations", 0, marks=pytest.mark.slow),
+    ],
+)
 def test_environments_that_differ_in_their_spaces_are_refused(
     runs_dir: Path, env: str, processes: int
 ) -> None:
@@ -208,6 +221,7 @@ def test_a_lost_process_ends_the_run_and_keeps_what_was_done(runs_dir: Path) -> 
     assert checkpoint.read_header(outcome.last_checkpoint).counters.env_steps == 12
 
 
+@pytest.mark.slow
 def test_a_killed_process_ends_the_run(runs_dir: Path) -> None:
     def react(event: Any) -> None:
         if isinstance(event, Progress):
@@ -241,16 +255,12 @@ def test_processes_of_another_version_refuse_the_run_with_a_sentence(
     assert not multiprocessing.active_children()
 
 
-def test_the_processes_need_no_torch(runs_dir: Path) -> None:
-    assert finish(runs_dir, "own_fleet:Torchless", num_envs=2, env_processes=2).env_steps == 60
-
-
-def test_an_own_environment_is_trained_in_processes_from_the_command_line(
+def test_an_own_environment_is_trained_from_the_command_line_in_processes_without_torch(
     runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     processes = ["--set", "num_envs=4", "--set", "env_processes=2"]
     options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json", *small(), *processes]
-    assert app.main(["train", "own_fleet:Slide", *options]) == 0
+    assert app.main(["train", "own_fleet:Torchless", *options]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["env_steps"] == 60
 
 

@@ -15,11 +15,19 @@ from tests.td3core.exporters.actors import BUNDLED, trained
 PENDULUM = BUNDLED / "Pendulum-v1.safetensors"
 
 
-def test_the_folder_holds_card_networks_actor_and_film(tmp_path: Path) -> None:
-    target = tmp_path / "pendulum.hub"
-    said = hub_folder.export(PENDULUM, target)
-    assert str(said).startswith("largest error ")
-    assert [each.name for each in tmp_path.iterdir()] == ["pendulum.hub"]
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return the folder of the bundled Pendulum agent, and what was said of it."""
+    target = tmp_path_factory.mktemp("hub") / "pendulum.hub"
+    return target, str(hub_folder.export(PENDULUM, target))
+
+
+def test_the_folder_holds_card_networks_actor_and_film(
+    exported: tuple[Path, str], tmp_path: Path
+) -> None:
+    target, said = exported
+    assert said.startswith("largest error ")
+    assert [each.name for each in target.parent.iterdir()] == ["pendulum.hub"]
     wanted = {"README.md", "config.json", "model.safetensors", "actor.py", "replay.mp4"}
     assert {each.name for each in target.iterdir()} == wanted
     assert checkpoint.read_header(target / "model.safetensors").env.env_id == "Pendulum-v1"
@@ -36,9 +44,8 @@ def test_the_folder_holds_card_networks_actor_and_film(tmp_path: Path) -> None:
     assert (target / "actor.py").read_text() == (tmp_path / "alone.py").read_text()
 
 
-def test_the_card_names_the_result_as_the_hub_reads_it(tmp_path: Path) -> None:
-    hub_folder.export(PENDULUM, tmp_path / "a.hub")
-    _, metadata, text = (tmp_path / "a.hub" / "README.md").read_text().split("---\n", 2)
+def test_the_card_names_the_result_as_the_hub_reads_it(exported: tuple[Path, str]) -> None:
+    _, metadata, text = (exported[0] / "README.md").read_text().split("---\n", 2)
     told = yaml.safe_load(metadata)
     (model,) = told["model-index"]
     (result,) = model["results"]

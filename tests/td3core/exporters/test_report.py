@@ -146,6 +146,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run that was trained, changed while it learned, and measured in every way."""
     runs_dir = tmp_path_factory.mktemp("runs")
     values = {"steps": 1200, "learning_starts": 100, "eval_interval": 400, "eval_episodes": 1}
+    values |= {"bias_interval": 1}
     outcome, _ = train_tiny(runs_dir, PENDULUM, **values)
     run = RunDirectory.open(outcome.run)
     run.note({"step": 500, "field": "tau", "old": 0.005, "new": 0.01, "time": "2026-11-24T17:00"})

@@ -12,15 +12,14 @@ import pytest
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed, Warned
 from td3core.training.launch import branch, resume
+from tests.support.marks import release
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import Told, run
 
 VALUES: dict[str, Any] = {"steps": 97, "eval_interval": 30, "checkpoint_interval": 20}
 
-each_way = pytest.mark.parametrize(
-    "every", [7, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"]
-)
-"""Some of the states that a run may be left in every time; all of them where it may take long."""
+each_way = pytest.mark.parametrize("every", [7, *release(1)], ids=["some", "all"])
+"""Some of the states that a run may be left in every time; all of them before a release."""
 
 
 def stopped(runs_dir: Path, step: int, env: str = STEPS, **values: Any) -> Ended:

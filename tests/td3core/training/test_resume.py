@@ -20,13 +20,12 @@ from td3core.runs.lock import RunLock, left_behind
 from td3core.runs.resumption import pending_changes, resume_point
 from td3core.training.launch import train
 from tests.support.lives import differences
-from tests.support.marks import slow
+from tests.support.marks import release, slow
 from tests.td3core.helpers import Told, finish, run, tiny
 from tests.td3core.training.resuming import (
     VALUES,
     contents,
     crashing,
-    each_way,
     go_on,
     go_on_well,
     refused,
@@ -48,7 +47,7 @@ def test_a_run_stopped_and_resumed_equals_one_that_was_not(runs_dir: Path, step:
 @pytest.mark.parametrize(
     "values",
     [
-        {"normalize_observations": True, "lr_final": 0.1},
+        {"normalize_observations": True, "lr_final": 0.1, "bias_interval": 1},
         {"num_envs": 3, "steps": 98},
         *slow(
             {"twin_critics": False, "policy_delay": 3, "updates_per_step": 2},
@@ -69,8 +68,7 @@ def test_so_it_is_with_other_settings(runs_dir: Path, values: dict[str, Any]) ->
     assert differences(straight.run, outcome.run) == []
 
 
-@pytest.mark.slow
-@each_way
+@pytest.mark.parametrize("every", [*slow(7), *release(1)], ids=["some", "all"])
 @pytest.mark.parametrize(
     "kept", [{}, {"keep_every": 2}, {"keep_every": 0, "keep_best": 1}], ids=str
 )

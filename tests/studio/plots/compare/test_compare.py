@@ -30,6 +30,8 @@ from tests.studio.window.test_details import plain_text
 from tests.studio.window.test_main_job import click
 from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
 
+pytestmark = pytest.mark.shared_window
+
 CHECKED, UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
