@@ -10,12 +10,13 @@ import typer
 from td3core.cli.options import AsJson, Force, RunsDir
 from td3core.cli.paths import require_writable_name
 from td3core.cli.selection import (
+    DEFAULT_METRIC,
     Axis,
     GroupBy,
-    Measured,
     Metric,
     Selections,
     XAxis,
+    checked_metric,
     chosen_runs,
     setting_names,
 )
@@ -41,7 +42,7 @@ def compare_command(
     runs: Selections,
     group_by: GroupBy = "settings",
     x: XAxis = Axis.STEPS,
-    metric: Metric = Measured.EVAL,
+    metric: Metric = DEFAULT_METRIC,
     csv: Annotated[
         Path | None, _file_option("--csv", marked("Write the curves as a table."))
     ] = None,
@@ -66,11 +67,13 @@ def compare_command(
     """The command ``compare``."""
     from td3core.analysis.comparison import compare
     from td3core.analysis.figure_data import figure_of, sized
+    from td3core.analysis.results import require_recorded
     from td3core.exporters.registry import export_figure
 
     files = _targets((csv, png, svg, pdf), force)
     found = _read(runs, runs_dir)
-    comparison = compare(found, metric.value, setting_names(group_by), x=x.value)
+    require_recorded(checked_metric(metric), found)
+    comparison = compare(found, metric, setting_names(group_by), x=x.value)
     if files:
         figure = figure_of(comparison, x.value, title=title, smoothing=smooth)
         figure = sized(figure, size, columns)
@@ -170,7 +173,7 @@ def _show(comparison: "Comparison") -> None:
     from rich.markup import escape
     from rich.table import Column, Table
 
-    from td3core.analysis.wording import DECIMALS, METRICS, estimate_text
+    from td3core.analysis.wording import decimals_of, estimate_text, metric_title
 
     def text(value: str) -> str:
         return escape(printable(value))
@@ -178,11 +181,11 @@ def _show(comparison: "Comparison") -> None:
     out = Console(highlight=False)
     beside = tr("deviation") if comparison.metric == "bias" else tr("best")
     numbers = (Column(name, justify="right") for name in (tr("runs"), tr("final"), beside))
-    title = str(METRICS[comparison.metric])
+    title = str(metric_title(comparison.metric))
     table = Table(Column(tr("group"), overflow="fold"), *numbers, title=title)
     for each in comparison.groups:
         figures = (each.final, each.deviation or each.best)
-        means = (estimate_text(found, DECIMALS[comparison.metric]) for found in figures)
+        means = (estimate_text(found, decimals_of(comparison.metric)) for found in figures)
         table.add_row(text(each.name), str(len(each.finals)), *means)
     out.print(table)
     if len(comparison.groups) > 1 and comparison.differing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from td3core.cli.paths import runs_folder
-from td3core.errors import RequestError
+from td3core.errors import RequestError, unknown_name
 from td3core.text import marked
 
 if TYPE_CHECKING:
@@ -24,13 +24,7 @@ class Axis(StrEnum):
     TIME = "time"
 
 
-class Measured(StrEnum):
-    """What is compared."""
-
-    EVAL = "eval"
-    RETURN = "return"
-    BIAS = "bias"
-
+DEFAULT_METRIC = "eval"
 
 Selections = Annotated[
     list[str],
@@ -54,11 +48,29 @@ GroupBy = Annotated[
 ]
 XAxis = Annotated[Axis, typer.Option("--x", help=marked("The x axis."))]
 Metric = Annotated[
-    Measured,
+    str,
     typer.Option(
-        "--metric", help=marked("Returns of evaluations or of training episodes, or bias.")
+        "--metric",
+        metavar="METRIC",
+        help=marked(
+            "eval: returns of evaluations; return: of training episodes; bias; or info.NAME, a"
+            " number of the environment's info."
+        ),
     ),
 ]
+
+
+def checked_metric(text: str) -> str:
+    """Return what is compared.
+
+    Raises:
+        RequestError: nothing of that name is measured.
+    """
+    from td3core.analysis.results import METRICS, is_info
+
+    if text not in METRICS and not is_info(text):
+        raise unknown_name("metric", text, (*METRICS, "info.NAME"))
+    return text
 
 
 def setting_names(group_by: str) -> list[str]:
