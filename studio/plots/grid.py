@@ -149,8 +149,8 @@ class CurveGrid(QWidget):
 
     @property
     def redraw_pending(self) -> bool:
-        """True while new data has not been drawn yet."""
-        return self._owed or self._timer.isActive()
+        """True while new data has not been drawn yet, unless the plots are hidden."""
+        return self._timer.isActive() or (self._owed and self.isVisible())
 
     @property
     def names(self) -> tuple[str, ...]:

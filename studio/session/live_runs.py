@@ -1,5 +1,6 @@
 """What the runs that train from this window have measured, as they report it."""
 
+import logging
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import partial
@@ -7,9 +8,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.tasks.background_task import BackgroundTask
+from studio.tasks.background_queue import BackgroundQueue
 from td3core.analysis.measured import Measured, MeasuredRun, measured_in
 from td3core.protocol.events import Ended, Event, Failed, Interrupted, Started
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -19,8 +22,8 @@ class _LiveRun:
     """None while what it did before it was resumed is read."""
     waiting: list[Event] = field(default_factory=list)
     """Reported meanwhile."""
-    reader: BackgroundTask | None = None
-    """Reads it."""
+    dropped: bool = False
+    """Nobody waits for what is read of it."""
 
     def take(self, event: Event) -> None:
         if self.measured is None:
@@ -35,11 +38,14 @@ class _LiveRun:
             before.take(event)
         self.waiting.clear()
 
-    def stop_reading(self) -> None:
-        if self.reader is not None:
-            self.reader.cancel()
-            self.reader.deleteLater()
-            self.reader = None
+    def read_past(self) -> MeasuredRun | None:
+        """Read what it did before; None if its files cannot be read. Not in the window's thread."""
+        try:
+            return measured_in(self.path, lambda: self.dropped)
+        except Exception as problem:
+            # Whatever is wrong with them: who shows the run reads them again, and says so.
+            log.warning("%s cannot be read: %s", self.path, problem)
+            return None
 
 
 class LiveRuns(QObject):
@@ -52,6 +58,7 @@ class LiveRuns(QObject):
         super().__init__(parent)
         self._runs: dict[Hashable, _LiveRun] = {}
         """By who reports."""
+        self._reader = BackgroundQueue("read-live-runs", self)
 
     def take(self, source: Hashable, event: Event) -> None:
         """Take in the next event of the run that a ``source`` reports."""
@@ -72,6 +79,11 @@ class LiveRuns(QObject):
         for source in list(self._runs):
             self.changed.emit(self._drop(source).path)
 
+    def shutdown(self) -> None:
+        """Forget all runs, and wait until nothing of them is read any more."""
+        self.clear()
+        self._reader.finish()
+
     def measured(self, path: Path) -> Measured | None:
         """Return what a run has measured; None if it does not report here, or its past is read."""
         for run in self._runs.values():
@@ -86,7 +98,7 @@ class LiveRuns(QObject):
 
     def _drop(self, source: Hashable) -> _LiveRun:
         run = self._runs.pop(source)
-        run.stop_reading()
+        run.dropped = True
         return run
 
     def _begin(self, source: Hashable, event: Started) -> None:
@@ -97,15 +109,13 @@ class LiveRuns(QObject):
             run.measured = MeasuredRun()
             return
         # Resumed, or a branch, whose own files are empty yet.
-        run.reader = reader = BackgroundTask("read-live-run", self)
-        reader.failed.connect(partial(self._forget, source))
-        reader.finished.connect(partial(_LiveRun.stop_reading, run))
-        reader.read(partial(measured_in, run.path), partial(self._continue, run))
+        self._reader.add(run.read_past, partial(self._continue, source, run))
 
-    def _continue(self, run: _LiveRun, before: MeasuredRun) -> None:
+    def _continue(self, source: Hashable, run: _LiveRun, before: MeasuredRun | None) -> None:
+        if self._runs.get(source) is not run:
+            return
+        if before is None:
+            self._drop(source)
+            return
         run.continues(before)
         self.changed.emit(run.path)
-
-    def _forget(self, source: Hashable, _problem: object) -> None:
-        """Leave a run to its files, whatever is wrong with them."""
-        self._drop(source)

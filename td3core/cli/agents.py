@@ -227,14 +227,17 @@ def environment_of(
 def _return_in_words(
     result: "EvaluationResult", success: float | None, threshold: float | None
 ) -> Text:
-    # One episode has no spread.
+    mean, n = result.mean, len(result.returns)
     told = Text.counted(
-        "return {mean:.2f} of {n} episode",
+        "return {mean:.2f} ± {std:.2f} over {n} episode",
         "return {mean:.2f} ± {std:.2f} over {n} episodes",
-        n=len(result.returns),
-        mean=result.mean,
+        n=n,
+        mean=mean,
         std=result.std,
     )
+    if n == 1:
+        # It has no spread.
+        told = Text("return {mean:.2f} of 1 episode", mean=mean)
     if success is None:
         return told
     return Text(

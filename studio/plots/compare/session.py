@@ -133,7 +133,7 @@ class CompareSession(QObject):
 
     def shutdown(self) -> None:
         """Stop reading; the window is about to close."""
-        self.live.clear()
+        self.live.shutdown()
         self._again.stop()
         self._pace.stop()
         self._task.cancel()

@@ -1,9 +1,9 @@
 """What runs report that train from this window."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
 
 from studio.session.live_runs import LiveRuns
 from td3core.config import make_settings
@@ -25,8 +25,10 @@ def means(live: LiveRuns, path: Path) -> list[tuple[float, float]] | None:
 
 
 @pytest.fixture
-def live(qtbot) -> LiveRuns:
-    return LiveRuns()
+def live(qtbot) -> Iterator[LiveRuns]:
+    made = LiveRuns()
+    yield made
+    made.shutdown()
 
 
 def test_runs_are_folded_by_who_reports_them(live: LiveRuns, tmp_path: Path) -> None:
@@ -64,7 +66,6 @@ def test_a_run_whose_files_cannot_be_read_is_left_to_them(
     qtbot.waitUntil(lambda: live.waiting == 0, timeout=20_000)
     live.take(0, evaluated(300, 9.0))
     assert live.measured(tmp_path / "gone") is None
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.mark.parametrize("over", ["ended", "failed", "nobody reports"])
