@@ -12,10 +12,11 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal, Slot
 from PySide6.QtGui import QEnterEvent, QFontInfo, QFontMetricsF
 from PySide6.QtWidgets import QApplication, QMenu, QVBoxLayout, QWidget
 
+from studio.formatting import format_count
 from studio.plots.axis import ShortAxis
 from studio.plots.canvas import PlotCanvas, PlotViewBox
 from studio.plots.catalogue import PlotSpec
-from studio.plots.curve import logged
+from studio.plots.curve import info_curve, logged
 from studio.plots.explanation import Explanation, ExplanationPopup
 from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
@@ -39,6 +40,7 @@ from studio.widgets.figure_export import (
     write_picture,
 )
 from td3core.arrays import Doubles
+from td3core.config.info_columns import PREFIX
 from td3core.text import tr
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
@@ -79,6 +81,8 @@ class PlotCard(QWidget):
     maximise_toggled = Signal(bool)
     exported = Signal()
     export_failed = Signal(object)
+    inspect_requested = Signal(Path)
+    """The user wants to see the checkpoint at a point from inside."""
 
     def __init__(
         self,
@@ -117,6 +121,8 @@ class PlotCard(QWidget):
         """Returns the heading of the readout at a place on the x axis."""
         self._writer = writer or self._write
         self._axes_shown: tuple[bool, str] | None = None
+        self.nearest_checkpoint: Callable[[float], tuple[int, Path] | None] = lambda _: None
+        """Returns step and file of the saved agent nearest to a step."""
         self.plot = self._make_plot()
         self._empty = str(plot.empty)
         self._hint = EmptyHint(self._empty, plot.example, theme, self.plot)
@@ -447,9 +453,21 @@ class PlotCard(QWidget):
         limits.setCheckable(True)
         limits.setChecked(self._limits != NO_LIMITS)
         limits.triggered.connect(self._ask_limits)
+        self._offer_checkpoint(menu, at)
         menu.addSeparator()
         menu.addActions(self._header.export_menu.actions())
         menu.popup(self.plot.mapToGlobal(at))
+
+    def _offer_checkpoint(self, menu: QMenu, at: QPoint) -> None:
+        """Offer to inspect the saved agent nearest to a point of the plot, if there is one."""
+        place = self.plot.getViewBox().mapSceneToView(self.plot.mapToScene(at)).x()
+        found = self.nearest_checkpoint(self.step_map.step_at(place))
+        if found is None:
+            return
+        step, path = found
+        text = tr("Inspect the checkpoint at step {step}…", step=format_count(step))
+        action = menu.addAction(text, lambda: self.inspect_requested.emit(path))
+        action.setObjectName(f"{self._name}_inspect_action")
 
     @property
     def added(self) -> list[str]:
@@ -458,10 +476,14 @@ class PlotCard(QWidget):
         return sorted(column for layer in layers for column in layer.added_columns)
 
     def add_quantities(self, columns: Collection[str]) -> None:
-        """Show these quantities too, as far as there are some of these names."""
+        """Show these quantities too, as far as there are some of these names.
+
+        A number of the environment's info is drawn for the runs that have it on record.
+        """
+        info = [info_curve(column) for column in columns if column.startswith(PREFIX)]
         for layer in self.layers:
             if isinstance(layer, CurveLayer):
-                for curve in logged():
+                for curve in (*logged(), *info):
                     if curve.column in set(columns) - layer.shown_columns:
                         layer.add(curve)
         self._on_quantities()

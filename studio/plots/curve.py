@@ -52,12 +52,17 @@ class Curve:
         return series if self.column in series.columns else None
 
 
-def logged() -> Iterator[Curve]:
-    """Yield a curve for every quantity on record; they are called as their columns."""
+def logged(curves: RunCurves | None = None) -> Iterator[Curve]:
+    """Yield a curve for every quantity on record; they are called as their columns.
+
+    ``curves``: of a run, whose environment's info may be on record, too.
+    """
     for metric in METRICS:
         yield Curve(metric.name, Text("{column}", column=metric.name), _ADDED_COLOURS[0])
     yield Curve("return", Text("return"), _ADDED_COLOURS[0], episodes_of)
     yield Curve("length", Text("length"), _ADDED_COLOURS[0], episodes_of)
+    for column in curves.info_columns if curves is not None else ():
+        yield info_curve(column)
     for measured in EVALUATION_METRICS:
         yield Curve(
             measured.name,
@@ -66,6 +71,11 @@ def logged() -> Iterator[Curve]:
             evaluations_of,
             "line+dots",
         )
+
+
+def info_curve(column: str) -> Curve:
+    """Return the curve of a number of the environment's info, such as ``info.x_velocity``."""
+    return Curve(column, Text("{column}", column=column), _ADDED_COLOURS[0], episodes_of)
 
 
 def in_free_colour(curve: Curve, others: Iterable[Curve]) -> Curve:

@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtWidgets import QMenu
 
-from studio.plots.curve import Curve, logged
+from studio.plots.curve import Curve
 from studio.plots.layers.curve_layers import CurveLayer
 
 
@@ -26,7 +26,7 @@ def fill_quantities(menu: QMenu, layer: CurveLayer, changed: Callable[[], object
             layer.remove(curve.column)
         changed()
 
-    for curve in logged():
+    for curve in layer.addable():
         if curve.column in layer.shown_columns - added:
             continue
         action = menu.addAction(str(curve.label))

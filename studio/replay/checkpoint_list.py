@@ -39,6 +39,7 @@ class CheckpointPanel(QWidget):
     checkpoint_activated = Signal(Path)
     branch_requested = Signal(Path)
     compare_requested = Signal(Path)
+    inspect_requested = Signal(Path)
     listed = Signal(object)
     """What the current run has on disk (:class:`~studio.session.agents.SavedAgents`)."""
 
@@ -96,9 +97,15 @@ class CheckpointPanel(QWidget):
         self.compare_action = QAction(tr("Compare with the current agent…"), self)
         self.compare_action.setObjectName("compare_with_action")
         self.compare_action.triggered.connect(self._compare)
+        self.inspect_action = QAction(tr("Inspect a batch…"), self)
+        self.inspect_action.setObjectName("inspect_action")
+        self.inspect_action.setToolTip(
+            tr("Transitions of its replay buffer with their TD errors, and Q₁ over the actions")
+        )
+        self.inspect_action.triggered.connect(self._inspect)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
-        self.menu.addActions([self.compare_action, self.branch_action])
+        self.menu.addActions([self.compare_action, self.branch_action, self.inspect_action])
         self.menu.addSeparator()
         for name, text, _, tip in PATH_ACTIONS:
             action = self.menu.addAction(str(text), partial(self._use_path, name))
@@ -138,6 +145,10 @@ class CheckpointPanel(QWidget):
     @Slot()
     def _compare(self) -> None:
         self.compare_requested.emit(self.compare_action.data())
+
+    @Slot()
+    def _inspect(self) -> None:
+        self.inspect_requested.emit(self.branch_action.data())
 
     @Slot()
     def _branch(self) -> None:

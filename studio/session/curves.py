@@ -1,6 +1,7 @@
 """The curves of a run: returns, training statistics, evaluations, and when each was measured."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,23 +39,40 @@ class RunCurves:
         if not isinstance(event, Progress):
             return
         self.training.append(event.training[event.training[:, 0] <= last_step])
-        ended = event.ended.columns("env_steps", "episode_return", "length", "wall_s")
-        ended = ended[ended[:, 0] <= last_step]
+        info = event.ended.info_columns
+        ended = event.ended.columns("env_steps", "episode_return", "length", *info)
+        known = ended[:, 0] <= last_step
+        ended = ended[known]
         # NaN is a length that is not on record.
         ended[ended[:, 2] == 0, 2] = math.nan
-        self.add_episodes(ended[:, :3])
+        self.add_episodes(ended, info)
         # Every run has episodes, also before it learns; the time of a row may be missing.
-        self._add_times(ended[:, ::3])
+        self._add_times(event.ended.columns("env_steps", "wall_s")[known])
         if event.env_steps <= last_step:
             self._add_times(np.array([(event.env_steps, event.wall_s)]))
 
-    def add_episodes(self, rows: ArrayLike) -> None:
-        """Add episodes, shape (n, 3): the step each ended at, its return and its length."""
-        steps, returns, lengths = np.asarray(rows, dtype=np.float64).reshape(-1, 3).T
+    @property
+    def info_columns(self) -> tuple[str, ...]:
+        """What episodes recorded of the environment's info."""
+        return self.episodes.columns[len(EPISODES) :]
+
+    def add_episodes(self, rows: ArrayLike, info: Sequence[str] = ()) -> None:
+        """Add episodes, shape (n, 3 + len(info)).
+
+        Each is the step it ended at, its return, its length, and these info columns.
+        """
+        new = [name for name in info if name not in self.episodes.columns]
+        if new:
+            self.episodes.add_columns(new)
+        given = np.asarray(rows, dtype=np.float64).reshape(-1, 3 + len(info))
+        steps, returns, lengths = given[:, :3].T
         known = np.concatenate((self._recent, returns))
         smoothed = _running_mean(known, SMOOTHED_EPISODES)[len(self._recent) :]
         self._recent = known[1 - SMOOTHED_EPISODES :]
-        self.episodes.append(np.column_stack((steps, returns, smoothed, lengths)))
+        by_name = dict(zip(info, given[:, 3:].T, strict=True))
+        unknown = np.full(len(given), math.nan)
+        others = (by_name.get(name, unknown) for name in self.info_columns)
+        self.episodes.append(np.column_stack((steps, returns, smoothed, lengths, *others)))
 
     def _add_times(self, rows: Doubles) -> None:
         """Add when steps were reached, shape (n, 2): the step, and seconds since the start."""

@@ -34,6 +34,15 @@ class Series:
     def __len__(self) -> int:
         return self._size
 
+    def add_columns(self, names: Sequence[str]) -> None:
+        """Add columns at the end; what came before has no values of them."""
+        self.columns += tuple(names)
+        shape = self._cells.shape
+        unknown = np.full((shape[0], len(names), shape[2]), np.nan)
+        self._cells = np.concatenate((self._cells, unknown), axis=1)
+        waiting = np.full((len(self._waiting), len(names)), np.nan)
+        self._waiting = np.concatenate((self._waiting, waiting), axis=1)
+
     def append(self, rows: ArrayLike) -> None:
         """Add rows, shape (n, columns) or (columns,)."""
         block = np.asarray(rows, dtype=np.float64).reshape(-1, len(self.columns))

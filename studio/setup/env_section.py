@@ -23,6 +23,7 @@ from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text, tr
 
 _NOTHING = ("", "")
+NAME_FIRST = Text("Enter the name of an environment first.")
 
 
 class EnvSection(QWidget):
@@ -156,9 +157,9 @@ class EnvSection(QWidget):
         self._dialog.show()
         self._dialog.raise_()
         if self.env_id:
-            self._query(self._check, self._dialog.show_refusal, quick=False)
+            self.examine(self._check, self._dialog.show_refusal, quick=False)
         else:
-            self._dialog.show_refusal(Text("Enter the name of an environment first."))
+            self._dialog.show_refusal(NAME_FIRST)
 
     @Slot()
     def look_up(self) -> None:
@@ -170,7 +171,7 @@ class EnvSection(QWidget):
         elif self._asked != (env_id, args):
             self._asked = (env_id, args)
             self._say(tr("Examining …"))
-            self._query(self._lookup, self._on_refused, quick=True)
+            self.examine(self._lookup, self._on_refused, quick=True)
 
     def note_file(self, choice: EnvChoice) -> None:
         """Note that a file names this environment: its code needs the user's consent."""
@@ -180,7 +181,21 @@ class EnvSection(QWidget):
         """Return whether all code of an environment was named by the user, none by a file."""
         return self._of_files.isdisjoint(trust.modules_named(choice))
 
-    def _query(self, query: EnvQuery, refuse: Callable[[Text], None], *, quick: bool) -> None:
+    def ask_by_hand(self, query: EnvQuery, refuse: Callable[[Text], None]) -> None:
+        """Examine the environment because the user asked for it."""
+        if self.env_id:
+            self.examine(query, refuse, quick=True, insist=True)
+        else:
+            refuse(NAME_FIRST)
+
+    def examine(
+        self,
+        query: EnvQuery,
+        refuse: Callable[[Text], None],
+        *,
+        quick: bool,
+        insist: bool | None = None,
+    ) -> None:
         """Examine the environment, once the user allows its code if a file names that."""
         env_id, args = self.env_id, self._args()
 
@@ -205,7 +220,9 @@ class EnvSection(QWidget):
             refuse(declined)
 
         # The check is what the user wants now; the rest happens by the way.
-        self._consent.obtain(choice, ask, refuse_code, insist=not quick)
+        self._consent.obtain(
+            choice, ask, refuse_code, insist=not quick if insist is None else insist
+        )
 
     def shutdown(self) -> None:
         """End the processes that still examine environments."""

@@ -6,6 +6,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QSignalBlocker, Signal
 from PySide6.QtWidgets import QAbstractSpinBox, QFormLayout, QLabel, QLineEdit, QWidget
 
+from studio.setup.info_field import InfoField
 from studio.widgets.collapsible import Collapsible
 from studio.widgets.forms import make_form, setting_label
 from studio.widgets.setting_fields import make_field
@@ -15,7 +16,7 @@ from td3core.text import Text, tr
 
 _CHOSEN_ELSEWHERE = ("env", "preset")
 _ABOVE_ADVANCED = ("seed", "steps")
-_WIDE = ("env_args",)
+_WIDE = ("env_args", "info_columns")
 _ON_DISK = (
     *("steps", "keep_replay", "buffer_size", "actor_hidden", "critic_hidden", "twin_critics"),
     *("algorithm", "eval_interval", "checkpoint_interval", "keep_every", "keep_best"),
@@ -41,7 +42,7 @@ _GROUPS = (
     (Text("Saving"), ("checkpoint_interval", "keep_every", "keep_best", "keep_replay")),
     (
         Text("Environment and machine"),
-        ("env_args", "env_check", "num_envs", "env_processes", "device", "threads"),
+        ("env_args", "info_columns", "env_check", "num_envs", "env_processes", "device", "threads"),
     ),
 )
 """Headings under Advanced, each with its settings; a setting that no heading has comes last."""
@@ -74,6 +75,8 @@ class FixedFields(QObject):
         assert isinstance(arguments, QLineEdit)
         arguments.setPlaceholderText('{"xml_file": "/path/to/ant.xml"}')
         arguments.editingFinished.connect(self.env_args_entered)
+        info = self._fields["info_columns"]
+        self.info = InfoField(info.widget, info.read, info.write)
         for name, field in self._fields.items():
             field.changed.connect(self.changed)
             if name in _ON_DISK:
@@ -108,7 +111,7 @@ class FixedFields(QObject):
                 label = setting_label(spec(RunConfig, name))
                 if name in _WIDE:
                     form.addRow(label)
-                    form.addRow(self._fields[name].widget)
+                    form.addRow(self.info if name == "info_columns" else self._fields[name].widget)
                 else:
                     form.addRow(label, self._fields[name].widget)
         box = Collapsible(tr("Advanced"), page)
@@ -154,9 +157,9 @@ class FixedFields(QObject):
         """Show the values of a preset, and defaults for the settings it leaves open.
 
         The seed stays and what ``keep`` names, and so do environment arguments that the preset
-        does not set.
+        does not set, and what is recorded of the environment's info.
         """
-        kept = {"seed", *keep} if "env_args" in values else {"seed", "env_args", *keep}
+        kept = {"seed", *keep, *({"env_args", "info_columns"} - values.keys())}
         names = [name for name in self._fields if name not in kept]
         self.write({name: values.get(name, default(name)) for name in names})
 

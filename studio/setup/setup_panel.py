@@ -63,6 +63,7 @@ class SetupPanel(QWidget):
         self._fields = FixedFields(self)
         self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings), consent)
         self._env = self.environment.picker
+        self._fields.info.use_query(self.environment.ask_by_hand)
         self._presets = PresetChoice(lambda: self.settings(self._live()), self)
         self.welcome = remark(str(WELCOME))
         self.origin, self.disk = OriginLabel(), DiskLabel()
@@ -164,6 +165,7 @@ class SetupPanel(QWidget):
     def shutdown(self) -> None:
         """End the processes that examine environments, and stop looking at the disk."""
         self.environment.shutdown()
+        self._fields.info.shutdown()
         self.disk.shutdown()
 
     def point_out(self, problem: RequestError) -> Text | str:
@@ -237,7 +239,7 @@ class SetupPanel(QWidget):
         if env_id == self._shown_env:
             return
         # Arguments belong to one environment.
-        self._fields.write({"env_args": ""})
+        self._fields.write({"env_args": "", "info_columns": ""})
         self.origin.forget()
         self._shown_env = env_id
         self._presets.offer(env_id)

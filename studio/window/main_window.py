@@ -34,6 +34,7 @@ from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
 from studio.window.health_advice import HealthAdvice, HealthParts, thresholds_page
+from studio.window.inspecting import Inspecting
 from studio.window.manual_and_keys import HelpWindows
 from studio.window.opener import Opener
 from studio.window.opening.importing import ImportAction
@@ -278,6 +279,8 @@ class MainWindow(QMainWindow):
         self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
         actions.deleted.connect(self.replay.checkpoints.refresh_runs)
         self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
+        inspecting = Inspecting(self.model, self.replay.checkpoints, lambda: self._theme, self)
+        self.plots.offer_checkpoints(inspecting.nearest, inspecting.show)
         self.replay.controls.large_clicked.connect(self.stage.toggle_large)
         self.replay.controls.full_screen_clicked.connect(self.stage.toggle_full)
         self.stage.changed.connect(self._on_stage)

@@ -56,8 +56,8 @@ class Rule:
     """So many values in a row must lie beyond the bound, and within it for the end of it."""
     after: int
     """Updates until which the quantity is not judged: networks begin far from what they learn."""
-    unless: str
-    """The name of a rule that explains the same, and counts instead while it is broken."""
+    unless: tuple[str, ...]
+    """The names of rules that explain the same, and count instead while they are broken."""
     reason: Text
     """Why the bound is where it is, in a sentence."""
     advice: Text
@@ -174,12 +174,16 @@ def parse_rule(name: str, text: str) -> Rule:
             threshold=float(found[bounds[0]]),
             sustained=max(int(found.get("sustained", 1)), 1),
             after=int(found.get("after", 0)),
-            unless=str(found.get("unless", "")),
+            unless=_names(found.get("unless", [])),
             setting=str(change["setting"]),
             factor=float(change["factor"]) if "factor" in change else None,
             value=change.get("value"),
             **texts_of(found, _TEXTS),
         )
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(str(name) for name in value)
 
 
 def _refusal(name: str, reason: Text) -> RequestError:
@@ -262,7 +266,7 @@ class Health:
                 change=watch.rule.change(config, tunables),
             )
             for watch in self._watches
-            if watch.since is not None and watch.rule.unless not in broken
+            if watch.since is not None and broken.isdisjoint(watch.rule.unless)
         )
 
     def take(self, event: Event) -> None:

@@ -17,7 +17,14 @@ from td3core.analysis.aggregate import (
     probability_of_improvement,
 )
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS, ComparedGroup, differing, group_runs
-from td3core.analysis.results import SMOOTHED_EPISODES, Metric, RunResults, XAxis
+from td3core.analysis.results import (
+    SMOOTHED_EPISODES,
+    Metric,
+    RunResults,
+    XAxis,
+    is_info,
+    of_episodes,
+)
 from td3core.arrays import Doubles
 from td3core.errors import RequestError
 from td3core.text import Text
@@ -89,8 +96,8 @@ def compare(
     Args:
         runs: the runs.
         metric: ``eval``: mean returns of evaluations; ``return``: returns of training episodes;
-            ``bias``: how far the critics overestimate. Nothing takes the place of a bias that was
-            not measured.
+            ``bias``: how far the critics overestimate; ``info.NAME``: a number of the environment's
+            info. Nothing takes the place of the last two where they were not measured.
         by: what makes a group, see :func:`~td3core.analysis.groups.group_runs`.
         names: what groups are called instead of the name they have by themselves, by the folder of
             their first run. One that another group has is left out.
@@ -167,7 +174,7 @@ def band_of(curves: Sequence[tuple[Doubles, Doubles]]) -> Band:
 
 def curve_smoothing(metric: Metric) -> int:
     """Return how many values a curve's mean is taken of, unless the user asks for another."""
-    return SMOOTHED_EPISODES if metric == "return" else 1
+    return SMOOTHED_EPISODES if of_episodes(metric) else 1
 
 
 def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, list[Text]]:
@@ -175,7 +182,7 @@ def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, lis
 
     A run that trains may be evaluated later.
     """
-    if metric == "bias":
+    if metric == "bias" or is_info(metric):
         return metric, []
     without = [run for run in runs if not len(run.evaluations)]
     later = [run for run in without if run.live and run.config.eval_interval]
@@ -201,7 +208,7 @@ def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
         finals=finals,
         bests=bests,
         final=estimate(finals) if len(finals) else None,
-        best=estimate(bests) if len(bests) and not of_bias else None,
+        best=estimate(bests) if len(bests) and not np.isnan(bests).any() else None,
         deviation=estimate(deviations) if len(deviations) and of_bias else None,
     )
 
@@ -275,6 +282,14 @@ def _notes(result: GroupResult, metric: Metric) -> list[Text]:
         if metric == "bias":
             found.append(
                 Text("The bias was not measured in {missing} of {count} runs of {group}.", **values)
+            )
+        elif is_info(metric):
+            found.append(
+                Text(
+                    "{missing} of {count} runs of {group} have not recorded {column}.",
+                    column=metric,
+                    **values,
+                )
             )
         else:
             found.append(

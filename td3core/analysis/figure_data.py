@@ -7,7 +7,7 @@ import numpy as np
 
 from td3core.analysis.aggregate import CONFIDENCE, RESAMPLES, Band
 from td3core.analysis.comparison import Comparison, band, curve_smoothing
-from td3core.analysis.results import Metric, XAxis
+from td3core.analysis.results import Metric, XAxis, is_info
 from td3core.arrays import Doubles
 from td3core.errors import RequestError
 from td3core.text import Text
@@ -109,6 +109,8 @@ def figure_of(
 
 def return_label(metric: Metric) -> Text:
     """Return the label of the y axis of a metric."""
+    if is_info(metric):
+        return Text("{column}, mean of an episode", column=metric)
     return _LABELS[metric]
 
 

@@ -1,6 +1,6 @@
 """What a run measures, folded from its events: as it reports them, or as its reader does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,9 @@ class Measured:
     that measured it, shape (k, 4)."""
     training: Doubles
     """Training statistics, shape (t, len(TRAINING_COLUMNS))."""
+    info: Mapping[str, Doubles]
+    """By column, such as ``info.x_velocity``: environment steps, mean over a training episode and
+    seconds, shape (m, 3); NaN for an episode without it."""
     reached: Doubles
     """The last step and the seconds at which it was reached, shape (1, 2); (0, 2) before."""
     threshold: float | None
@@ -42,6 +45,7 @@ class MeasuredRun:
     def __init__(self) -> None:
         self._evaluations, self._episodes, self._bias = _Rows(3), _Rows(3), _Rows(4)
         self._training = _Rows(len(TRAINING_COLUMNS))
+        self._info: dict[str, _Rows] = {}
         self._reached: Doubles = np.empty((0, 2))
         self._threshold: float | None = None
         self._changes = 0
@@ -55,7 +59,8 @@ class MeasuredRun:
                 self._threshold = event.reward_threshold
                 self._reached = np.empty((0, 2))
                 # What comes later did not happen, if the run was resumed.
-                for table in (self._evaluations, self._episodes, self._bias, self._training):
+                tables = (self._evaluations, self._episodes, self._bias, self._training)
+                for table in (*tables, *self._info.values()):
                     table.keep_to(event.env_steps)
             case Evaluated():
                 self._evaluations.add((event.env_steps, event.mean, event.wall_s))
@@ -66,6 +71,9 @@ class MeasuredRun:
                 self._reached = np.array([(event.env_steps, event.wall_s)], dtype=np.float64)
                 self._episodes.add(event.ended.columns("env_steps", "episode_return", "wall_s"))
                 self._training.add(event.training)
+                for column in event.ended.info_columns:
+                    rows = event.ended.columns("env_steps", column, "wall_s")
+                    self._info.setdefault(column, _Rows(3)).add(rows)
             case Tuned():
                 self._changes += 1
 
@@ -78,6 +86,7 @@ class MeasuredRun:
                 episodes=self._episodes.all,
                 bias=self._bias.all,
                 training=self._training.all,
+                info={column: table.all for column, table in self._info.items()},
                 reached=self._reached,
                 threshold=self._threshold,
                 changes=self._changes,

@@ -1,8 +1,8 @@
 """What one run measured: its evaluations and episodes, along any x axis."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,22 +11,28 @@ import numpy as np
 from td3core.analysis.measured import Measured, measured_by
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, to_dict
+from td3core.config.info_columns import PREFIX
+from td3core.errors import RequestError, unknown_name
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
 
-Metric = Literal["eval", "return", "bias"]
-"""Mean return of an evaluation, return of a training episode, or how far an evaluation found the
-critics to overestimate (see :mod:`td3core.evaluation.overestimation`)."""
+Metric = str
+"""``eval``: mean return of an evaluation; ``return``: return of a training episode; ``bias``: how
+far an evaluation found the critics to overestimate (see :mod:`td3core.evaluation.overestimation`);
+``info.NAME``: what training episodes recorded of the environment's info."""
+METRICS = ("eval", "return", "bias")
+"""Those that every run may have."""
 XAxis = Literal["steps", "episodes", "time"]
 
 SMOOTHED_EPISODES = 20
 """Episode returns are compared by their mean over this many episodes: one says little."""
 _MOST_ROWS = 32_768
 """Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
-_MOST_LAST = {"eval": 10, "return": 100, "bias": 10}
+_MOST_LAST = {"eval": 10, "bias": 10}
+_MOST_EPISODES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +60,9 @@ class RunResults:
     bias: Doubles
     """Environment steps, bias, seconds and deviation of the bias over the states, of evaluations
     that measured it, shape (k, 4)."""
+    info: Mapping[str, Doubles] = field(default_factory=dict)
+    """By column, such as ``info.x_velocity``: environment steps, mean over a training episode and
+    seconds, of the episodes that have it, shape (n, 3)."""
     live: bool = False
     """True if it was training when it was read."""
     threshold: float | None = None
@@ -64,6 +73,8 @@ class RunResults:
 
     def rows(self, metric: Metric) -> Doubles:
         """Return the table of a metric, shape (n, 3)."""
+        if is_info(metric):
+            return self.info.get(metric, np.empty((0, 3)))
         tables = {"eval": self.evaluations, "return": self.episodes, "bias": self.bias[:, :3]}
         return tables[metric]
 
@@ -107,10 +118,11 @@ class RunResults:
     def best(self, metric: Metric) -> float:
         """Return the best evaluation, or the best mean of 20 episodes.
 
-        NaN without any, and for the bias: one that is small by chance is no merit.
+        NaN without any, and for the bias: one that is small by chance is no merit. Also for the
+        environment's info, of which nobody knows whether more is better.
         """
         values = self.rows(metric)[:, 1]
-        if metric == "bias" or not len(values):
+        if metric == "bias" or is_info(metric) or not len(values):
             return math.nan
         if metric == "eval":
             return float(values.max())
@@ -123,12 +135,44 @@ class RunResults:
         return float(self.bias[-count:, 3].mean()) if count else math.nan
 
 
+def is_info(metric: Metric) -> bool:
+    """Return whether a metric is a number of the environment's info."""
+    return metric.startswith(PREFIX)
+
+
+def of_episodes(metric: Metric) -> bool:
+    """Return whether a metric is measured in training episodes, of which each says little."""
+    return metric == "return" or is_info(metric)
+
+
+def recorded_info(runs: Iterable[RunResults]) -> tuple[str, ...]:
+    """Return the columns of the environments' info that any of the runs recorded."""
+    return tuple(sorted({column for run in runs for column in run.info}))
+
+
+def require_recorded(metric: Metric, runs: Sequence[RunResults]) -> None:
+    """Refuse a number of the environment's info that no run recorded.
+
+    Raises:
+        RequestError: with those that are recorded.
+    """
+    recorded = recorded_info(runs)
+    if not is_info(metric) or metric in recorded:
+        return
+    if recorded:
+        raise unknown_name("info column", metric, recorded)
+    raise RequestError(
+        "None of the runs recorded {column}; the setting info_columns chooses what is.",
+        column=metric,
+    )
+
+
 def last_values(count: int, metric: Metric) -> int:
     """Return how many values at its end a run is judged by.
 
     A tenth of them, at least one and at most 10 evaluations or 100 episodes.
     """
-    return min(math.ceil(count / 10), _MOST_LAST[metric])
+    return min(math.ceil(count / 10), _MOST_LAST.get(metric, _MOST_EPISODES))
 
 
 def trailing_mean(values: Doubles, count: int) -> Doubles:
@@ -182,15 +226,20 @@ def with_measured(results: RunResults, measured: Measured) -> RunResults:
 
 def _tables(measured: Measured) -> dict[str, Any]:
     tables = (measured.evaluations, measured.episodes, measured.bias)
-    evaluations, episodes, bias = (rows[np.isfinite(rows[:, 1])] for rows in tables)
+    evaluations, episodes, bias = map(_known, tables)
     times = (measured.reached, *(rows[:, (0, 2)] for rows in (evaluations, episodes)))
     return {
         "evaluations": evaluations,
         "episodes": episodes,
         "bias": bias,
+        "info": {column: _known(rows) for column, rows in measured.info.items()},
         "threshold": measured.threshold,
         "clock": _clock(np.concatenate(times)),
     }
+
+
+def _known(rows: Doubles) -> Doubles:
+    return rows[np.isfinite(rows[:, 1])]
 
 
 def read_training(path: Path, stopped: Callable[[], bool] = lambda: False) -> Doubles:
@@ -238,9 +287,12 @@ def _clock(times: Doubles) -> Doubles:
 
 
 def settings_of(run: RunResults) -> dict[str, Any]:
-    """Return everything that sets a run apart from others, the seed excepted."""
+    """Return everything that sets a run apart from others, the seed excepted.
+
+    What is recorded of the environment's info changes no run either.
+    """
     values = to_dict(run.config) | to_dict(run.tunables)
-    del values["seed"]
+    del values["seed"], values["info_columns"]
     found = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     return found | {"history": run.history}
 

@@ -1,18 +1,34 @@
 """A comparison in words, the same on the terminal and in the window."""
 
 from td3core.analysis.aggregate import CONFIDENCE, RESAMPLES, Estimate
-from td3core.analysis.results import SMOOTHED_EPISODES
+from td3core.analysis.results import SMOOTHED_EPISODES, Metric, is_info
 from td3core.text import Text
 
-METRICS = {
+_TITLES = {
     "eval": Text("Evaluation return: interquartile mean [{share:.0%} interval]", share=CONFIDENCE),
     "return": Text("Episode return: interquartile mean [{share:.0%} interval]", share=CONFIDENCE),
     "bias": Text(
         "Bias of the critics: interquartile mean [{share:.0%} interval]", share=CONFIDENCE
     ),
 }
-DECIMALS = {"eval": 1, "return": 1, "bias": 3}
-"""Of the figures of each metric."""
+_DECIMALS = {"eval": 1, "return": 1}
+_SMALL = 3
+"""Decimals of what need not be as large as a return."""
+
+
+def metric_title(metric: Metric) -> Text:
+    """Return what a table of a metric is called."""
+    if is_info(metric):
+        return Text(
+            "{column}: interquartile mean [{share:.0%} interval]", column=metric, share=CONFIDENCE
+        )
+    return _TITLES[metric]
+
+
+def decimals_of(metric: Metric) -> int:
+    """Return the decimals of the figures of a metric."""
+    return _DECIMALS.get(metric, _SMALL)
+
 
 FINAL_ABOUT = Text(
     "Per run the mean of its last evaluations: a tenth of them, at least 1 and at most 10 (of"

@@ -82,6 +82,16 @@ class Checkpoint:
         """Return the saved actor."""
         return Policy.from_tensors(self.tensors, self.header.networks[ACTOR], self._normaliser())
 
+    def target_policy(self) -> Policy:
+        """Return the target of the saved actor.
+
+        Raises:
+            KeyError: only the actor was exported.
+        """
+        group = self.header.networks[ACTOR]
+        slow = group._replace(names=group.targets)
+        return Policy.from_tensors(self.tensors, slow, self._normaliser())
+
     def critic(self) -> Critic | None:
         """Return the saved critics; None if only the actor was exported."""
         return Critic.from_tensors(self.tensors, self.header.networks[CRITIC], self._normaliser())

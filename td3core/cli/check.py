@@ -65,6 +65,7 @@ def _as_dict(report: "CheckReport") -> dict[str, Any]:
         "reward_threshold": info.reward_threshold,
         "errors": report.count(Level.ERROR),
         "warnings": report.count(Level.WARNING),
+        "info": list(report.info),
         "findings": [
             {"level": str(each.level), "check": each.check, "message": each.message}
             for each in report.findings

@@ -10,13 +10,14 @@ import typer
 from td3core.cli.options import AsJson, Force, RunsDir
 from td3core.cli.paths import require_writable_name
 from td3core.cli.selection import (
+    DEFAULT_METRIC,
     Axis,
     GroupBy,
-    Measured,
     Metric,
     Renamed,
     Selections,
     XAxis,
+    checked_metric,
     chosen_runs,
     new_names,
     setting_names,
@@ -44,7 +45,7 @@ def compare_command(
     group_by: GroupBy = "settings",
     rename: Renamed = None,
     x: XAxis = Axis.STEPS,
-    metric: Metric = Measured.EVAL,
+    metric: Metric = DEFAULT_METRIC,
     csv: Annotated[
         Path | None, _file_option("--csv", marked("Write the curves as a table."))
     ] = None,
@@ -69,12 +70,14 @@ def compare_command(
     """The command ``compare``."""
     from td3core.analysis.comparison import compare
     from td3core.analysis.figure_data import figure_of, sized
+    from td3core.analysis.results import require_recorded
     from td3core.exporters.registry import export_figure
 
     files = _targets((csv, png, svg, pdf), force)
     found, by = _read(runs, runs_dir), setting_names(group_by)
+    require_recorded(checked_metric(metric), found)
     names = new_names(rename, found, by)
-    comparison = compare(found, metric.value, by, names, x=x.value)
+    comparison = compare(found, metric, by, names, x=x.value)
     if files:
         figure = figure_of(comparison, x.value, title=title, smoothing=smooth)
         figure = sized(figure, size, columns)
@@ -174,7 +177,7 @@ def _show(comparison: "Comparison") -> None:
     from rich.markup import escape
     from rich.table import Column, Table
 
-    from td3core.analysis.wording import DECIMALS, METRICS, estimate_text
+    from td3core.analysis.wording import decimals_of, estimate_text, metric_title
 
     def text(value: str) -> str:
         return escape(printable(value))
@@ -182,11 +185,11 @@ def _show(comparison: "Comparison") -> None:
     out = Console(highlight=False)
     beside = tr("deviation") if comparison.metric == "bias" else tr("best")
     numbers = (Column(name, justify="right") for name in (tr("runs"), tr("final"), beside))
-    title = str(METRICS[comparison.metric])
+    title = str(metric_title(comparison.metric))
     table = Table(Column(tr("group"), overflow="fold"), *numbers, title=title)
     for each in comparison.groups:
         figures = (each.final, each.deviation or each.best)
-        means = (estimate_text(found, DECIMALS[comparison.metric]) for found in figures)
+        means = (estimate_text(found, decimals_of(comparison.metric)) for found in figures)
         table.add_row(text(each.name), str(len(each.finals)), *means)
     out.print(table)
     if len(comparison.groups) > 1 and comparison.differing:

@@ -25,13 +25,7 @@ class Axis(StrEnum):
     TIME = "time"
 
 
-class Measured(StrEnum):
-    """What is compared."""
-
-    EVAL = "eval"
-    RETURN = "return"
-    BIAS = "bias"
-
+DEFAULT_METRIC = "eval"
 
 Selections = Annotated[
     list[str],
@@ -55,9 +49,14 @@ GroupBy = Annotated[
 ]
 XAxis = Annotated[Axis, typer.Option("--x", help=marked("The x axis."))]
 Metric = Annotated[
-    Measured,
+    str,
     typer.Option(
-        "--metric", help=marked("Returns of evaluations or of training episodes, or bias.")
+        "--metric",
+        metavar="METRIC",
+        help=marked(
+            "eval: returns of evaluations; return: of training episodes; bias; or info.NAME, a"
+            " number of the environment's info."
+        ),
     ),
 ]
 
@@ -69,6 +68,19 @@ Renamed = Annotated[
         help=marked("Call a group, or that of a run, something else; may be repeated."),
     ),
 ]
+
+
+def checked_metric(text: str) -> str:
+    """Return what is compared.
+
+    Raises:
+        RequestError: nothing of that name is measured.
+    """
+    from td3core.analysis.results import METRICS, is_info
+
+    if text not in METRICS and not is_info(text):
+        raise unknown_name("metric", text, (*METRICS, "info.NAME"))
+    return text
 
 
 def setting_names(group_by: str) -> list[str]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from td3core.config.algorithms import ALGORITHMS, TD3
 from td3core.config.env_choice import EnvChoice
+from td3core.config.info_columns import canonical_names
 from td3core.config.spec import check_fields, setting
 from td3core.errors import RequestError
 from td3core.system.capacity import usable_cores
@@ -36,6 +37,17 @@ class RunConfig:
             one='{"xml_file": "/path/to/ant.xml", "healthy_z_range": [0.1, 1.5]}',
             other='{"max_episode_steps": 500}',
             twice='{"action_repeat": 2}',
+        ),
+    )
+    info_columns: str = setting(
+        "",
+        label=Text("Info columns"),
+        help=Text(
+            "Numbers of the environment's info to record, separated by commas, such as {example}:"
+            " their mean over the steps of each training episode becomes a column of episodes.csv."
+            " At most 20; {nested} names a number within a dictionary.",
+            example="reward_forward, x_velocity",
+            nested="rewards.survive",
         ),
     )
     env_check: bool = setting(
@@ -302,6 +314,7 @@ class RunConfig:
         if not self.env.strip():
             raise RequestError("env is empty; name a Gymnasium environment such as Pendulum-v1.")
         object.__setattr__(self, "env_args", self.choice.args)
+        object.__setattr__(self, "info_columns", canonical_names(self.info_columns))
 
     @property
     def choice(self) -> EnvChoice:

@@ -1,7 +1,7 @@
 """One training episode in a fresh environment, with everything it returns checked."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from gymnasium.spaces import Box
 from td3core.arrays import Floats, all_finite
 from td3core.envs.agent_view import AgentView
 from td3core.envs.info import EnvInfo
+from td3core.envs.info_means import InfoMeans
 from td3core.envs.make import make_env
 from td3core.errors import RunError, reason_of, require_no_interrupt
 from td3core.randomness import Purpose, episode_seed
@@ -57,6 +58,8 @@ class Episode:
     Each episode has a fresh environment: reused physics engines keep state from the episode before,
     whereas an episode that depends only on its seed can be repeated.
 
+    ``info_names``: the numbers of the environment's ``info`` that are averaged.
+
     Raises:
         RunError: here and in :meth:`step`, if the environment raises an exception, its spaces
             differ from those in ``info``, or it returns values that are not finite or of the wrong
@@ -64,9 +67,16 @@ class Episode:
     """
 
     def __init__(
-        self, info: EnvInfo, run_seed: int, start: EpisodeStart, num_envs: int = 1
+        self,
+        info: EnvInfo,
+        run_seed: int,
+        start: EpisodeStart,
+        num_envs: int = 1,
+        info_names: Sequence[str] = (),
     ) -> None:
         self._info, self._start, self._num_envs = info, start, num_envs
+        self.info_means = InfoMeans(info_names)
+        """Of the steps so far, repeated ones included."""
         self._length = 0
         self._env: AgentView | None = None
         try:
@@ -86,7 +96,9 @@ class Episode:
         """Take one action (act_dim,) in [-1, 1]."""
         assert self._env is not None
         try:
-            next_obs, reward, terminated, truncated, _ = self._env.step(action)
+            next_obs, reward, terminated, truncated, told = self._env.step(action)
+            if self.info_means:
+                self.info_means.add(told)
         except BaseException as problem:
             require_no_interrupt(problem)
             raise self._failure(problem) from problem

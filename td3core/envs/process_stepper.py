@@ -78,14 +78,23 @@ class ProcessStepper:
         RunError: from :meth:`begin` and :meth:`step`, as for a ``Stepper``, or if a process ends.
     """
 
-    def __init__(self, info: EnvInfo, seed: int, num_envs: int, processes: int) -> None:
-        memory: Any = RawArray(c_uint8, StepArrays.size(info, num_envs))
-        self.arrays = StepArrays.over(np.frombuffer(memory, np.uint8), info, num_envs)
+    def __init__(
+        self,
+        info: EnvInfo,
+        seed: int,
+        num_envs: int,
+        processes: int,
+        info_names: Sequence[str] = (),
+    ) -> None:
+        names = tuple(info_names)
+        memory: Any = RawArray(c_uint8, StepArrays.size(info, num_envs, len(names)))
+        shared = np.frombuffer(memory, np.uint8)
+        self.arrays = StepArrays.over(shared, info, num_envs, len(names))
         limits = [num_envs * i // processes for i in range(processes + 1)]
         self._workers: list[_Worker] = []
         try:
             for slots in pairwise(limits):
-                self._workers.append(_Worker(slots, memory, info, seed, num_envs))
+                self._workers.append(_Worker(slots, memory, info, seed, num_envs, names))
             for worker in self._workers:
                 worker.receive()
         except RunError as problem:
@@ -195,12 +204,14 @@ def _serve(
     info: EnvInfo,
     seed: int,
     num_envs: int,
+    info_names: tuple[str, ...],
 ) -> None:
     """Run commands for the environments of ``slots`` until the pipe closes."""
     leave_signals_to_parent()
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    arrays = StepArrays.over(np.frombuffer(memory, np.uint8), info, num_envs).rows(*slots)
-    stepper = Stepper(info, seed, arrays, num_envs, first=slots[0])
+    shared = np.frombuffer(memory, np.uint8)
+    arrays = StepArrays.over(shared, info, num_envs, len(info_names)).rows(*slots)
+    stepper = Stepper(info, seed, arrays, num_envs, slots[0], info_names)
     with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
         _reply(pipe, lambda: check_env(info.choice))
         while True:

@@ -22,24 +22,29 @@ class StepArrays(NamedTuple):
     obs: Floats  # (n, obs_dim), after the last step or reset
     terminated: NDArray[np.bool_]  # (n,)
     truncated: NDArray[np.bool_]  # (n,)
+    info_means: Doubles  # (n, names), of the last episode that ended (see InfoMeans.row)
 
     @staticmethod
-    def size(info: EnvInfo, count: int) -> int:
-        """Return the number of bytes that :meth:`over` needs for ``count`` rows."""
-        return count * (8 + 4 * info.act_dim + 4 * info.obs_dim + 2)
+    def size(info: EnvInfo, count: int, names: int) -> int:
+        """Return the number of bytes that :meth:`over` needs for ``count`` rows.
+
+        ``names``: how many numbers of the environments' ``info`` are averaged.
+        """
+        return count * (8 + 8 * names + 4 * info.act_dim + 4 * info.obs_dim + 2)
 
     @classmethod
-    def over(cls, memory: NDArray[np.uint8], info: EnvInfo, count: int) -> "StepArrays":
+    def over(cls, memory: NDArray[np.uint8], info: EnvInfo, count: int, names: int) -> "StepArrays":
         """Return views of ``count`` rows into ``memory``."""
-        widths = (8, 4 * info.act_dim, 4 * info.obs_dim, 1, 1)
+        widths = (8, 8 * names, 4 * info.act_dim, 4 * info.obs_dim, 1, 1)
         ends = np.cumsum([0, *widths]) * count
         parts = [memory[a:b] for a, b in pairwise(ends)]
         return cls(
             reward=parts[0].view(np.float64),
-            action=parts[1].view(np.float32).reshape(count, info.act_dim),
-            obs=parts[2].view(np.float32).reshape(count, info.obs_dim),
-            terminated=parts[3].view(np.bool_),
-            truncated=parts[4].view(np.bool_),
+            info_means=parts[1].view(np.float64).reshape(count, names),
+            action=parts[2].view(np.float32).reshape(count, info.act_dim),
+            obs=parts[3].view(np.float32).reshape(count, info.obs_dim),
+            terminated=parts[4].view(np.bool_),
+            truncated=parts[5].view(np.bool_),
         )
 
     def rows(self, first: int, end: int) -> "StepArrays":
@@ -51,20 +56,30 @@ class StepArrays(NamedTuple):
             obs=self.obs[part],
             terminated=self.terminated[part],
             truncated=self.truncated[part],
+            info_means=self.info_means[part],
         )
 
 
 class Stepper:
     """Steps the environments of consecutive slots, from slot ``first``, out of ``num_envs``.
 
+    ``info_names``: the numbers of their ``info`` that are averaged over each episode.
+
     Raises:
         RunError: from :meth:`begin` and :meth:`step`, for the lowest slot whose environment fails.
     """
 
     def __init__(
-        self, info: EnvInfo, seed: int, arrays: StepArrays, num_envs: int, first: int = 0
+        self,
+        info: EnvInfo,
+        seed: int,
+        arrays: StepArrays,
+        num_envs: int,
+        first: int = 0,
+        info_names: Sequence[str] = (),
     ) -> None:
         self._info, self._seed, self._num_envs, self._first = info, seed, num_envs, first
+        self._info_names = info_names
         self.arrays = arrays
         self._episodes: list[Episode | None] = [None] * len(arrays.reward)
         self._isolation = Isolation()
@@ -80,7 +95,7 @@ class Stepper:
             if before is not None:
                 before.close()
                 self._episodes[row] = None
-            episode = Episode(self._info, self._seed, start, self._num_envs)
+            episode = Episode(self._info, self._seed, start, self._num_envs, self._info_names)
             self._episodes[row] = episode
             recorded = start.recorded
             self.arrays.obs[row] = episode.repeat(recorded) if recorded else episode.obs
@@ -97,6 +112,8 @@ class Stepper:
             arrays.obs[row], arrays.reward[row], arrays.terminated[row], arrays.truncated[row] = (
                 result
             )
+            if self._info_names and (result.terminated or result.truncated):
+                arrays.info_means[row] = episode.info_means.row()
 
     def close(self) -> None:
         """Close all environments."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Floats
 from td3core.config import RunConfig
+from td3core.config.info_columns import parse_names
 from td3core.envs.episode import EpisodeStart, RecordedSteps
 from td3core.envs.info import EnvInfo
 from td3core.envs.process_stepper import ProcessStepper
@@ -40,11 +41,13 @@ class VectorEnv:
         )
         self._begun = 0
         self._stepper: Stepper | ProcessStepper
+        names = parse_names(config.info_columns)
         if config.env_processes:
-            self._stepper = ProcessStepper(info, seed, count, config.env_processes)
+            self._stepper = ProcessStepper(info, seed, count, config.env_processes, names)
         else:
-            memory = np.zeros(StepArrays.size(info, count), np.uint8)
-            self._stepper = Stepper(info, seed, StepArrays.over(memory, info, count), count)
+            memory = np.zeros(StepArrays.size(info, count, len(names)), np.uint8)
+            arrays = StepArrays.over(memory, info, count, len(names))
+            self._stepper = Stepper(info, seed, arrays, count, info_names=names)
 
     def __enter__(self) -> Self:
         return self

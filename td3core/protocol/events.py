@@ -74,9 +74,12 @@ class EpisodeEnded:
     terminated: bool
     wall_s: float = math.nan
     """Wall time of the run when it ended, as in :class:`Progress`; NaN if not on record."""
+    info: Mapping[str, float] = field(default_factory=dict)
+    """Means over its steps of numbers of the environment's info, by their columns, such as
+    ``info.x_velocity``; NaN for one that it did not return."""
 
 
-_EPISODE = tuple(each.name for each in fields(EpisodeEnded))
+_EPISODE = tuple(each.name for each in fields(EpisodeEnded) if each.name != "info")
 _values_of = attrgetter(*_EPISODE)
 
 
@@ -86,21 +89,32 @@ class Episodes(Sequence[EpisodeEnded]):
     Their values are made when they are asked for.
     """
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_rows", "info_columns")
 
-    def __init__(self, rows: Doubles) -> None:
-        """Take rows (n, 7), columns as the fields of :class:`EpisodeEnded`; counts are whole."""
+    def __init__(self, rows: Doubles, info_columns: Sequence[str] = ()) -> None:
+        """Take rows (n, 7 + len(info_columns)): fields of :class:`EpisodeEnded`, then its info.
+
+        Counts are whole.
+        """
         self._rows = rows
+        self.info_columns = tuple(info_columns)
+        """What is on record of the environment's info."""
 
     @classmethod
     def of(cls, episodes: Iterable[EpisodeEnded] = ()) -> "Episodes":
         """Take episodes one by one."""
-        rows = np.array([_values_of(each) for each in episodes], dtype=np.float64)
-        return cls(rows.reshape(-1, len(_EPISODE)))
+        taken = list(episodes)
+        info = tuple(dict.fromkeys(name for each in taken for name in each.info))
+        rows = np.array(
+            [(*_values_of(each), *(each.info.get(n, math.nan) for n in info)) for each in taken],
+            dtype=np.float64,
+        )
+        return cls(rows.reshape(-1, len(_EPISODE) + len(info)), info)
 
     def columns(self, *names: str) -> Doubles:
-        """Return some fields of all episodes, shape (n, len(names))."""
-        return self._rows[:, [_EPISODE.index(name) for name in names]]
+        """Return some fields or info columns of all episodes, shape (n, len(names))."""
+        known = (*_EPISODE, *self.info_columns)
+        return self._rows[:, [known.index(name) for name in names]]
 
     def __add__(self, later: "Episodes") -> "Episodes":
         return Episodes(np.concatenate((self._rows, later._rows)))
@@ -114,10 +128,12 @@ class Episodes(Sequence[EpisodeEnded]):
     def __getitem__(self, at: slice) -> "Episodes": ...
     def __getitem__(self, at: int | slice) -> "EpisodeEnded | Episodes":
         rows = self._rows[at]
-        return Episodes(rows) if isinstance(at, slice) else _episode(rows.tolist())
+        if isinstance(at, slice):
+            return Episodes(rows, self.info_columns)
+        return _episode(rows.tolist(), self.info_columns)
 
     def __iter__(self) -> Iterator[EpisodeEnded]:
-        return map(_episode, self._rows.tolist())
+        return (_episode(row, self.info_columns) for row in self._rows.tolist())
 
     def as_plain(self, converter: "Converter") -> object:
         """Return what a line of JSON holds: a list of episodes."""
@@ -129,8 +145,8 @@ class Episodes(Sequence[EpisodeEnded]):
         return cls.of(converter.structure(value, tuple[EpisodeEnded, ...]))
 
 
-def _episode(row: Sequence[float]) -> EpisodeEnded:
-    episode, env_steps, episode_return, shaped_return, length, terminated, wall_s = row
+def _episode(row: Sequence[float], info_columns: Sequence[str]) -> EpisodeEnded:
+    episode, env_steps, episode_return, shaped_return, length, terminated, wall_s, *info = row
     return EpisodeEnded(
         episode=int(episode),
         env_steps=int(env_steps),
@@ -139,6 +155,7 @@ def _episode(row: Sequence[float]) -> EpisodeEnded:
         length=int(length),
         terminated=terminated == 1.0,
         wall_s=wall_s,
+        info=dict(zip(info_columns, info, strict=True)),
     )
 
 

@@ -7,12 +7,16 @@ back, and what can be plotted follow by name. What follows from the returns is a
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from td3core.arrays import Doubles
+from td3core.config import RunConfig
+from td3core.config.info_columns import MOST as MOST_INFO
+from td3core.config.info_columns import PREFIX as INFO_PREFIX
+from td3core.config.info_columns import columns_of
 from td3core.protocol.events import EpisodeEnded, Episodes, Evaluated
 from td3core.text import Text
 
@@ -58,6 +62,7 @@ EPISODE_COLUMNS = (
     *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
     "time_s",
 )
+"""Of every run; those of the environment's info follow (see ``info_columns``)."""
 
 _MOST = 10**15
 _MEASURED = [each.name for each in EVALUATION_METRICS if not hasattr(Evaluated, each.name)]
@@ -113,8 +118,19 @@ def evaluation_of(row: Mapping[str, str], reward_threshold: float | None) -> Eva
     )
 
 
+def episode_columns(config: RunConfig) -> tuple[str, ...]:
+    """Return the columns of ``episodes.csv`` of a run."""
+    return (*EPISODE_COLUMNS, *columns_of(config.info_columns))
+
+
+def info_columns_in(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return which columns of an ``episodes.csv`` are of the environment's info."""
+    found = dict.fromkeys(name for name in columns if name.startswith(INFO_PREFIX))
+    return tuple(found)[:MOST_INFO]
+
+
 def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
-    """Return the row of ``episodes.csv``, as :data:`EPISODE_COLUMNS` are ordered."""
+    """Return the row of ``episodes.csv``, as :func:`episode_columns` are ordered."""
     return (
         event.episode,
         event.env_steps,
@@ -123,12 +139,17 @@ def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
         event.length,
         int(event.terminated),
         f"{event.wall_s:.3f}",
+        # Not as text that is empty: a row is read as numbers.
+        *event.info.values(),
     )
 
 
-def episodes_of(rows: Doubles) -> Episodes:
-    """Return the episodes of rows (n, len(EPISODE_COLUMNS)); values not on record are NaN."""
+def episodes_of(rows: Doubles, info_columns: Sequence[str] = ()) -> Episodes:
+    """Return the episodes of rows (n, len(EPISODE_COLUMNS) + len(info_columns)).
+
+    Values not on record are NaN.
+    """
     rows = rows.copy()
     for count in (0, 1, 4):
         rows[:, count] = np.trunc(np.nan_to_num(rows[:, count]).clip(0, _MOST))
-    return Episodes(rows)
+    return Episodes(rows, info_columns)

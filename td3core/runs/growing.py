@@ -11,7 +11,7 @@ import numpy as np
 from td3core.arrays import Doubles
 from td3core.protocol.events import Episodes, Evaluated
 from td3core.protocol.metrics import TRAINING_COLUMNS
-from td3core.protocol.rows import EPISODE_COLUMNS, episodes_of, evaluation_of
+from td3core.protocol.rows import EPISODE_COLUMNS, episodes_of, evaluation_of, info_columns_in
 from td3core.runs import journal
 from td3core.runs.directory import TABLES
 from td3core.runs.tables import parse_numbers, rising
@@ -65,32 +65,42 @@ class GrowingTables:
     def read(self, reward_threshold: float | None) -> NewRows:
         """Return the rows since the last call."""
         training = self._numbers("training", (*TRAINING_COLUMNS, "time_s"))
-        # Several environments may end an episode in one step.
-        episodes = self._numbers("episodes", ("env_steps", *EPISODE_COLUMNS), keys=2)
+        episodes = self._episodes()
         evaluations = self._evaluations(reward_threshold)
         times = np.concatenate(
-            (training[:, -1], episodes[:, -1], [each.wall_s for each in evaluations])
+            (
+                training[:, -1],
+                episodes.columns("wall_s")[:, 0],
+                [each.wall_s for each in evaluations],
+            )
         )
         self._wall_s = times[np.isfinite(times)].max(initial=self._wall_s)
         rows = np.ascontiguousarray(training[:, :-1])
         rows.flags.writeable = False
         return NewRows(
             training=rows,
-            episodes=episodes_of(episodes[:, 1:]),
+            episodes=episodes,
             evaluations=evaluations,
             wall_s=float(self._wall_s),
             rewritten=any(table.rewritten for table in self._tables.values()),
             more=any(table.more for table in self._tables.values()),
         )
 
-    def _numbers(self, name: str, columns: Sequence[str], keys: int = 1) -> Doubles:
+    def _numbers(self, name: str, columns: Sequence[str]) -> Doubles:
         table = self._tables.get(name)
         if table is None:
             return np.empty((0, len(columns)))
-        text = table.text()
-        rows = rising(parse_numbers(text, table.columns, columns), keys)
-        new: Doubles = rows[table.take(rows[:, 0], several=keys > 1)]
-        return new
+        return table.numbers(table.text(), columns)
+
+    def _episodes(self) -> Episodes:
+        table = self._tables.get("episodes")
+        if table is None:
+            return Episodes.of()
+        # Its first line says what is on record of the environment's info.
+        text, info = table.text(), info_columns_in(table.columns)
+        # Several environments may end an episode in one step.
+        rows = table.numbers(text, ("env_steps", *EPISODE_COLUMNS, *info), keys=2)
+        return episodes_of(rows[:, 1:], info)
 
     def _evaluations(self, reward_threshold: float | None) -> tuple[Evaluated, ...]:
         table = self._tables.get("evaluations")
@@ -136,6 +146,15 @@ class _GrowingTable:
             names, _, rows = rows.partition("\n")
             self.columns = names.rstrip("\r").split(",")
         return rows if "env_steps" in self.columns else ""
+
+    def numbers(self, text: str, columns: Sequence[str], keys: int = 1) -> Doubles:
+        """Return some columns of the new rows in a text, shape (n, len(columns)).
+
+        With more ``keys``, rows of one step stay that differ in one of the first columns.
+        """
+        rows = rising(parse_numbers(text, self.columns, columns), keys)
+        new: Doubles = rows[self.take(rows[:, 0], several=keys > 1)]
+        return new
 
     def take(self, env_steps: Doubles, *, several: bool = False) -> Any:
         """Return which rows are new, by their rising steps (n,), and remember them.

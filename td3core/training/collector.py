@@ -22,6 +22,7 @@ from td3core.inference.policy import Policy
 from td3core.protocol.events import EpisodeEnded
 from td3core.randomness import correlated
 from td3core.training.divergence import require_finite_actions
+from td3core.training.info_record import InfoRecord
 
 _ONE: Floats = np.ones((), np.float32)
 _MINUS_ONE: Floats = np.full((), -1.0, np.float32)
@@ -94,6 +95,7 @@ class Collector:
         self._config, self._envs, self._buffer, self._agent = config, envs, buffer, agent
         self.normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None
         """Of all observations so far; None unless the run normalises them."""
+        self.info = InfoRecord(config.info_columns)
         self._over = list(envs.slots)
         self._drawn: tuple[Floats, Floats] | None = None
         """Observations and the actions drawn for them, until all environments have taken these. If
@@ -119,10 +121,17 @@ class Collector:
         if self._drawn is None:
             self._drawn = self._draw(env_steps, exploring=exploring)
         obs, actions = self._drawn
-        self._store(obs, actions, self._envs.step(actions), env_steps)
+        after = self._envs.step(actions)
+        self._store(obs, actions, after, env_steps)
         self._drawn = None
         env_steps += len(self._envs.slots)
-        return [_ended(slot, env_steps) for slot in self._over] if self._over else []
+        if not self._over:
+            return []
+        means = self.info.means
+        return [
+            _ended(slot, env_steps, means(after.info_means[slot.number], slot.episode))
+            for slot in self._over
+        ]
 
     def _draw(self, env_steps: int, *, exploring: bool) -> tuple[Floats, Floats]:
         """Return the observations (n, obs_dim) and an action (n, act_dim) for each."""
@@ -221,7 +230,7 @@ class Collector:
         return shaped
 
 
-def _ended(slot: EnvSlot, env_steps: int) -> EpisodeEnded:
+def _ended(slot: EnvSlot, env_steps: int, info: Mapping[str, float]) -> EpisodeEnded:
     return EpisodeEnded(
         episode=slot.episode,
         env_steps=env_steps,
@@ -229,4 +238,5 @@ def _ended(slot: EnvSlot, env_steps: int) -> EpisodeEnded:
         shaped_return=slot.shaped_return,
         length=slot.length,
         terminated=slot.terminated,
+        info=info,
     )

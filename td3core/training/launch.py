@@ -24,7 +24,7 @@ from td3core.algorithm.fused import kernel_cache
 from td3core.buffer.replay_buffer import SLACK, make_buffer
 from td3core.config import EnvChoice, RunConfig, Tunables, at_step, check_together
 from td3core.config.run_config import COMPILED, TORCH
-from td3core.envs.check.examine import check_before_training
+from td3core.envs.check.examine import check_before_training, check_info_columns
 from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env, forget_changed_code
@@ -290,6 +290,8 @@ def _prepare(
     isolation = Isolation()
     info = isolation.call(partial(check_env, config.choice))
     for message in isolation.call(partial(check_before_training, config, info)):
+        report(Warned(env_steps=0, message=message))
+    for message in isolation.call(partial(check_info_columns, config, info)):
         report(Warned(env_steps=0, message=message))
     if plan.point is not None:
         require_same_sizes(plan.point, info)

@@ -18,8 +18,8 @@ from td3core.protocol import events
 from td3core.protocol.events import EpisodeEnded, Episodes, Event
 from td3core.protocol.metrics import TRAINING_COLUMNS, training_row
 from td3core.protocol.rows import (
-    EPISODE_COLUMNS,
     EVALUATION_COLUMNS,
+    episode_columns,
     episode_row,
     evaluation_row,
 )
@@ -41,7 +41,7 @@ class Recorder:
 
     def __init__(self, run: RunDirectory, report: Report) -> None:
         self._run, self.report = run, report
-        self._episodes = run.table("episodes", EPISODE_COLUMNS)
+        self._episodes = run.table("episodes", episode_columns(run.config))
         self._training = run.table("training", training_columns())
         self._evaluations = run.table("evaluations", EVALUATION_COLUMNS)
         self._rows: list[Doubles] = []

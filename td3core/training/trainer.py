@@ -247,6 +247,8 @@ class Trainer:
         self._state.env_steps += self._num_envs
         for episode in ended:
             self._recorder.add_episode(episode, self._state.wall_s)
+        for message in self._collector.info.take_problems() if ended else ():
+            self._report(Warned(env_steps=self.env_steps, message=message))
         if ended:
             self._state.episodes += len(ended)
             self._collector.begin_episodes(self.env_steps)

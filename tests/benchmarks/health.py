@@ -5,9 +5,9 @@
     .venv/bin/python tests/benchmarks/health.py                          print what the rules say
     .venv/bin/python tests/benchmarks/health.py cost [ENV]               its share of processor time
 
-Presets train until 20,000 updates, with seed 0. Every rule has settings that are really broken and
-break it. ``health/NAME.csv`` keeps the rows of ``training.csv`` that have it measured; a test holds
-the rules to them. The rule of overestimation has its evidence in ``overestimation``, that of
+Presets train until 20,000 updates, with two seeds. Every rule has settings that are really broken
+and break it. ``health/NAME.csv`` keeps the rows of ``training.csv`` that have it measured; a test
+holds the rules to them. The rule of overestimation has its evidence in ``overestimation``, that of
 rewards that are not found in the tests. The cost is the processor time of the thread that trains:
 what is measured every 1,000 steps, the norms, and folding all reports, against the time of the
 whole run without them; what the update itself sums is not in it (see ``speed.py``).
@@ -42,19 +42,24 @@ PRESETS = {
     "Walker2d-v5": 25_000,
 }
 """Steps before the first update."""
+SEEDS = (0, 1)
 DDPG = ("--preset", "InvertedPendulum-v5", "--preset", "DDPG")
 BROKEN: dict[str, tuple[str, ...]] = {
     "rank_collapsed": ("Pendulum-v1", "--steps", "5000", "--set", "critic_lr=0.3", "--seed", "211"),
     "actor_saturated": (
         "Pendulum-v1",
         "--steps",
-        "5000",
+        "9000",
         "--set",
         "actor_lr=0.05",
         "--seed",
         "212",
     ),
-    "policy_still": ("Pendulum-v1", "--steps", "4500", "--set", "actor_lr=1e-7", "--seed", "403"),
+    "critic_dead": ("Pendulum-v1", "--steps", "4500", "--set", "critic_lr=0.1", "--seed", "221"),
+    "actor_without_gradient": (
+        *("Pendulum-v1", "--steps", "9000", "--set", "critic_lr=1", "--seed", "224"),
+    ),
+    "policy_still": ("Pendulum-v1", "--steps", "9000", "--set", "actor_lr=1e-7", "--seed", "403"),
     "target_missing": ("Pendulum-v1", "--steps", "4000", "--set", "tau=1", "--seed", "203"),
     "target_stale": ("Pendulum-v1", "--steps", "5000", "--set", "tau=1e-6", "--seed", "204"),
     "replay_ratio": (
@@ -74,16 +79,22 @@ BROKEN: dict[str, tuple[str, ...]] = {
 """What is trained to break a rule, as words after ``train``."""
 
 
+def preset_runs() -> list[str]:
+    """Return the names of the runs of all presets: that of the second seed ends in ``_s1``."""
+    return [name + (f"_s{seed}" if seed else "") for seed in SEEDS for name in PRESETS]
+
+
 def words_of(name: str) -> tuple[str, ...]:
     """Return what is trained, as words after ``train``."""
     if name in BROKEN:
         return BROKEN[name]
-    return (name, "--steps", str(PRESETS[name] + UPDATES), "--seed", "0")
+    env, _, seed = name.partition("_s")
+    return (env, "--steps", str(PRESETS[env] + UPDATES), "--seed", seed or "0")
 
 
 def train(folder: Path, names: list[str]) -> None:
     """Train what has no run in its folder yet."""
-    for name in names or [*BROKEN, *PRESETS]:
+    for name in names or [*BROKEN, *preset_runs()]:
         if any(folder.glob(f"{name}/*/ending.json")):
             continue
         words = ("train", *words_of(name), "--no-eval", "--threads", "1")
@@ -97,17 +108,22 @@ def keep(folder: Path) -> None:
     from td3core.analysis.advice import load_rules
     from td3core.protocol.metrics import TRAINING_COLUMNS
 
+    # The gradients are measured with other rows than the rest.
     judged = {rule.quantity for rule in load_rules()} & set(TRAINING_COLUMNS)
     columns = ["env_steps", "updates", *(name for name in TRAINING_COLUMNS if name in judged)]
     HERE.mkdir(exist_ok=True)
     for table in sorted(folder.glob("*/*/training.csv")):
         with table.open() as file:
-            rows = [row for row in csv.DictReader(file) if row["critic_rank"] not in ("", "nan")]
+            rows = [row for row in csv.DictReader(file) if any(_known(row[c]) for c in judged)]
         with (HERE / f"{table.parent.parent.name}.csv").open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
             for row in rows:
                 writer.writerow(f"{float(row[name] or 'nan'):.6g}" for name in columns)
+
+
+def _known(text: str) -> bool:
+    return text not in ("", "nan")
 
 
 def kept(name: str) -> np.ndarray[Any, Any]:

@@ -39,6 +39,8 @@ class Script:
     """Changes the observation of every reset."""
     echo: float = 0.0
     """If not 0, the observation is the action times this."""
+    info: Callable[[int], dict[str, Any]] = lambda step: {}
+    """What a step returns as info, by its number within the episode."""
     steps: int = 0
     seeds: list[int | None] = field(default_factory=list)
     actions: list[Any] = field(default_factory=list)
@@ -80,7 +82,8 @@ class ScriptedEnv(gym.Env[Any, Any]):
             obs[:] = np.float32(script.echo) * action[0]
         over = self._step == self._length
         ends = (over and self._end == "terminated", over and self._end == "truncated")
-        outcome: Outcome = (obs, script.reward(script.steps, action), *ends, {})
+        told = script.info(self._step)
+        outcome: Outcome = (obs, script.reward(script.steps, action), *ends, told)
         return script.faults.get(script.steps, lambda same: same)(outcome)
 
     def close(self) -> None:

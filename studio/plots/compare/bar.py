@@ -1,5 +1,7 @@
 """The line above the plots of a comparison: what is compared, how it is seen, and the way back."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
@@ -21,6 +23,7 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.figure_export import choose_file, fill_export_menu
 from studio.widgets.labels import ElidedLabel, plain_tip
+from td3core.analysis.results import recorded_info
 from td3core.text import Text, tr
 
 KINDS = ("png", "svg", "pdf", "csv")
@@ -60,7 +63,8 @@ class CompareBar(QFrame):
         self._metric.setToolTip(
             tr(
                 "What the first plot and the table compare: returns of evaluations or of training"
-                " episodes, or how far the critics overestimate in evaluations"
+                " episodes, how far the critics overestimate in evaluations, or what episodes"
+                " recorded of the environment's info"
             )
         )
         self._smoothing = SmoothingSlider("compare_smoothing")
@@ -192,8 +196,20 @@ class CompareBar(QFrame):
         view = session.view
         self._grouped.setCurrentIndex(self._grouped.findData(view.grouped))
         self._axis.setCurrentIndex(self._axis.findData(view.x))
+        self._offer_metrics(recorded_info([run for each in groups for run in each.group.runs]))
         self._metric.setCurrentIndex(self._metric.findData(shown.comparison.metric))
         self._smoothing.show_value(view.smoothing)
+
+    def _offer_metrics(self, info: Sequence[str]) -> None:
+        """Offer what the runs recorded of their environment's info, too."""
+        offered = [self._metric.itemData(at) for at in range(self._metric.count())]
+        wanted = [*(value for _, value in _METRICS), *info]
+        if offered == wanted:
+            return
+        while self._metric.count() > len(_METRICS):
+            self._metric.removeItem(len(_METRICS))
+        for column in info:
+            self._metric.addItem(column, column)
 
     def _ask_export(self, kind: str) -> None:
         asked = tr("Export comparison"), "comparison", kind

@@ -17,6 +17,8 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from td3core.analysis.comparison import unplaced
 from td3core.analysis.figure_data import BAND_ABOUT
+from td3core.analysis.results import Metric, is_info
+from td3core.config.info_columns import PREFIX
 from td3core.text import Text, tr
 
 _ABOUT = {plot.name.removeprefix("plot_"): plot.about for plot in PLOTS}
@@ -70,6 +72,37 @@ _BIAS_ABOUT = Explanation(
         " promised, and a dip of the return makes it large for a moment, too."
     ),
 )
+
+
+def _title(metric: Metric) -> str:
+    """Return what the first plot is called."""
+    if is_info(metric):
+        return metric
+    return str(_BIAS_TITLE if metric == "bias" else COMPARED[RETURN].title)
+
+
+def _about(metric: Metric) -> Explanation | None:
+    """Return what the first plot shows; None for returns."""
+    if metric == "bias":
+        return _BIAS_ABOUT
+    if not is_info(metric):
+        return None
+    return Explanation(
+        shows=Text(
+            "What the environment returns as {name} in its info: the mean over the steps of each"
+            " training episode, played with exploration noise.",
+            name=metric.removeprefix(PREFIX),
+        ),
+        healthy=Text(
+            "Only the environment's documentation says what it means and which way is better."
+        ),
+        wrong=Text(
+            "A term of the reward that grows while the task is not solved shows what the agent"
+            " has found to maximise instead."
+        ),
+    )
+
+
 _LEGEND_LINES = 3
 """For the names of groups, which are long; the table has all of them."""
 
@@ -106,8 +139,8 @@ class CompareGrid(CurveGrid):
         session.opened.connect(self.start_over)
 
     def _explain(self, card: PlotCard) -> None:
-        of_bias = self._metric == "bias" and card is self.card(COMPARED[RETURN].name)
-        card.explain(_BIAS_ABOUT if of_bias else None)
+        first = card is self.card(COMPARED[RETURN].name)
+        card.explain(_about(self._metric) if first else None)
 
     def _choice(self, plotted: str, spec: PlotSpec) -> QComboBox:
         """Return the list of what a plot can show."""
@@ -133,10 +166,7 @@ class CompareGrid(CurveGrid):
         shown = self._session.shown
         if shown is not None and shown.comparison.metric != self._metric:
             self._metric = shown.comparison.metric
-            of_bias = self._metric == "bias"
-            self.card(COMPARED[RETURN].name).rename(
-                str(_BIAS_TITLE if of_bias else COMPARED[RETURN].title)
-            )
+            self.card(COMPARED[RETURN].name).rename(_title(self._metric))
             self._refit.add(COMPARED[RETURN].name)
         for name in self._refit:
             self.card(name).reset_heights()

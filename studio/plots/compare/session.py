@@ -21,10 +21,11 @@ from studio.plots.compare.run_set import (
 )
 from studio.session.live_runs import LiveRuns
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
+from td3core.analysis.comparison import curve_smoothing
 from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_of, return_label
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
 from td3core.analysis.measured import Measured
-from td3core.analysis.results import SMOOTHED_EPISODES, Metric
+from td3core.analysis.results import Metric
 from td3core.errors import RequestError
 from td3core.exporters.registry import export_figure
 from td3core.text import Text
@@ -164,7 +165,7 @@ class CompareSession(QObject):
     def choose_metric(self, metric: Metric) -> None:
         """Compare evaluations or episodes, with the smoothing that suits them."""
         if metric != self.view.metric:
-            self.change(metric=metric, smoothing=SMOOTHED_EPISODES if metric == "return" else 1)
+            self.change(metric=metric, smoothing=curve_smoothing(metric))
 
     def set_group_visible(self, name: str, visible: bool) -> None:
         """Show or hide a group in every plot."""

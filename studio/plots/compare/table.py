@@ -29,11 +29,11 @@ from td3core.analysis.comparison import GroupResult, improvement
 from td3core.analysis.results import RunResults
 from td3core.analysis.wording import (
     BEST_ABOUT,
-    DECIMALS,
     DEVIATION_ABOUT,
     FINAL_ABOUT,
     IMPROVEMENT_ABOUT,
     INTERVAL_ABOUT,
+    decimals_of,
     estimate_text,
 )
 from td3core.errors import RequestError
@@ -182,7 +182,7 @@ class CompareTable(QWidget):
         return [item for item in found if item is not None]
 
     def _group_row(self, each: GroupResult, place: int, shown: ShownComparison) -> QTreeWidgetItem:
-        decimals = DECIMALS[shown.comparison.metric]
+        decimals = decimals_of(shown.comparison.metric)
         figures = [_figure(found, decimals) for found in (each.final, each.deviation or each.best)]
         values = [typographic(each.group.values(name)) for name in shown.comparison.differing]
         item = QTreeWidgetItem([each.name, str(len(each.finals)), *figures, *values])
@@ -219,7 +219,7 @@ class CompareTable(QWidget):
         metric = shown.comparison.metric
         second = run.deviation() if metric == "bias" else run.best(metric)
         counted = [Estimate(value=value, interval=None) for value in (run.final(metric), second)]
-        decimals = DECIMALS[metric]
+        decimals = decimals_of(metric)
         figures = [_figure(one, decimals) if one.value == one.value else "-" for one in counted]
         item = QTreeWidgetItem([each.group.member_name(run), "", *figures])
         item.setData(0, _KEY, run.path)

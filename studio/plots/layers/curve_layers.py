@@ -1,6 +1,6 @@
 """The curves of a run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyqtgraph as pg
@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
-from studio.plots.curve import SMOOTHED, Curve, in_free_colour, training_of
+from studio.plots.curve import SMOOTHED, Curve, in_free_colour, logged, training_of
 from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import curve_pen
 from studio.session.curves import SMOOTHED_EPISODES, RunCurves
@@ -73,6 +73,10 @@ class CurveLayer(Layer):
             item.setData(view.step_map.places_of(x), y, connect=joined)
             heights.append(y)
         return heights
+
+    def addable(self) -> Iterator[Curve]:
+        """Yield a curve for every quantity that the run has on record."""
+        return logged(self._model.record.curves)
 
     @property
     def shown_columns(self) -> frozenset[str]:
@@ -191,7 +195,7 @@ class CurveLayer(Layer):
         pairs = [(curve, curve.series_in(self._model.record.curves)) for curve in self._items]
         return [
             # Files name the curves in English, whatever the language of the window.
-            Points(curve.label.template, series.column("env_steps"), series.column(curve.column))
+            Points(curve.label.english, series.column("env_steps"), series.column(curve.column))
             for curve, series in pairs
             if series is not None
         ]

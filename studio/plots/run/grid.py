@@ -1,5 +1,8 @@
 """The plots of a run: one large, the others small below it."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
@@ -45,6 +48,21 @@ class PlotGrid(CurveGrid):
         model.run_opened.connect(self.start_over)
         model.run_ended.connect(self.fit_closely)
         self._show_smoothing()
+
+    def offer_checkpoints(
+        self,
+        nearest: Callable[[float], tuple[int, Path] | None],
+        inspect: Callable[[Path], object],
+    ) -> None:
+        """Offer in the menu of each plot to inspect the saved agent nearest to a point.
+
+        Args:
+            nearest: returns its step and file, None without any.
+            inspect: called with the file.
+        """
+        for card in self._cards.values():
+            card.nearest_checkpoint = nearest
+            card.inspect_requested.connect(inspect)
 
     def _make_bar(self, model: RunModel) -> QWidget:
         bar = QWidget()

@@ -10,12 +10,13 @@ import typer
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import require_writable_name, runs_folder
 from td3core.cli.selection import (
+    DEFAULT_METRIC,
     Axis,
     GroupBy,
-    Measured,
     Metric,
     Renamed,
     XAxis,
+    checked_metric,
     chosen_runs,
     new_names,
     setting_names,
@@ -53,7 +54,7 @@ def report_command(
     group_by: GroupBy = "settings",
     rename: Renamed = None,
     x: XAxis = Axis.STEPS,
-    metric: Metric = Measured.EVAL,
+    metric: Metric = DEFAULT_METRIC,
     film: Annotated[
         bool, typer.Option("--film", help=marked("Show episodes of the best agents (HTML only)."))
     ] = False,
@@ -86,7 +87,7 @@ def report_command(
         question=question,
         by=tuple(setting_names(group_by)),
         x=x.value,
-        metric=metric.value,
+        metric=checked_metric(metric),
         without=frozenset(part.strip() for part in without.split(",") if part.strip()),
     )
     sweep = _sweep(runs, runs_dir)

@@ -1,7 +1,7 @@
 """The single checks of an environment: each looks at one property and returns a finding."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from td3core.text import Text
 ACTIONS, OBSERVATIONS = Text("actions"), Text("observations")
 SHAPE, VALUES, REWARDS = Text("shape"), Text("values"), Text("rewards")
 REPEATABLE, EPISODES, STEPPING = Text("repeatable"), Text("episodes"), Text("steps")
-GYMNASIUM = Text("Gymnasium's check")
+GYMNASIUM, INFO = Text("Gymnasium's check"), Text("info")
 
 _WIDE, _NARROW = 1e3, 1e-3
 """Half ranges of an action that are suspicious."""
@@ -202,6 +202,12 @@ def check_ends(choice: EnvChoice, info: EnvInfo, trial: Trial, steps: int) -> Fi
         steps=len(trial.ends),
         example='{"max_episode_steps": 1000}',
     )
+
+
+def name_info(numbers: Sequence[str]) -> Finding:
+    """Name the numbers in the info of its steps."""
+    names = ", ".join(numbers)
+    return passed(INFO, "Numbers that info_columns can record: {names}.", names=names)
 
 
 def check_with_gymnasium(choice: EnvChoice) -> Iterator[Finding]:

@@ -1,9 +1,12 @@
 """Checks an environment before an agent is trained on it, and reports what is unusual."""
 
+import difflib
+
 import numpy as np
 
 from td3core.config import RunConfig
 from td3core.config.env_choice import EnvChoice
+from td3core.config.info_columns import PREFIX, parse_names
 from td3core.envs.catalogue import find_known
 from td3core.envs.check import checks
 from td3core.envs.check.report import CheckReport, Finding, Level
@@ -26,8 +29,10 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
     """
     info = check_env(choice)
     findings = [checks.check_actions(info), checks.check_size(info)]
+    numbers = list[str]()
     try:
         trial = run_trial(choice, STEPS)
+        numbers += (name for name, usable in trial.info.items() if usable)
         findings.append(checks.check_shapes(trial))
         findings.append(checks.check_values(trial))
         findings.append(checks.check_rewards(np.array(trial.rewards)))
@@ -36,9 +41,11 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
         findings.append(checks.check_ends(choice, info, trial, end_steps))
     except TrialError as problem:
         findings.append(Finding(Level.ERROR, checks.STEPPING, problem.message))
+    if numbers:
+        findings.append(checks.name_info(numbers))
     if thorough:
         findings += checks.check_with_gymnasium(choice)
-    return CheckReport(info, tuple(findings))
+    return CheckReport(info, tuple(findings), tuple(numbers))
 
 
 def check_before_training(config: RunConfig, info: EnvInfo) -> list[Text]:
@@ -65,3 +72,52 @@ def check_before_training(config: RunConfig, info: EnvInfo) -> list[Text]:
         for finding in findings
         if finding.level is Level.WARNING
     ]
+
+
+def check_info_columns(config: RunConfig, info: EnvInfo) -> list[Text]:
+    """Check that an environment returns the numbers of its info that a run is to record.
+
+    Returns:
+        Warnings: a name that random steps did not return may still come, such as a success.
+
+    Raises:
+        RequestError: one is no number, or is close to the name of another that is returned.
+    """
+    names, env_id = parse_names(config.info_columns), info.env_id
+    if not names:
+        return []
+    try:
+        found = run_trial(info.choice, STEPS).info
+    except TrialError:
+        # The run will say at which step it fails.
+        return []
+    warnings = []
+    for name in names:
+        near = difflib.get_close_matches(name, set(found) - set(names), n=1, cutoff=0.8)
+        if name not in found and near:
+            raise RequestError(
+                "info_columns cannot contain {name}: the info of {env_id} has no such number. Did"
+                " you mean {suggestion}?",
+                name=name,
+                env_id=env_id,
+                suggestion=near[0],
+            )
+        if not found.get(name, True):
+            raise RequestError(
+                "info_columns cannot contain {name}: in the info of {env_id} it is no finite"
+                " number.",
+                name=name,
+                env_id=env_id,
+            )
+        if name not in found:
+            warnings.append(
+                Text(
+                    "The info of {env_id} had no {name} in {count} random steps; {column} is empty"
+                    " for episodes without it.",
+                    env_id=env_id,
+                    name=name,
+                    count=STEPS,
+                    column=PREFIX + name,
+                )
+            )
+    return warnings

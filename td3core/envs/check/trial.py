@@ -1,9 +1,10 @@
 """Random steps in an environment, with observations and rewards as the environment returns them."""
 
+import math
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.agent_view import AgentView
+from td3core.envs.info_means import entries_of
 from td3core.envs.make import make_env
 from td3core.errors import MessageError, RequestError, reason_of, require_no_interrupt
 from td3core.text import Text
@@ -38,6 +40,9 @@ class Trial:
     """True where a step ended an episode."""
     space: Box
     """The observation space that the environment declares."""
+    info: dict[str, bool] = field(default_factory=dict)
+    """What the steps returned as info, by its (dotted) name: whether it always was a number that
+    is finite."""
 
 
 class TrialError(MessageError):
@@ -66,7 +71,9 @@ def run_trial(
         for number in range(1, steps + 1):
             action = env.to_env(source.uniform(-1.0, 1.0, _act_dim(env)))
             place = Text("random step {number}", number=number)
-            _append(trial, _guarded(place, env.env.step, action), number)
+            result = _guarded(place, env.env.step, action)
+            _append(trial, result, number)
+            _guarded(place, _note_info, trial, result[-1])
             if trial.ends[-1]:
                 _guarded(Text("second reset"), env.env.reset, seed=SEED + number)
             if number >= least and time.monotonic() - started > limit_s:
@@ -99,6 +106,12 @@ def _append(trial: Trial, result: Any, number: int) -> None:
         ) from None
     trial.observations.append(_array(obs))
     trial.ends.append(bool(terminated or truncated))
+
+
+def _note_info(trial: Trial, info: Any) -> None:
+    for name, number in entries_of(info):
+        usable = number is not None and math.isfinite(number)
+        trial.info[name] = usable and trial.info.get(name, True)
 
 
 def _guarded(place: Text, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -142,6 +142,10 @@ class TensorBoardSink:
             _, returns, lengths = zip(*self._recent, strict=True)
             self._add(int(step), "rollout/ep_rew_mean", float(np.mean(returns)))
             self._add(int(step), "rollout/ep_len_mean", float(np.mean(lengths)))
+        # stable-baselines3 has none of these: each episode as it is in episodes.csv.
+        for column in ended.info_columns:
+            for step, value in ended.columns("env_steps", column):
+                self._add(int(step), f"rollout/{column}", float(value))
 
     def _add_training(self, event: Progress) -> None:
         for row in event.training:

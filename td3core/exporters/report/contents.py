@@ -10,7 +10,7 @@ from td3core import __version__
 from td3core.analysis.comparison import compare
 from td3core.analysis.figure_data import FigureData
 from td3core.analysis.groups import BY_SETTINGS
-from td3core.analysis.results import Metric, XAxis
+from td3core.analysis.results import Metric, XAxis, require_recorded
 from td3core.config.value_text import typographic
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.exporters.report import results_section, run_sections
@@ -80,6 +80,7 @@ def document_of(runs: Sequence[RunFacts], request: Request) -> Document:
     if not runs:
         raise RequestError("No runs to report.")
     results = [run.results for run in runs]
+    require_recorded(request.metric, results)
     found = Material(
         comparison=compare(results, request.metric, request.by, request.names, x=request.x),
         bias=compare(results, "bias", request.by, request.names),

@@ -126,7 +126,7 @@ def returns_of(found: Material) -> FigureData:
         lines=tuple(lines),
         width_in=WIDE_IN[0],
         height_in=WIDE_IN[1],
-        threshold=None if metric == "bias" else _threshold(runs, lines),
+        threshold=_threshold(runs, lines) if metric in ("eval", "return") else None,
     )
     return _in_units(replace(figure, marks=_marks(found, lines)), x)
 

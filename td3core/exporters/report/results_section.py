@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from td3core.analysis.aggregate import Estimate
 from td3core.analysis.comparison import LEAST_RUNS, Comparison, GroupResult, improvement
-from td3core.analysis.wording import DECIMALS, estimate_text
+from td3core.analysis.wording import decimals_of, estimate_text
 from td3core.config.value_text import format_count, format_duration, typographic
 from td3core.exporters.report.document import (
     Block,
@@ -67,13 +67,13 @@ def _key_numbers(found: Material) -> KeyNumbers:
 def _value(found: Estimate | None, comparison: Comparison) -> str:
     if found is None:
         return "–"
-    return typographic(f"{found.value:,.{DECIMALS[comparison.metric]}f}")
+    return typographic(f"{found.value:,.{decimals_of(comparison.metric)}f}")
 
 
 def _interval(found: Estimate | None, comparison: Comparison) -> str:
     if found is None or found.interval is None:
         return ""
-    decimals = DECIMALS[comparison.metric]
+    decimals = decimals_of(comparison.metric)
     low, high = (f"{end:,.{decimals}f}" for end in (found.interval.low, found.interval.high))
     return typographic(f"[{low}, {high}]")
 
@@ -104,12 +104,13 @@ def _about(comparison: Comparison) -> str:
         "eval": Text("evaluations: a tenth of them, at most 10"),
         "return": Text("training episodes: a tenth of them, at most 100"),
         "bias": Text("evaluations that measured it"),
-    }[comparison.metric]
+    }
+    episodes = what["return"]
     return tr(
         "Final: of each run the mean of its last {what}; then the interquartile mean over the"
         " runs. In brackets its 95 % bootstrap interval, as in Agarwal et al. 2021. The best of"
         " many noisy values is too high: judge by the final one.",
-        what=what,
+        what=what.get(comparison.metric, episodes),
     )
 
 

@@ -18,6 +18,7 @@ from studio.health.board import AdviceBoard
 from studio.health.thresholds_dialog import ThresholdsDialog
 from studio.health.trial_dialog import TrialDialog
 from studio.help.shortcuts import ShortcutsDialog
+from studio.inspection.dialog import InspectionDialog
 from studio.launch.branch_dialog import BranchDialog
 from studio.launch.dialogs import (
     ChangesDialog,
@@ -34,6 +35,7 @@ from studio.replay.compare.dialog import CompareDialog
 from studio.run_browser.dialogs import NoteDialog, SettingsDialog
 from studio.session.history import read_history
 from studio.setup.env_check_dialog import EnvCheckDialog
+from studio.setup.info_dialog import InfoDialog
 from studio.share.evaluate_dialog import EvaluateDialog
 from studio.share.export_dialog import ExportDialog
 from studio.share.film_dialogs import (
@@ -45,6 +47,7 @@ from studio.share.import_dialog import ImportDialog
 from studio.share.picture_dialog import PictureDialog
 from studio.share.report_dialog import ReportDialog, ReportSubject
 from studio.share.screenshot import Screenshot
+from studio.theme.theme import load_theme
 from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
@@ -101,6 +104,8 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
         # To be read. The check goes on until it has an answer.
         yield "", VerifyDialog(window)
         yield "Close", EnvCheckDialog(window)
+        yield "OK", InfoDialog(window)
+        yield "Close", InspectionDialog(run.last, "my run", load_theme("dark"), window)
         yield "Close", SettingsDialog(run, "my run", window)
         yield "Close", ShortcutsDialog([("Ctrl+T", "Train")], window)
         yield "Close", PreferencesDialog((), "dark", print, runs_dir, window)

@@ -15,7 +15,7 @@ from td3core.config import make_settings
 from td3core.errors import RequestError
 from td3core.protocol.events import Evaluated, Progress
 from td3core.runs.directory import RunDirectory
-from tests.benchmarks.health import BROKEN, HERE, PRESETS, broken_by, kept
+from tests.benchmarks.health import BROKEN, HERE, broken_by, kept, preset_runs
 from tests.support.health import progress, row, started
 from tests.td3core.helpers import finish, run, same, tensors
 
@@ -129,9 +129,27 @@ def test_a_really_broken_setting_breaks_its_rule(name: str) -> None:
     assert name in broken_by(kept(name))
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if (HERE / f"{name}.csv").exists()])
+@pytest.mark.parametrize(
+    "name", [name for name in preset_runs() if (HERE / f"{name}.csv").exists()]
+)
 def test_the_rules_are_silent_on_the_presets(name: str) -> None:
     assert broken_by(kept(name)) == set()
+
+
+def test_an_explanation_counts_instead_of_each_rule_that_it_names() -> None:
+    rules = [
+        replace(parse_rule(name, RULE), unless=("first", "second") if name == "other" else ())
+        for name in ("first", "second", "other")
+    ]
+    for broken, shown in (
+        ({"other"}, {"other"}),
+        ({"other", "first"}, {"first"}),
+        ({"other", "second"}, {"second"}),
+    ):
+        chosen = [replace(r, threshold=2.0 if r.name in broken else 1e9) for r in rules]
+        found = health(*chosen)
+        feed(found, 9.0, 9.0)
+        assert {each.rule.name for each in found.advice} == shown
 
 
 def biased(env: str, algorithm: str) -> set[str]:

@@ -17,6 +17,7 @@ from td3core.exporters.live.registry import TENSORBOARD, told_of_all_runs
 from td3core.exporters.live.tensorboard import TensorBoardSink
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Evaluated, Warned
+from td3core.runs.tables import read_table
 from td3core.training.launch import branch, resume, train
 from tests.support.events import started as began
 from tests.td3core.helpers import finish, run, tiny
@@ -90,6 +91,24 @@ def test_a_run_that_goes_on_appends_its_curves(runs_dir: Path, tmp_path: Path, r
     found = opened(reader, tmp_path / ended.run.name)
     assert [step for step, _ in scalars(found, "eval/mean_reward")] == [200, 400, 600]
     assert [step for step, _ in scalars(found, "rollout/ep_rew_mean")] == [200, 400, 600]
+
+
+def test_what_episodes_recorded_of_info_is_written_by_its_column(
+    runs_dir: Path, tmp_path: Path, reader: Any
+) -> None:
+    values = {"steps": 150, "info_columns": "reward_dist, reward_ctrl"}
+    config, tunables = tiny("Reacher-v5", **values)
+    sink = TensorBoardSink(tmp_path)
+    ended = train(config, tunables, Control(), lambda _: None, runs_dir, listeners=[sink])
+    assert isinstance(ended, Ended), ended
+    rows = read_table(ended.run / "episodes.csv")
+    found = opened(reader, tmp_path / ended.run.name)
+    for column in ("info.reward_dist", "info.reward_ctrl"):
+        written = scalars(found, f"rollout/{column}")
+        assert [step for step, _ in written] == [50, 100, 150]
+        assert [value for _, value in written] == pytest.approx(
+            [float(row[column]) for row in rows]
+        )
 
 
 def test_a_folder_that_cannot_be_written_costs_no_run(

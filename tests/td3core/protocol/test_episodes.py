@@ -55,10 +55,23 @@ def test_a_line_holds_episodes_as_objects() -> None:
         "length": 50,
         "terminated": True,
         "wall_s": 1.5,
+        "info": {},
     }
     assert list(RUN.decode(line).ended) == [FIRST, SECOND]
 
 
 def test_a_time_that_is_not_on_record_stays_unknown() -> None:
-    without = EpisodeEnded(**{name: getattr(FIRST, name) for name in FIRST.__slots__[:-1]})
+    known = [name for name in FIRST.__slots__ if name not in ("wall_s", "info")]
+    without = EpisodeEnded(**{name: getattr(FIRST, name) for name in known})
     assert math.isnan(Episodes.of([without])[0].wall_s)
+
+
+def test_what_episodes_recorded_of_info_goes_with_them() -> None:
+    plain = {name: getattr(FIRST, name) for name in FIRST.__slots__}
+    first = EpisodeEnded(**plain | {"info": {"info.x": 1.5, "info.y": 2.0}})
+    second = EpisodeEnded(**plain | {"info": {"info.y": 3.0}})
+    episodes = Episodes.of([first, second])
+    assert episodes.info_columns == ("info.x", "info.y")
+    assert episodes.columns("info.y", "length").tolist() == [[2.0, 200.0], [3.0, 200.0]]
+    assert episodes[0] == first
+    assert math.isnan(episodes[1:][0].info["info.x"])

@@ -1,0 +1,124 @@
+"""The first critic over one or two dimensions of the action, in one state."""
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QRectF
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from studio.formatting import format_number
+from studio.plots.axis import ShortAxis
+from studio.theme.sizes import scaled
+from studio.theme.theme import Theme, load_theme
+from td3core.analysis.inspection import Landscape
+from td3core.text import Text, tr
+
+_COLOURS = "viridis"
+_DOT_PX = 11
+_POLICY, _BEST = "#ffffff", "#ff5a36"
+"""On every colour of the map, whatever the theme."""
+
+
+class LandscapeView(QWidget):
+    """Two dimensions are an image with a bar of colours, one is a curve."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        axes = {side: ShortAxis(side) for side in ("bottom", "left")}
+        self.plot = pg.PlotWidget(axisItems=axes)
+        self.plot.setObjectName("inspection_landscape")
+        self.plot.setAccessibleName(tr("Q₁ over the actions"))
+        self.plot.setMenuEnabled(False)
+        self.plot.hideButtons()
+        self.plot.setMouseEnabled(x=False, y=False)
+        self.image = pg.ImageItem()
+        self.plot.addItem(self.image)
+        self._bar = pg.ColorBarItem(
+            colorMap=pg.colormap.get(_COLOURS), interactive=False, width=scaled(12)
+        )
+        self._bar.setImageItem(self.image, insert_in=self.plot.getPlotItem())
+        self._curve = pg.PlotDataItem()
+        self.plot.addItem(self._curve)
+        self.marks = pg.ScatterPlotItem()
+        self.plot.addItem(self.marks)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.plot)
+        self.set_theme(theme)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Follow the theme of the window."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.StyleChange):
+            dark = self.palette().base().color().lightnessF() < 0.5
+            if dark != self._theme.dark:
+                self.set_theme(load_theme("dark" if dark else "light"))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of a theme."""
+        self._theme = theme
+        self.plot.setBackground(theme.panel)
+        for axis in (*(self.plot.getAxis(side) for side in ("bottom", "left")), self._bar.axis):
+            axis.setPen(theme.border)
+            axis.setTextPen(theme.muted)
+        self._curve.setPen(theme.curve_1, width=2)
+
+    def show_landscape(self, found: Landscape) -> None:
+        """Show Q₁, the policy's action (a circle) and the best one (a cross)."""
+        one = found.values.shape[1] == 1
+        first, second = found.dims
+        self.image.setVisible(not one)
+        self._bar.setVisible(not one)
+        self._curve.setVisible(one)
+        self.plot.setLabel("bottom", tr("action {number}", number=first + 1))
+        if one:
+            self.plot.setLabel("left", tr("Q₁"))
+            self._curve.setData(found.axis, found.values[:, 0])
+            policy = (found.policy[0], found.policy_value)
+            best = (found.best[0], found.best_value)
+        else:
+            self.plot.setLabel("left", tr("action {number}", number=second + 1))
+            half = float(found.axis[1] - found.axis[0]) / 2
+            # Each point is the middle of its square.
+            side = 2 + 2 * half
+            self.image.setImage(found.values, autoLevels=False)
+            self.image.setRect(QRectF(-1 - half, -1 - half, side, side))
+            low, high = float(found.values.min()), float(found.values.max())
+            self._bar.setLevels((low, high if high > low else low + 1e-6))
+            policy, best = found.policy, found.best
+        self._mark(policy, best)
+        self.plot.getViewBox().autoRange(padding=0.02 if not one else 0.08)
+
+    def _mark(self, policy: tuple[float, float], best: tuple[float, float]) -> None:
+        edge = pg.mkPen("#000000", width=1.5)
+        spots = [
+            {"pos": best, "symbol": "x", "brush": _BEST, "pen": edge, "size": scaled(_DOT_PX + 3)},
+            {"pos": policy, "symbol": "o", "brush": _POLICY, "pen": edge, "size": scaled(_DOT_PX)},
+        ]
+        self.marks.setData(spots)
+
+
+def in_words(found: Landscape) -> Text:
+    """Return where the policy and the largest Q₁ differ, and by how much."""
+    one = found.values.shape[1] == 1
+
+    def point(place: tuple[float, float]) -> str:
+        parts = place[:1] if one else place
+        text = ", ".join(f"{part:.2f}".replace("-", "−") for part in parts)
+        return text if one else f"({text})"
+
+    gain = found.best_value - found.policy_value
+    if found.best == found.policy:
+        return Text(
+            "The policy's action {policy} has the largest Q₁ here, {value}.",
+            policy=point(found.policy),
+            value=format_number(found.policy_value),
+        )
+    return Text(
+        "The policy takes {policy}, where Q₁ is {value}. Its largest value here, {best}, is at"
+        " {place}: {gain} more.",
+        policy=point(found.policy),
+        value=format_number(found.policy_value),
+        best=format_number(found.best_value),
+        place=point(found.best),
+        gain=format_number(gain),
+    )

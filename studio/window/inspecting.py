@@ -1,0 +1,47 @@
+"""From a plot, or the list of agents, to what a checkpoint makes of its replay buffer."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QWidget
+
+from studio.replay.checkpoint_list import CheckpointPanel
+from studio.session.model import RunModel
+from studio.theme.theme import Theme
+from studio.widgets.controls import bring_to_front
+
+
+class Inspecting(QObject):
+    """Opens the dialog for a checkpoint; knows which one of the current run is near a step."""
+
+    def __init__(
+        self,
+        model: RunModel,
+        agents: CheckpointPanel,
+        theme: Callable[[], Theme],
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._model, self._agents = model, agents
+        self._theme, self._window = theme, window
+        agents.inspect_requested.connect(self.show)
+
+    def nearest(self, step: float) -> tuple[int, Path] | None:
+        """Return step and file of the saved agent of the current run nearest to a step."""
+        files = self._agents.model.current_files() or ()
+        found = min(files, key=lambda file: abs(file.env_steps - step), default=None)
+        return None if found is None else (found.env_steps, found.path)
+
+    @Slot(Path)
+    def show(self, path: Path) -> None:
+        """Inspect a checkpoint."""
+        # Imported on first use, so that it does not delay the start.
+        from studio.inspection.dialog import InspectionDialog
+
+        run = self._model.record.run
+        ours = run is not None and run.absolute() == path.absolute().parent.parent
+        title = self._model.record.title if ours else path.parent.parent.name
+        for dialog in self._window.findChildren(InspectionDialog):
+            dialog.close()
+        bring_to_front(InspectionDialog(path, title, self._theme(), self._window))

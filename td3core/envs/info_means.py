@@ -1,0 +1,96 @@
+"""Means of the numbers that an environment returns as ``info``, over the steps of an episode."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from td3core.arrays import Doubles
+
+NOT_FINITE, NO_NUMBER = math.inf, -math.inf
+"""In place of a mean: a value was NaN or infinite, or no number."""
+_MISSING = object()
+_DEEPEST = 3
+_MOST_LISTED = 500
+
+
+class InfoMeans:
+    """The means of one episode; a value that a step does not return is left out of its mean."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._sums, self._counts = [0.0] * len(names), [0] * len(names)
+
+    def __bool__(self) -> bool:
+        return bool(self._names)
+
+    def add(self, info: Any) -> None:
+        """Add what one step returned."""
+        for at, name in enumerate(self._names):
+            value = value_in(info, name)
+            if value is _MISSING:
+                continue
+            number = number_of(value)
+            self._counts[at] += 1
+            if number is None:
+                self._sums[at] = NO_NUMBER
+            elif math.isfinite(self._sums[at]):
+                self._sums[at] = self._sums[at] + number if math.isfinite(number) else NOT_FINITE
+
+    def row(self) -> Doubles:
+        """Return a mean for each name, shape (names,).
+
+        NaN where no step had it; :data:`NOT_FINITE` or :data:`NO_NUMBER` where it is unusable.
+        """
+        pairs = zip(self._sums, self._counts, strict=True)
+        return np.array([total / count if count else math.nan for total, count in pairs])
+
+
+def value_in(info: Any, name: str) -> Any:
+    """Return what ``info`` holds by a name, within dictionaries by a dotted one."""
+    if not isinstance(info, Mapping):
+        return _MISSING
+    if name in info:
+        return info[name]
+    first, dot, rest = name.partition(".")
+    while dot:
+        if first in info:
+            return value_in(info[first], rest)
+        more, dot, rest = rest.partition(".")
+        first = f"{first}.{more}"
+    return _MISSING
+
+
+def number_of(value: Any) -> float | None:
+    """Return a value as a number, which may be NaN or infinite; None if it is none.
+
+    An array of one element counts as that, and true as 1.
+    """
+    if type(value) is float:
+        return value
+    if isinstance(value, np.ndarray):
+        value = value.item() if value.size == 1 else None
+    # Text is no number, even if it reads like one.
+    if not hasattr(value, "__float__") or np.iscomplexobj(value):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def entries_of(info: Any, depth: int = _DEEPEST) -> Iterator[tuple[str, float | None]]:
+    """Yield what ``info`` holds as :func:`number_of` sees it, in dictionaries by dotted names."""
+    if not isinstance(info, Mapping):
+        return
+    for name, value in itertools.islice(info.items(), _MOST_LISTED):
+        if not isinstance(name, str):
+            continue
+        if not isinstance(value, Mapping):
+            yield name, number_of(value)
+        elif depth > 1:
+            yield from ((f"{name}.{inner}", n) for inner, n in entries_of(value, depth - 1))

@@ -1,0 +1,118 @@
+"""A checkpoint is seen from inside: its batch in a table, its critic over two actions."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from studio.inspection.dialog import InspectionDialog
+from studio.inspection.landscape_view import in_words
+from studio.theme.theme import load_theme
+from td3core.analysis.inspection import Landscape, inspect
+from tests.td3core.helpers import finish
+
+PATIENCE_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inspected")
+    ended = finish(folder, "Reacher-v5", steps=160, learning_starts=40, batch_size=16)
+    assert ended.last_checkpoint is not None
+    return ended.last_checkpoint
+
+
+@pytest.fixture
+def dialog(qtbot, agent: Path) -> Iterator[InspectionDialog]:
+    made = InspectionDialog(agent, "my run", load_theme("dark"))
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitUntil(lambda: bool(made.sentence.text()), timeout=PATIENCE_MS)
+    yield made
+    made.reject()
+
+
+def column(dialog: InspectionDialog, name: str) -> list[float]:
+    model = dialog.model
+    heads = [model.headerData(at, Qt.Orientation.Horizontal) for at in range(model.columnCount())]
+    at = heads.index(name)
+    texts = [str(model.data(model.index(row, at))) for row in range(model.rowCount())]
+    return [float(text.replace("−", "-").replace(",", "")) for text in texts]
+
+
+def test_the_batch_is_listed_with_the_largest_error_first_and_can_be_sorted(
+    qtbot, dialog: InspectionDialog, agent: Path
+) -> None:
+    found = inspect(agent, 256, 0)
+    assert dialog.heading.text() == "my run, step 160"
+    errors = column(dialog, "Q₁ − y")
+    assert len(errors) == len(found.target)
+    assert np.abs(errors) == pytest.approx(np.sort(np.abs(found.errors[0]))[::-1], rel=0.02)
+    selected = dialog.table.selectionModel().selectedRows()[0].row()
+    chosen = int(dialog.model.order[selected])
+    dialog.table.sortByColumn(1, Qt.SortOrder.AscendingOrder)
+    rewards = column(dialog, "Reward")
+    assert rewards == sorted(rewards)
+    # The transition that was selected still is, wherever it went.
+    now = dialog.table.selectionModel().selectedRows()[0].row()
+    assert int(dialog.model.order[now]) == chosen
+
+
+def test_the_plane_belongs_to_the_selected_state_and_the_chosen_actions(
+    qtbot, dialog: InspectionDialog
+) -> None:
+    found = dialog.found
+    assert found is not None
+    dialog.table.selectRow(3)
+    row = int(dialog.model.order[3])
+    wanted = found.landscape(row, 0, 1).values
+    shows = dialog.landscape.image
+    qtbot.waitUntil(lambda: np.array_equal(shows.image, wanted), timeout=PATIENCE_MS)
+    first, second = dialog.dims
+    first.setCurrentIndex(1)
+    first.activated.emit(1)
+    # The same action twice is no plane: the other one gives way.
+    assert second.currentIndex() == 0
+    turned = found.landscape(row, 1, 0).values
+    qtbot.waitUntil(lambda: np.array_equal(shows.image, turned), timeout=PATIENCE_MS)
+    assert len(dialog.landscape.marks.points()) == 2
+
+
+def test_another_draw_shows_other_transitions(qtbot, dialog: InspectionDialog) -> None:
+    before = column(dialog, "Step")
+    dialog.count.setValue(20)
+    qtbot.waitUntil(lambda: dialog.model.rowCount() == 20, timeout=PATIENCE_MS)
+    first = column(dialog, "Step")
+    dialog.draw.setValue(1)
+    qtbot.waitUntil(lambda: column(dialog, "Step") != first, timeout=PATIENCE_MS)
+    assert len(before) > 20
+
+
+def test_an_agent_without_a_replay_buffer_says_so(qtbot, tmp_path: Path, agent: Path) -> None:
+    alone = tmp_path / "checkpoints" / agent.name
+    alone.parent.mkdir()
+    alone.write_bytes(agent.read_bytes())
+    made = InspectionDialog(alone, "my run", load_theme("light"))
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    qtbot.waitUntil(lambda: "cannot be read" in made.about.text(), timeout=PATIENCE_MS)
+    made.reject()
+
+
+def test_the_sentence_says_where_policy_and_largest_value_differ() -> None:
+    plane = Landscape(
+        dims=(0, 1),
+        axis=np.linspace(-1, 1, 3, dtype=np.float32),
+        values=np.zeros((3, 3), np.float32),
+        policy=(0.25, -0.5),
+        policy_value=11.7,
+        best=(1.0, 0.0),
+        best_value=12.4,
+    )
+    assert str(in_words(plane)) == (
+        "The policy takes (0.25, −0.50), where Q₁ is 11.7. Its largest value here, 12.4, is at"
+        " (1.00, 0.00): 0.7 more."
+    )
