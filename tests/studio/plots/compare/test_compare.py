@@ -467,6 +467,7 @@ def test_the_lines_of_four_rounds_are_told_apart_by_colour_or_style(name: str) -
     assert theme.panel not in {colour for colour, _ in looks}
 
 
+@pytest.mark.own_window
 def test_numbers_and_names_have_room_in_a_window_of_1280_by_800(
     qtbot, window, find, runs_dir
 ) -> None:
