@@ -46,7 +46,8 @@ def texts_of(found: Mapping[str, Any], keys: Collection[str]) -> dict[str, Text]
     Raises:
         KeyError: one is missing.
     """
-    return {key: Text(str(found[key]).strip()) for key in keys}
+    templates = {key: str(found[key]).strip() for key in keys}
+    return {key: Text(template) for key, template in templates.items()}
 
 
 @contextlib.contextmanager

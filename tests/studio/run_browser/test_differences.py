@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor
 from studio.run_browser.columns import RunColumn, about, lines_of, started, told_below
 from studio.run_browser.delegate import hidden_columns, shown_lines
 from studio.run_browser.sparklines import read_means
+from studio.theme.theme import load_theme
 from td3core.config import to_dict
 from td3core.config.presets import compose
 from td3core.runs.directory import RunDirectory
@@ -69,7 +70,7 @@ def test_evaluations_are_drawn_for_the_runs_in_view(qtbot, browser, runs_dir: Pa
     cell = browser.proxy.index(0, RunColumn.CURVE)
     area = browser.view.visualRect(cell)
     assert area.width() > 40
-    wanted = QColor(browser.view._delegate.colour)
+    wanted = QColor(load_theme("light").curve_eval)
 
     def drawn() -> bool:
         image = browser.view.viewport().grab(area).toImage()

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QWidget
 from studio.consent.code_consent import CodeConsent
 from studio.replay.pane import ReplayPane
 from studio.share.menu import ShareButton
-from tests.studio.replay.conftest import agent, bundled, consent, pane, staged
+from tests.studio.replay.conftest import agent, bundled, consent, pane, stage, staged
 
-__all__ = ["agent", "bundled", "consent", "pane", "staged"]
+__all__ = ["agent", "bundled", "consent", "pane", "stage", "staged"]
 
 
 @pytest.fixture
