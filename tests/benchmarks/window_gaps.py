@@ -78,6 +78,8 @@ def main() -> None:
         QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, folder)
         app = QApplication([])
         window = build_window(Path(folder) / "runs")
+        # The offscreen display is smaller: the replay would be behind a tab, and wait there.
+        window.resize(1280, 800)
         window.show()
         spin(0.5)
         window.findChild(QComboBox, "env_combo").setCurrentText(chosen.env)
@@ -112,6 +114,7 @@ def main() -> None:
         window.controller.stop()
         while window.controller.state is not SessionState.IDLE:
             spin(0.05)
+        assert chosen.no_replay or frame_rate > 1, "the replay does not play"
         speed = window.model.record.outcome.steps_per_s
         window.close()
         report(gaps, chosen, speed, frame_rate)

@@ -86,26 +86,26 @@ def test_every_view_is_drawn_in_both_themes(
     shown: MainWindow, swept: SweepState, find: Find, view: View
 ) -> None:
     find("sweep_view_combo").setCurrentText(str(VIEWS[view]))
-    shown.sweeps.plots.show_importance({"tau": 0.75, "gamma": 0.25})
+    shown.late.sweeps.plots.show_importance({"tau": 0.75, "gamma": 0.25})
     before = find("sweep_plots").grab().toImage()
     shown.switch_theme()
     assert find("sweep_plots").grab().toImage() != before
-    shown.sweeps.shutdown()
+    shown.late.sweeps.shutdown()
 
 
 def test_a_trial_hands_its_settings_to_the_forms(
     qtbot, shown: MainWindow, swept: SweepState, find: Find
 ) -> None:
     assert not find("sweep_use_button").isEnabled()
-    shown.sweeps.choose(1)
-    with qtbot.waitSignal(shown.sweeps.settings_chosen, timeout=PATIENCE_MS):
+    shown.late.sweeps.choose(1)
+    with qtbot.waitSignal(shown.late.sweeps.settings_chosen, timeout=PATIENCE_MS):
         qtbot.mouseClick(find("sweep_use_button"), Qt.MouseButton.LeftButton)
     assert find("spin_tau").value() == pytest.approx(swept.trials[1].settings["tau"], abs=1e-4)
     assert find("steps_spin").value() == 4000
 
 
 def test_a_trial_opens_its_run(qtbot, shown: MainWindow, swept: SweepState, find: Find) -> None:
-    shown.sweeps.choose(2)
+    shown.late.sweeps.choose(2)
     with qtbot.waitSignal(shown.model.run_opened, timeout=PATIENCE_MS):
         qtbot.mouseClick(find("sweep_open_run_button"), Qt.MouseButton.LeftButton)
     assert shown.model.record.run is not None
@@ -113,7 +113,7 @@ def test_a_trial_opens_its_run(qtbot, shown: MainWindow, swept: SweepState, find
 
 
 def test_a_sweep_is_reported_with_its_trials(qtbot, shown: MainWindow, swept: SweepState) -> None:
-    action = shown.sweeps.findChild(QAction, "sweep_report_action")
+    action = shown.late.sweeps.findChild(QAction, "sweep_report_action")
     assert action is not None
     action.trigger()
     qtbot.waitUntil(lambda: bool(shown.findChildren(ReportDialog)), timeout=PATIENCE_MS)
