@@ -329,6 +329,7 @@ def _section(
     # The buttons have padding of their own, and large fonts leave no room for more.
     bar.setSpacing(0)
     bar.addWidget(heading)
+    bar.addSpacing(6)
     for note in notes:
         bar.addWidget(note, 1)
     for button in buttons:
