@@ -90,6 +90,7 @@ def interval(returns: Any) -> tuple[float, float]:
 
 
 @pytest.mark.release
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("kind", "env_id", "steps", "normalise"),
     [
