@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 Kernel = Callable[..., int]
 
+_LIVE_OF = attrgetter(*kernel.Live._fields)
 _CHANGED = ("online", "target", "gradient", "exp_avg", "exp_avg_sq", "step")
 """What an update changes of a network."""
 
@@ -127,7 +129,7 @@ def _arrays(network: Any) -> list[Any]:
 
 
 def _live(tunables: Tunables) -> Any:
-    return kernel.Live(*(getattr(tunables, name) for name in kernel.Live._fields))
+    return kernel.Live(*_LIVE_OF(tunables))
 
 
 def _without_dispatch(function: Any) -> Kernel:
