@@ -68,6 +68,13 @@ def open_run(window: MainWindow, run: Path) -> None:
     window.model.open(read_history(run, lambda: False))
 
 
+@pytest.fixture
+def only_runs(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing but runs import what is named: no renderer, and nothing that looks it up."""
+    monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: None)
+    monkeypatch.setattr(window.replay, "show_run", lambda _, **__: None)
+
+
 def idle(window: MainWindow) -> bool:
     return window.controller.state is SessionState.IDLE
 
@@ -138,6 +145,7 @@ def test_nothing_is_started_without_a_yes(
 def test_a_run_is_resumed_after_a_yes(
     qtbot: QtBot,
     window: MainWindow,
+    only_runs: None,
     stranger: Stranger,
     run: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -156,6 +164,7 @@ def test_a_run_is_resumed_after_a_yes(
 def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
     qtbot: QtBot,
     window: MainWindow,
+    only_runs: None,
     find: Find,
     stranger: Stranger,
     run: Path,
@@ -202,6 +211,7 @@ def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
 def test_an_environment_that_hangs_when_it_is_made_again_ends_with_a_second_stop(
     qtbot: QtBot,
     window: MainWindow,
+    only_runs: None,
     find: Find,
     stranger: Stranger,
     run: Path,
@@ -210,8 +220,6 @@ def test_an_environment_that_hangs_when_it_is_made_again_ends_with_a_second_stop
     way: str,
     how: str,
 ) -> None:
-    monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: None)
-    monkeypatch.setattr(window.replay, "show_run", lambda _, **__: None)
     stranger.write_deaf(NAME, "__init__", after=3, how=how, everywhere=True)
     stranger.allow(NAME)
     monkeypatch.setattr(QDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
