@@ -23,6 +23,7 @@ from studio.share.film_dialogs import GrowthFilmDialog
 from studio.window.main_window import MainWindow
 from td3core.envs import trust_store
 from tests.studio.window.test_main_job import click
+from tests.support.marks import slow
 from tests.support.stranger import Stranger
 from tests.td3core.helpers import finish
 
@@ -160,7 +161,7 @@ def test_a_run_is_resumed_after_a_yes(
     assert "not allowed" not in window.banner.text
 
 
-@pytest.mark.parametrize("how", ["stop", "close"])
+@pytest.mark.parametrize("how", ["stop", *slow("close")])
 def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
     qtbot: QtBot,
     window: MainWindow,
@@ -332,6 +333,7 @@ def test_leaving_the_field_that_a_run_filled_asks_too_and_train_needs_a_yes(
     assert stranger.imported == set()
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_trained_without_a_question(
     qtbot: QtBot,
     window: MainWindow,
