@@ -18,7 +18,9 @@ def rewrite_all(root: Path, processes: int) -> None:
     """Rewrite what pytest will collect below a folder, in so many processes."""
     paths = [str(path) for name in ("test_*.py", "conftest.py") for path in root.rglob(name)]
     shares = [share for i in range(processes) if (share := sorted(paths)[i::processes])]
-    started = [subprocess.Popen([sys.executable, __file__, *share]) for share in shares]
+    # Not looking for modules in the folder of this one.
+    command = [sys.executable, "-P", __file__]
+    started = [subprocess.Popen([*command, *share]) for share in shares]
     for process in started:
         process.wait()
 
