@@ -26,6 +26,7 @@ from PySide6.QtCore import QEventLoop, QPointF, QSettings, QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication, QDialog, QWidget  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
+from studio.replay.player import PlayerState  # noqa: E402
 from studio.session.controller import SessionState  # noqa: E402
 from studio.window.main_window import MainWindow  # noqa: E402
 from td3core.experiments.groups.seed_status import SeedState  # noqa: E402
@@ -304,6 +305,8 @@ def health(by: Photographer) -> None:
     by.until(lambda: window.health.trials.verdict is not None)
     shown = window.comparison.session
     by.until(lambda: shown.active and not shown.busy)
+    # The newest agent, which it follows.
+    by.until(lambda: window.replay.player.state is PlayerState.PAUSED)
     by.take("health")
 
 
