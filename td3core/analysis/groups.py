@@ -18,9 +18,9 @@ _BY_ITSELF = re.compile(r"_\d+seeds_")
 BY_SETTINGS, BY_RUN = "settings", "run"
 _MOST_NAMED = 3
 _LONGEST = 40
-_WITHOUT_EFFECT = ("threads", "info_columns")
+_WITHOUT_EFFECT = ("threads",)
 """Settings in which runs of one group may differ: a group trains its runs with threads of its own,
-and nothing that is learned depends on them, nor on what is recorded besides."""
+and nothing that is learned depends on them."""
 _IN_NAME_ONLY = ("preset", "env", "history")
 """Settings that a group's name has words of its own for, or none."""
 

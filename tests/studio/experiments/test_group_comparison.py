@@ -90,7 +90,8 @@ def test_a_run_of_the_group_is_drawn_by_what_it_reports_and_its_files_are_left_a
     # It has its place in the legend before its first point.
     card = window.comparison.plots.card("compare_return")
     qtbot.waitUntil(
-        lambda: [entry.text for entry in card.layers[0].legend()] == [started.group.name]
+        lambda: [entry.text for entry in card.layers[0].legend()] == [started.group.name],
+        timeout=20_000,
     )
     assert card.layers[0].drawn_lines == []
     for step, mean in ((100, 1.0), (200, 4.0)):
