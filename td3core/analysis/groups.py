@@ -177,11 +177,28 @@ def _setting_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
         alike = zip(heads, groups, strict=True)
         runs = [run for each, group in alike for run in group if each == head]
         names = differing(runs) if count > 1 else ()
-        named[head] = [name for name in names if name not in _IN_NAME_ONLY][:_MOST_NAMED]
+        named[head] = _telling([name for name in names if name not in _IN_NAME_ONLY], runs)
     return [
         " ".join(filter(None, (head, _described(settings_of(group[0]), named[head]))))
         for head, group in zip(heads, groups, strict=True)
     ]
+
+
+def _telling(names: Sequence[str], runs: Sequence[RunResults]) -> Sequence[str]:
+    """Return the first few settings or, where these tell no more apart, the first that do."""
+
+    def kinds(some: Sequence[str]) -> int:
+        each_settings = [settings_of(run) for run in runs]
+        return len({tuple(value_text(each[name]) for name in some) for each in each_settings})
+
+    first = names[:_MOST_NAMED]
+    if kinds(first) == kinds(names):
+        return first
+    telling = list[str]()
+    for name in names:
+        if kinds([*telling, name]) > kinds(telling):
+            telling.append(name)
+    return telling[:_MOST_NAMED]
 
 
 def _described(settings: Mapping[str, Any], names: Sequence[str]) -> str:

@@ -222,6 +222,17 @@ def test_groups_are_named_by_what_differs_and_else_by_their_folders(runs_dir: Pa
     assert names == ["Pendulum-v1_2seeds_0", "Pendulum-v1_2seeds_2"]
 
 
+def test_a_setting_that_tells_groups_apart_is_in_their_names_though_others_differ(
+    runs_dir: Path,
+) -> None:
+    paths = two_groups(runs_dir, seeds=2)
+    other = {"steps": 500, "learning_starts": 50, "eval_interval": 100}
+    paths.append(write_run(runs_dir, [1.0], **other))
+    names = [each.name for each in group_runs(read(paths))]
+    assert names[:2] == ["TD3 steps 1000, tau 0.005", "TD3 steps 1000, tau 0.01"]
+    assert names[2] == "TD3 steps 500, tau 0.005"
+
+
 def test_runs_are_grouped_by_any_setting_or_not_at_all(runs_dir: Path) -> None:
     runs = read(two_groups(runs_dir, seeds=2))
     assert [each.name for each in group_runs(runs, ("tau",))] == ["tau 0.005", "tau 0.01"]
