@@ -52,6 +52,8 @@ _SWATCH_PX, _LINE_PX = 10, 16
 """With the usual font."""
 _ROWS = 4
 """That are seen at least."""
+_NARROWEST_PX = 160
+"""Of the widest column, whatever the width of the table."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -67,6 +69,7 @@ class CompareTable(QWidget):
         self.tree.setObjectName("compare_table")
         self.tree.setAccessibleName(tr("Comparison"))
         self.tree.setUniformRowHeights(True)
+        self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.tree.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
         triggers = QTreeWidget.EditTrigger
         self.tree.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
@@ -140,9 +143,10 @@ class CompareTable(QWidget):
         self._show_chance()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Keep room for all lines of the sentence below the rows."""
+        """Keep room for all lines of the sentence below the rows, and for numbers beside names."""
         super().resizeEvent(event)
         self._keep_lines()
+        self.tree.header().setMaximumSectionSize(max(self.width() * 2 // 5, _NARROWEST_PX))
 
     def _keep_lines(self) -> None:
         self._chance.setMinimumHeight(max(self._chance.heightForWidth(self.tree.width()), 0))

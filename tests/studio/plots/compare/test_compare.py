@@ -378,6 +378,15 @@ def test_a_plot_that_cannot_be_written_is_a_sentence(qtbot, alone, groups, tmp_p
     qtbot.waitUntil(lambda: "cannot be written" in " ".join(map(str, alone.said)), timeout=20_000)
 
 
+def test_a_long_name_leaves_room_for_the_numbers(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    row(alone.find, 0).setText(0, "a long name " * 20)
+    qtbot.waitUntil(lambda: row(alone.find, 0).text(0).startswith("a long name"))
+    header = alone.find("compare_table").header()
+    qtbot.waitUntil(lambda: header.sectionSize(0) <= alone.comparison.width() // 2)
+    assert header.sectionViewportPosition(3) < alone.comparison.width()
+
+
 def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch) -> None:
     alone.start(qtbot, groups)
     session = alone.comparison.session
