@@ -87,10 +87,10 @@ class KernelChoice:
             batch: transitions of an update.
             trial: returns what a call takes: the same each time, and nobody else's.
         """
-        if self.parallel is not False and not (
-            batch >= parallel.SMALLEST_BATCH and self._same_bits(trial(), trial())
-        ):
-            log.info("two threads are not used: they would change the bits of an update")
+        if self.parallel is False:
+            return
+        if batch < parallel.SMALLEST_BATCH or not self._same_bits(trial(), trial()):
+            log.info("two threads are not used: few rows, or they would change bits")
             self._may_be_parallel = self.parallel = False
 
     def _same_bits(self, one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
