@@ -149,6 +149,11 @@ class FusedUpdate:
         rest = live, updates, self._work, self._sums
         return self.choice(count, (*batches, *scaling, *self._networks, *rest))
 
+    def td_errors(self) -> Doubles:
+        """Return |Q1(s, a) - y| of the last batch, shape (batch,), from before its step."""
+        errors: Doubles = np.abs(np.subtract(self._work.q[0], self._work.y, dtype=np.float64))
+        return errors
+
     def _make_work(self, batch: int) -> Any:
         """Return the arrays that an update of this batch size computes in."""
         actor, critics = (network.widths for network in self._networks)
