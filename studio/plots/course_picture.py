@@ -1,5 +1,6 @@
 """A small picture of how a quantity goes in a healthy run."""
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -13,6 +14,7 @@ from td3core.text import Text, tr
 
 _HEIGHT = 96
 _GAP = 4
+_DECADES = 100.0
 
 
 class CoursePicture(QWidget):
@@ -58,15 +60,25 @@ class CoursePicture(QWidget):
         painter.drawLine(area.bottomLeft(), area.topLeft())
         painter.drawLine(area.bottomLeft(), area.bottomRight())
         painter.setPen(QPen(QColor(self._theme.accent), 1.5))
-        painter.drawPolyline(polyline(self._course.values.tolist(), area, (low, high)))
+        values = self._course.values
+        drawn = np.log10(values) if is_logarithmic(self._course) else values
+        painter.drawPolyline(polyline(drawn.tolist(), area))
 
 
 def _three_digits(value: float) -> str:
     return format_number(float(f"{value:.3g}"))
 
 
+def is_logarithmic(course: Course) -> bool:
+    """Return whether its values are drawn on a logarithmic axis: they span two decades and more."""
+    low, high = float(course.values.min()), float(course.values.max())
+    return low > 0.0 and high > _DECADES * low
+
+
 def caption(course: Course) -> Text:
     """Return what the picture shows."""
+    if is_logarithmic(course):
+        return Text("{env}: the first steps of a run of the preset, logarithmic", env=course.env)
     if course.evaluated:
         return Text("{env}: evaluations of the bundled agent's run", env=course.env)
     return Text("{env}: the first steps of a run of the preset", env=course.env)
