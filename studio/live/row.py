@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.formatting import format_value
+from studio.formatting import format_setting
 from studio.live.controls import LiveValue, make_control
 from studio.live.schedule_curve import ScheduleCurve
 from studio.widgets.controls import enable, retip
@@ -134,7 +134,7 @@ class LiveRow(QWidget):
     def set_default(self, default: LiveValue) -> None:
         """Change the value that the reset button restores."""
         self._default = default
-        retip(self._reset, tr("Reset to {value}", value=format_value(default)))
+        retip(self._reset, tr("Reset to {value}", value=format_setting(self._spec, default)))
         self._update_reset()
 
     def show_pending(self, pending: bool) -> None:

@@ -59,9 +59,9 @@ def _clipped(value, bound):
 
 
 @fast
-def load(rows, at, index, noise, shift, scale, normalise, w):
+def load(rows, at, index, noise, shift, scale, normalise, floor, w):
     """Gather the batch: s, a, s', N(0, 1), r, 1 - terminated."""
-    obs, act = w.obs.shape[1], noise.shape[1]
+    obs, act, least = w.obs.shape[1], noise.shape[1], np.float32(floor)
     for row in range(index.shape[0]):
         source = rows[index[row]]
         for k in range(obs):
@@ -74,7 +74,8 @@ def load(rows, at, index, noise, shift, scale, normalise, w):
         for k in range(act):
             w.pair[row, obs + k] = source[at.action + k]
             w.next_pair[row, obs + k] = noise[row, k]
-        w.reward[row] = source[at.reward]
+        reward = source[at.reward]
+        w.reward[row] = least if reward < least else reward
         w.continues[row] = np.float32(1.0) - source[at.terminated]
 
 
@@ -218,7 +219,7 @@ def in_order(target_qs: Any, update_critics: Any) -> Any:
     """
 
     def update_many(
-        rows, at, index, noise, shift, scale, normalise, actor, critics, live, updates, w, sums
+        rows, at, index, noise, shift, scale, normalise, floor, actor, critics, live, updates, w, sums
     ):
         """Do an update for each row of ``index``, after the first ``updates`` of the run.
 
@@ -230,6 +231,7 @@ def in_order(target_qs: Any, update_critics: Any) -> Any:
             shift: (obs,), subtracted from observations if ``normalise``.
             scale: (obs,), multiplied with them then.
             normalise: whether observations are normalised.
+            floor: lower bound of the rewards.
             actor: a :class:`Network`.
             critics: a :class:`Network` of one or two members.
             live: the :class:`Live` settings.
@@ -242,7 +244,7 @@ def in_order(target_qs: Any, update_critics: Any) -> Any:
         """
         moved = 0
         for i in range(index.shape[0]):
-            load(rows, at, index[i], noise[i], shift, scale, normalise, w)
+            load(rows, at, index[i], noise[i], shift, scale, normalise, floor, w)
             target_action(actor, live, w)
             target_qs(critics, w)
             sums[SLOT.target] += fill_y(critics, live, w)

@@ -145,7 +145,7 @@ class FusedUpdate:
             tunables.policy_delay,
         )
         batches = draws.rows, draws.buffer.layout, draws.index, noise
-        scaling = shift, scale, normaliser is not None
+        scaling = shift, scale, normaliser is not None, draws.reward_floor
         rest = live, updates, self._work, self._sums
         return self.choice(count, (*batches, *scaling, *self._networks, *rest))
 
