@@ -90,11 +90,6 @@ class LiveRow(QWidget):
         self._label.setMinimumWidth(self._label.sizeHint().width())
         self._label.setText(shown)
 
-    @property
-    def title(self) -> str:
-        """The setting's symbol, or its label if it has none."""
-        return self._spec.symbol or str(self._spec.label)
-
     def value(self) -> LiveValue:
         """Return the value in use, also where wrong text is shown."""
         return self._control.value()
