@@ -112,8 +112,8 @@ class Sampler:
         """Return rows (count, width) whose rewards and next states are ``n_step`` steps long.
 
         From the state of row ``index`` (count,): reward r₁ + γ r₂ + …, each bounded by the floor,
-        the state after the last of these steps, and as ``terminated`` 1 - (1 - terminated) γᵐ⁻¹ for m steps, so that
-        γ (1 - ``terminated``) is the discount of that state's value.
+        the state after the last of these steps, and as ``terminated`` 1 - (1 - terminated) γᵐ⁻¹
+        for m steps, so that γ (1 - ``terminated``) is the discount of that state's value.
 
         Fewer steps where the episode ends or the newest transition is reached. The next row must
         start where this one ends, too: an episode may have been given up, and ``unmarked`` rows

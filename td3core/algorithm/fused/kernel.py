@@ -219,7 +219,20 @@ def in_order(target_qs: Any, update_critics: Any) -> Any:
     """
 
     def update_many(
-        rows, at, index, noise, shift, scale, normalise, floor, actor, critics, live, updates, w, sums
+        rows,
+        at,
+        index,
+        noise,
+        shift,
+        scale,
+        normalise,
+        floor,
+        actor,
+        critics,
+        live,
+        updates,
+        w,
+        sums,
     ):
         """Do an update for each row of ``index``, after the first ``updates`` of the run.
 
