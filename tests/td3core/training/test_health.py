@@ -1,7 +1,7 @@
 """What is measured of networks and buffer, against calculations that share no code with it."""
 
-from pathlib import Path
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
