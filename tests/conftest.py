@@ -4,6 +4,7 @@ import compileall
 import contextlib
 import gc
 import gettext
+import logging
 import os
 import shutil
 import sys
@@ -54,11 +55,14 @@ import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 from td3core import text  # noqa: E402
+from tests.support.rewritten import rewrite_all  # noqa: E402
 from tests.support.scripted import Script, register_fixed, registered  # noqa: E402
 from tests.support.stretched import Stretched  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 GRACE_S = 2.0
+GC_THRESHOLDS = 10_000, 10, 20
+"""After how many new objects the collector looks at these, and after how many rounds at others."""
 MOST_PROCESSES = 8
 """Each takes up to a gigabyte."""
 
@@ -83,6 +87,7 @@ def pytest_xdist_setupnodes() -> None:
     """Compile once what each of the processes would compile at the same time."""
     for package in ("studio", "td3core"):
         compileall.compile_dir(ROOT / package, quiet=2)
+    rewrite_all(ROOT / "tests", usable_cores())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -91,10 +96,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collector from looking through all that was imported, time and again."""
+    """Spare each test what it would cost that so much was imported."""
     sys.dont_write_bytecode = _KEEPS_NOTHING
+    # The collector would look through all of it, time and again: with nothing counted as old,
+    # every tenth of its rounds takes in everything.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
+    # Around each part of a test, pytest gives two handlers to every logger that does not hand on
+    # what it is told; torch makes forty of them.
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.propagate = True
 
 
 def pytest_unconfigure() -> None:

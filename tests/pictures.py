@@ -2,8 +2,8 @@
 
     python tests/pictures.py [FOLDER]
 
-takes about two minutes and writes start, light, dark, journal, algorithm, resume, branch, group
-and compare_agents.png, each 1280 by 800.
+takes about three minutes and writes start, light, dark, journal, algorithm, resume, branch, group,
+compare_agents and health.png, each 1280 by 800.
 Nothing is staged: every curve comes from a training that went on meanwhile.
 """
 
@@ -23,9 +23,10 @@ os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 
 from PySide6.QtCore import QEventLoop, QPointF, QSettings, QTimer  # noqa: E402
-from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
+from PySide6.QtWidgets import QApplication, QDialog, QWidget  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
+from studio.replay.player import PlayerState  # noqa: E402
 from studio.session.controller import SessionState  # noqa: E402
 from studio.window.main_window import MainWindow  # noqa: E402
 from td3core.experiments.groups.seed_status import SeedState  # noqa: E402
@@ -251,9 +252,12 @@ def group(by: Photographer) -> None:
     by.find("env_combo").setCurrentText("BipedalWalker-v3")
     by.find("seeds_edit").clear()
     by.click("queue_button")
-    by.until(
-        lambda: len(window.comparison.session.shown.lines["return"]) > len(panel.model.statuses)
-    )
+
+    def all_drawn() -> bool:
+        lines = window.comparison.session.shown.lines["return"]
+        return len(lines) > len(panel.model.statuses) and all(len(line.curve.x) for line in lines)
+
+    by.until(all_drawn)
     by.take("group")
     window.many.stop_all()
     by.until(lambda: not window.many.busy)
@@ -277,6 +281,33 @@ def compare_agents(by: Photographer) -> None:
     pane.comparison.close()
     window.stage.toggle_large()
     by.until(lambda: not pane.comparison.active)
+
+
+def health(by: Photographer) -> None:
+    """Train with settings that are really broken, and try what is advised."""
+    window = by.window
+    window.comparison.session.close()
+    by.find("env_combo").setCurrentText(ENV)
+    by.find("seeds_edit").clear()
+    by.find("seed_spin").setValue(203)
+    by.find("steps_spin").setValue(4_000)
+    by.find("spin_tau").setValue(1.0)
+    by.click("train_button")
+    by.until(lambda: window.controller.busy)
+    by.idle()
+    window.docks.open("health")
+    (advice,) = [each for each in window.health.board.advice if each.rule.name == "target_missing"]
+    window.health.ask(advice)
+    by.until(lambda: window.findChild(QDialog, "trial_dialog"))
+    by.find("trial_steps").setValue(2_500)
+    by.find("trial_pairs").setValue(3)
+    by.click("trial_begin")
+    by.until(lambda: window.health.trials.verdict is not None)
+    shown = window.comparison.session
+    by.until(lambda: shown.active and not shown.busy)
+    # The newest agent, which it follows.
+    by.until(lambda: window.replay.player.state is PlayerState.PAUSED)
+    by.take("health")
 
 
 def main() -> None:
@@ -304,6 +335,7 @@ def main() -> None:
             branch(by, run)
             group(by)
             compare_agents(by)
+            health(by)
         finally:
             window.save_and_close()
             by.idle()

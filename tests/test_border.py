@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -81,22 +83,42 @@ def _by_contract(report: str) -> dict[str, str]:
     return {name: found[name] for name in PLANTED if name in found}
 
 
-def imported(path: Path) -> set[str]:
-    """Return the top-level packages that a file imports, anywhere in it."""
-    found = set()
+class Names(NamedTuple):
+    """What the tests here want to know of a module."""
+
+    imported: frozenset[str]
+    """The modules that it imports, anywhere in it."""
+    private: frozenset[str]
+    """The private names that it defines: of functions, classes, attributes, values."""
+
+    @property
+    def packages(self) -> set[str]:
+        """The top-level packages that it imports."""
+        return {name.split(".")[0] for name in self.imported}
+
+
+@cache
+def names_of(path: Path) -> Names:
+    """Look through a module, once for all tests: that takes seconds for all of them."""
+    imported, defined = set[str](), set[str]()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            if node.module and not node.level:
+                imported.add(node.module)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Store):
+            defined.add(getattr(node, "attr", getattr(node, "id", "")))
+    return Names(frozenset(imported), frozenset(filter(is_private, defined)))
 
 
 @pytest.mark.parametrize("package", FORBIDDEN)
 def test_no_file_of_a_package_imports_across_the_border(root: Path, package: str) -> None:
     paths = sorted((root / package).rglob("*.py"))
     assert len(paths) > 5
-    crossing = {str(path): imported(path) & FORBIDDEN[package] for path in paths}
+    crossing = {str(path): names_of(path).packages & FORBIDDEN[package] for path in paths}
     assert {path: names for path, names in crossing.items() if names} == {}
 
 
@@ -145,19 +167,6 @@ def is_private(name: str) -> bool:
     return private and name not in NAMED_TUPLE
 
 
-def private_names(path: Path) -> set[str]:
-    """Return the private names that a module defines: of functions, classes, attributes, values."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            found.add(node.attr)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-    return {name for name in found if is_private(name)}
-
-
 def touched(source: str) -> dict[str, int]:
     """Return the private names of other objects than ``self`` that a test uses, with a line each.
 
@@ -171,11 +180,16 @@ def touched(source: str) -> dict[str, int]:
             names = [] if own else [node.attr]
         elif isinstance(node, ast.ImportFrom):
             names = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in PATCHES:
+        elif isinstance(node, ast.Call) and _called(node) in PATCHES:
             words = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
             names = [part for word in words if isinstance(word, str) for part in word.split(".")]
         found |= {name: node.lineno for name in names if is_private(name)}
     return found
+
+
+def _called(node: ast.Call) -> str:
+    """Return the last name of what is called; empty where it has none."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
 def modules(root: Path) -> dict[str, Path]:
@@ -193,7 +207,7 @@ def room_of(test: Path, root: Path) -> str:
 
 
 def test_a_test_touches_nothing_private_of_another_room(root: Path) -> None:
-    defined = {name: private_names(path) for name, path in modules(root).items()}
+    defined = {name: names_of(path).private for name, path in modules(root).items()}
     crossing, looked_at = [], 0
     for test in sorted((root / "tests").rglob("*.py")):
         # Benchmarks take the time of parts that have no name for others.
@@ -241,7 +255,7 @@ def test_the_face_of_every_room_is_one_docstring(root: Path) -> None:
 def test_no_files_of_the_window_import_each_other_in_a_circle(root: Path) -> None:
     # What is imported for its type alone counts, too: it knows the other file all the same.
     files = {_module_of(path, root): path for path in (root / "studio").rglob("*.py")}
-    arrows = {name: _modules_imported(path) & set(files) for name, path in files.items()}
+    arrows = {name: names_of(path).imported & set(files) for name, path in files.items()}
     while free := {name for name, needed in arrows.items() if not needed & set(arrows)}:
         arrows = {name: needed for name, needed in arrows.items() if name not in free}
     # What is left is in a circle, or stands above one.
@@ -250,11 +264,3 @@ def test_no_files_of_the_window_import_each_other_in_a_circle(root: Path) -> Non
 
 def _module_of(path: Path, root: Path) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts)
-
-
-def _modules_imported(path: Path) -> set[str]:
-    return {
-        node.module
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.ImportFrom) and node.module
-    }

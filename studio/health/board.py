@@ -78,7 +78,10 @@ class AdviceBoard(QObject):
 
     @Slot()
     def _look(self) -> None:
-        names = tuple(self._key(each.rule) for each in self.advice)
+        # Without what to change: that is put together for whoever reads it.
+        health = self._model.record.health
+        keys = (self._key(rule) for rule in (health.broken if health is not None else ()))
+        names = tuple(key for key in keys if key not in self._dismissed)
         if names != self._shown:
             self._shown = names
             self.changed.emit()

@@ -1,5 +1,7 @@
 """The first critic over one or two dimensions of the action, in one state."""
 
+from typing import Any
+
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QRectF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -17,6 +19,14 @@ _POLICY, _BEST = "#ffffff", "#ff5a36"
 """On every colour of the map, whatever the theme."""
 
 
+class _ColourBar(pg.ColorBarItem):  # type: ignore[misc]
+    """A bar of colours, labelled as the axes of plots are."""
+
+    def setAxisItems(self, axisItems: Any = None) -> None:  # noqa: N802, N803
+        """Take the axes of a plot; the one with the numbers is ours."""
+        super().setAxisItems({"right": ShortAxis("right"), **(axisItems or {})})
+
+
 class LandscapeView(QWidget):
     """Two dimensions are an image with a bar of colours, one is a curve."""
 
@@ -32,10 +42,10 @@ class LandscapeView(QWidget):
         self.plot.setMouseEnabled(x=False, y=False)
         self.image = pg.ImageItem()
         self.plot.addItem(self.image)
-        self._bar = pg.ColorBarItem(
+        self.bar = _ColourBar(
             colorMap=pg.colormap.get(_COLOURS), interactive=False, width=scaled(12)
         )
-        self._bar.setImageItem(self.image, insert_in=self.plot.getPlotItem())
+        self.bar.setImageItem(self.image, insert_in=self.plot.getPlotItem())
         self._curve = pg.PlotDataItem()
         self.plot.addItem(self._curve)
         self.marks = pg.ScatterPlotItem()
@@ -57,7 +67,7 @@ class LandscapeView(QWidget):
         """Use the colours of a theme."""
         self._theme = theme
         self.plot.setBackground(theme.panel)
-        for axis in (*(self.plot.getAxis(side) for side in ("bottom", "left")), self._bar.axis):
+        for axis in (*(self.plot.getAxis(side) for side in ("bottom", "left")), self.bar.axis):
             axis.setPen(theme.border)
             axis.setTextPen(theme.muted)
         self._curve.setPen(theme.curve_1, width=2)
@@ -67,7 +77,7 @@ class LandscapeView(QWidget):
         one = found.values.shape[1] == 1
         first, second = found.dims
         self.image.setVisible(not one)
-        self._bar.setVisible(not one)
+        self.bar.setVisible(not one)
         self._curve.setVisible(one)
         self.plot.setLabel("bottom", tr("action {number}", number=first + 1))
         if one:
@@ -83,7 +93,7 @@ class LandscapeView(QWidget):
             self.image.setImage(found.values, autoLevels=False)
             self.image.setRect(QRectF(-1 - half, -1 - half, side, side))
             low, high = float(found.values.min()), float(found.values.max())
-            self._bar.setLevels((low, high if high > low else low + 1e-6))
+            self.bar.setLevels((low, high if high > low else low + 1e-6))
             policy, best = found.policy, found.best
         self._mark(policy, best)
         self.plot.getViewBox().autoRange(padding=0.02 if not one else 0.08)

@@ -77,7 +77,6 @@ class SetupPanel(QWidget):
         self._connect()
         self._env.setCurrentText(FIRST_ENV)
         self._show_env(FIRST_ENV)
-        self._show_disk()
 
     def _lay_out(self) -> None:
         presets, form = self._presets, make_form()

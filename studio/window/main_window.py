@@ -21,6 +21,7 @@ from studio.session.controller import RunController, SessionState
 from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.setup_panel import SetupPanel
+from studio.share.final_films import FinalFilms
 from studio.share.menu import ShareButton
 from studio.tasks.background_task import wait_for_cancelled
 from studio.theme.sizes import scale
@@ -125,6 +126,7 @@ class MainWindow(QMainWindow):
         self._connect_opening()
         self._connect_late_panels()
         self._connect_notifications()
+        self._connect_films()
         self._on_state(SessionState.IDLE)
         self.docks.restore(settings)
         self._apply_theme(theme)
@@ -352,6 +354,14 @@ class MainWindow(QMainWindow):
         )
         self.late = LatePanels(late, self._runs_dir, self)
         self.late.sweep_ended.connect(self._close_if_asked)
+
+    def _connect_films(self) -> None:
+        player, wanted = self.replay.player, self.preferences
+        self.films = FinalFilms(lambda: wanted.film_folder, lambda: player.variables, self)
+        self.films.watch(self.controller, self.many.session)
+        self.films.told.connect(self.log.add)
+        for unwanted in (wanted.films_unwanted, self.closed):
+            unwanted.connect(self.films.cancel)
 
     def _connect_notifications(self) -> None:
         notifier = Notifier(self, lambda: self.preferences.notifies)

@@ -85,6 +85,8 @@ class ReplayStage(QObject):
         if full:
             for part in self._around():
                 part.hide()
+            # Instead of the title, which would be all that is left of the window.
+            self._dock.setTitleBarWidget(QWidget())
             window.showFullScreen()
         else:
             strip = min(_STRIP, window.width() // _STRIP_SHARE)
@@ -97,6 +99,10 @@ class ReplayStage(QObject):
         if self._size is StageSize.FULL:
             for part in self._around():
                 part.show()
+            nothing = self._dock.titleBarWidget()
+            # Typed as if there had to be one.
+            self._dock.setTitleBarWidget(None)  # type: ignore[arg-type]
+            nothing.deleteLater()
             show = self._window.showMaximized if self._was_maximised else self._window.showNormal
             show()
         self._set_strip(False)

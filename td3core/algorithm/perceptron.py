@@ -1,5 +1,6 @@
 """Multilayer perceptrons, and their parameters in one vector."""
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -48,7 +49,7 @@ class Parameters:
             for n, m in pairwise(group.widths)
             for shape in (*[(m, n)] * count, *[(m,)] * count)
         ]
-        parts = torch.split(flat, [int(np.prod(shape)) for shape in shapes])
+        parts = torch.split(flat, [math.prod(shape) for shape in shapes])
         self.tensors = [
             part.view(shape).detach().requires_grad_(learning)
             for part, shape in zip(parts, shapes, strict=True)

@@ -257,7 +257,6 @@ class Health:
         config, tunables = self._config, self._tunables
         if config is None or tunables is None:
             return ()
-        broken = {watch.rule.name for watch in self._watches if watch.since is not None}
         return tuple(
             Advice(
                 rule=watch.rule,
@@ -265,9 +264,23 @@ class Health:
                 env_steps=watch.since,
                 change=watch.rule.change(config, tunables),
             )
+            for watch in self._open
+            if watch.since is not None
+        )
+
+    @property
+    def broken(self) -> tuple[Rule, ...]:
+        """The rules of :attr:`advice`, without what to change."""
+        return tuple(watch.rule for watch in self._open) if self._config is not None else ()
+
+    @property
+    def _open(self) -> list["_Watch"]:
+        broken = {watch.rule.name for watch in self._watches if watch.since is not None}
+        return [
+            watch
             for watch in self._watches
             if watch.since is not None and broken.isdisjoint(watch.rule.unless)
-        )
+        ]
 
     def take(self, event: Event) -> None:
         """Take in one event of the run."""

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Collection
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,12 @@ def with_digest(metadata: dict[str, Any], tensors: Arrays) -> str:
     total = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
     for name in sorted(tensors):
         array = np.ascontiguousarray(tensors[name])
-        total.update(f"{name} {array.dtype} {array.shape}".encode())
+        total.update(f"{name} {_name_of(array.dtype)} {array.shape}".encode())
         total.update(array.tobytes())
     return json.dumps(plain | {"digest": total.hexdigest()})
+
+
+@cache
+def _name_of(dtype: np.dtype[Any]) -> str:
+    # NumPy puts it together anew each time, which takes longer than the sum over a small tensor.
+    return str(dtype)

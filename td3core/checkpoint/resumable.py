@@ -3,6 +3,7 @@
 Checked before anything starts: a damaged or forged file must not surprise a run later.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def require_resumable(name: str, saved: Checkpoint) -> None:
         )
     if "episodes.numbers" not in saved.tensors:
         raise RequestError("{name} was saved by a version that could not resume it.", name=name)
-    for what, (shape, dtype) in _state_kinds(saved).items():
+    kinds = _state_kinds(saved)
+    for what, (shape, dtype) in kinds.items():
         found = saved.tensors.get(what)
         if found is None:
             raise RequestError("{name} lacks the tensor {tensor}.", name=name, tensor=what)
@@ -58,7 +60,7 @@ def require_resumable(name: str, saved: Checkpoint) -> None:
             raise RequestError(
                 "{name} holds {tensor} with values that are not numbers.", name=name, tensor=what
             )
-    if not (_consistent_counters(saved) and _consistent_generators(saved)):
+    if not (_consistent_counters(saved) and _consistent_generators(saved, kinds)):
         raise RequestError(
             "{name} is inconsistent: its counters, episodes and generators do not fit together at"
             " step {step}.",
@@ -122,14 +124,14 @@ def _consistent_counters(saved: Checkpoint) -> bool:
     return bool(0 <= tallied.min() <= tallied.max() <= counters.updates and 0.0 <= noise <= 2.0)
 
 
-def _consistent_generators(saved: Checkpoint) -> bool:
+def _consistent_generators(saved: Checkpoint, names: Iterable[str]) -> bool:
     """Return whether generators, moments and actions could be those of a run."""
     tensors = saved.tensors
     if np.abs(tensors.get("episodes.actions", 0.0)).max() > 1.0:
         return False
     if np.abs(tensors.get("episodes.noise", 0.0)).max() > _LARGEST_NOISE:
         return False
-    generators = np.array([tensors[n] for n in _state_kinds(saved) if n.startswith("generator.")])
+    generators = np.array([tensors[n] for n in names if n.startswith("generator.")])
     if (generators[:, 4] > 1).any() or (generators[:, 5] >= 2**32).any():
         return False
     # With an even increment PCG64 may repeat one number for ever, and a draw would never end.

@@ -4,6 +4,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Annotated, Any
 
@@ -178,7 +179,8 @@ def _wants_json(words: list[str]) -> bool:
 def _answer(arguments: list[str]) -> CommandResult:
     """Run a command; whatever it raises becomes a sentence."""
     try:
-        answer = _translated_app()(args=arguments, prog_name="td3-studio", standalone_mode=False)
+        program = _translated_app(arguments)
+        answer = program(args=arguments, prog_name="td3-studio", standalone_mode=False)
     except OtherProcessNeeded:
         raise
     except RequestError as problem:
@@ -259,15 +261,25 @@ def version_option(
         raise typer.Exit
 
 
-def _translated_app() -> Any:
-    """Return the program for the command line, its help in the language in force."""
-    program: Any = get_command(app)
+def _translated_app(arguments: list[str]) -> Any:
+    """Return the program for the command line, its help in the language in force.
+
+    With the command that is asked for, or with all: making them takes longer than some of them do.
+    """
+    wanted = copy(app)
+    wanted.registered_commands = [
+        each
+        for each in app.registered_commands
+        if each.callback is not None and (each.name or each.callback.__name__) in arguments[:1]
+    ] or app.registered_commands
+    program: Any = get_command(wanted)
     for command in (program, *program.commands.values()):
         command.help = translated(command.help or "")
         for parameter in command.params:
             if getattr(parameter, "help", None):
                 parameter.help = translated(parameter.help)
-    program.commands["export"].help += formats_help()
+    if "export" in program.commands:
+        program.commands["export"].help += formats_help()
     return program
 
 

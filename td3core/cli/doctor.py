@@ -12,7 +12,7 @@ from td3core.envs import trust_store
 from td3core.envs.catalogue import KNOWN, KnownEnv
 from td3core.errors import RequestError
 from td3core.runs.new_run import default_runs_dir, versions
-from td3core.system import numerics, processor
+from td3core.system import blas, numerics, processor
 from td3core.system.capacity import free_memory, usable_cores, usable_memory
 from td3core.system.child_process import python_command
 from td3core.text import Text, tr
@@ -113,13 +113,12 @@ def _products() -> Iterator[tuple[str, float]]:
     """Yield libraries, and how many microseconds a product of float32 matrices takes them."""
     import numpy as np
     import torch
-    from threadpoolctl import threadpool_limits
 
     a = np.random.default_rng(0).standard_normal((_SIZE, _SIZE), np.float32)
     tensor, threads = torch.from_numpy(a), torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with blas.one_thread():
             yield "NumPy", _microseconds(lambda: a @ a)
             yield "torch", _microseconds(lambda: torch.mm(tensor, tensor))
     finally:

@@ -1,6 +1,7 @@
 """The film of the best agent that TensorBoard shows when a run has ended."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,11 +11,23 @@ from td3core.cli.sinks import Sinks
 from td3core.cli.terminal import CommandResult, log
 from td3core.errors import MessageError, RequestError
 from td3core.exporters.live.registry import TENSORBOARD
+from td3core.runs.directory import RunDirectory
 from td3core.text import Text, marked
 
 FinalFilm = Annotated[
     bool, typer.Option("--film", help=marked("Show the best agent in TensorBoard at the end."))
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFilm:
+    """A film among the images of a run."""
+
+    file: Path
+    env_steps: int
+    """Of the agent."""
+    new: bool
+    """Whether it was made now; it is not made twice."""
 
 
 def film_folder(film: bool, sinks: Sinks, env_id: str) -> Path | None:
@@ -27,12 +40,13 @@ def film_folder(film: bool, sinks: Sinks, env_id: str) -> Path | None:
     """
     if not film:
         return None
-    if TENSORBOARD not in sinks:
+    folder = sinks.get(TENSORBOARD, TENSORBOARD.target)
+    if folder is None:
         raise RequestError("--film needs --tensorboard: it is shown there.")
     from td3core.envs.rendering import prepare_rendering
 
     prepare_rendering(env_id)
-    return sinks[TENSORBOARD].absolute()
+    return folder.absolute()
 
 
 def with_films(answer: CommandResult, folder: Path | None) -> CommandResult:
@@ -44,27 +58,46 @@ def with_films(answer: CommandResult, folder: Path | None) -> CommandResult:
         return answer
     try:
         for run in _runs_of(answer.result):
-            show_film(run, folder)
+            try_to_show_film(run, folder)
     except KeyboardInterrupt:
         log(Text("There is no film: {reason}", reason=Text("Interrupted.")))
     return answer
 
 
-def show_film(run: Path, folder: Path) -> None:
-    """Film the best agent of a run for TensorBoard; what cannot be filmed is said."""
-    from td3core.cli.report.films import film_run
-    from td3core.exporters.live.tensorboard import TensorBoardSink
-
+def try_to_show_film(run: Path, folder: Path) -> None:
+    """Show a film of a run that is over and saved: its answer is worth more than its film."""
     try:
-        film, env_steps = film_run(run)
+        show_film(RunDirectory.open(run), folder)
     except MessageError as problem:
         log(Text("There is no film: {reason}", reason=problem.message))
-        return
+
+
+def show_film(run: RunDirectory, folder: Path) -> ShownFilm:
+    """Film the best agent of a run for TensorBoard, unless it shows that agent already.
+
+    Raises:
+        RequestError: it has no agent, its environment cannot be drawn, or the folder cannot be
+            written.
+        RunError: its environment raised an exception.
+    """
+    from td3core.cli.report.films import best_agent, film_agent
+    from td3core.exporters.live.tensorboard import TensorBoardSink
+
+    agent, sink = best_agent(run), TensorBoardSink(folder)
+    steps = agent.env_steps
+    there = sink.film(run.path, steps)
+    if there is not None:
+        return ShownFilm(file=there, env_steps=steps, new=False)
+    film = film_agent(run.path.name, agent)
     try:
-        TensorBoardSink(folder).show_film(run, film.gif, (film.width, film.height), env_steps)
+        file = sink.show_film(run.path, film.gif, (film.width, film.height), steps)
     except OSError as problem:
-        # The run is over and saved: its answer is worth more than its film.
-        log(Text("There is no film: {reason}", reason=problem.strerror or str(problem)))
+        raise RequestError(
+            "{path} cannot be written: {reason}.",
+            path=str(folder),
+            reason=problem.strerror or str(problem),
+        ) from problem
+    return ShownFilm(file=file, env_steps=steps, new=True)
 
 
 def _runs_of(result: Any) -> Iterator[Path]:

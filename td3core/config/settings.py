@@ -277,6 +277,7 @@ def type_words(name: str) -> Text:
     return type_words_of(_all_fields()[name])
 
 
+@cache
 def _all_fields() -> dict[str, Field[Any]]:
     return {item.name: item for cls in (RunConfig, Tunables) for item in setting_fields(cls)}
 

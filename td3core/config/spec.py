@@ -5,6 +5,7 @@
 
 import math
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
 from typing import Any, Literal
 
 from td3core.errors import RequestError, brief
@@ -58,9 +59,14 @@ def spec_of(item: Field[Any]) -> Spec:
     return found
 
 
-def setting_fields(settings: Any) -> list[Field[Any]]:
+def setting_fields(settings: Any) -> tuple[Field[Any], ...]:
     """Return the fields of a settings dataclass, or of its class, that are settings."""
-    return [item for item in fields(settings) if "spec" in item.metadata]
+    return _setting_fields(settings if isinstance(settings, type) else type(settings))
+
+
+@cache
+def _setting_fields(kind: type) -> tuple[Field[Any], ...]:
+    return tuple(item for item in fields(kind) if "spec" in item.metadata)
 
 
 def check_fields(settings: Any) -> None:

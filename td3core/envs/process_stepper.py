@@ -19,13 +19,13 @@ from multiprocessing.sharedctypes import RawArray
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from td3core.envs.episode import EpisodeStart
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.envs.stepper import StepArrays, Stepper
 from td3core.errors import RequestError, RunError, message_of, quoted, traceback_of
+from td3core.system import blas
 from td3core.system.child_process import ChildProcess, leave_signals_to_parent
 from td3core.system.json_lines import Codec
 from td3core.text import Text
@@ -212,7 +212,7 @@ def _serve(
     shared = np.frombuffer(memory, np.uint8)
     arrays = StepArrays.over(shared, info, num_envs, len(info_names)).rows(*slots)
     stepper = Stepper(info, seed, arrays, num_envs, slots[0], info_names)
-    with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
+    with contextlib.suppress(EOFError, OSError), blas.one_thread():
         _reply(pipe, lambda: check_env(info.choice))
         while True:
             command = pipe.recv_bytes()

@@ -36,6 +36,8 @@ class Ending:
     wall_s: float = 0.0
     last_eval_return: float | None = None
     best_eval_return: float | None = None
+    steps_per_s: float = 0.0
+    """Of the process that ended it; 0 where it was not recorded."""
     ended: str = ""
 
     @property
@@ -89,6 +91,7 @@ def read_ending(folder: Path) -> Ending | None:
             wall_s=min(_finite(found.get("wall_s")) or 0.0, _MOST_WALL_S),
             last_eval_return=_finite(found.get("last_eval_return")),
             best_eval_return=_finite(found.get("best_eval_return")),
+            steps_per_s=max(_finite(found.get("steps_per_s")) or 0.0, 0.0),
             ended=_text(found.get("ended", ""), _MOST_NAME),
         )
     except (AttributeError, *_DAMAGE):

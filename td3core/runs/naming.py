@@ -23,7 +23,7 @@ _SHOWN = 3
 # What "auto" came to is written down, so that class and engine differ from every preset.
 _LEFT_OUT = (
     *("env", "preset", "seed", "steps", "eval_interval", "checkpoint_interval"),
-    *("threads", "numerics", "engine", "algorithm"),
+    *("threads", "numerics", "engine", "algorithm", "info_columns"),
 )
 """Shown elsewhere, or without influence on what is learnt."""
 

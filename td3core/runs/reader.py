@@ -300,7 +300,7 @@ class RunReader:
             updates=self._updates,
             episodes=self._most_episodes,
             wall_s=ending.wall_s or self._wall_s,
-            steps_per_s=self._steps_per_s,
+            steps_per_s=ending.steps_per_s or self._steps_per_s,
             last_eval_return=_known(ending.last_eval_return, self._last_mean),
             best_eval_return=_known(ending.best_eval_return, self._best_mean),
             best_checkpoint=run.best if exists(run.best) else None,

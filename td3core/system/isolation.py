@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from td3core.system import blas
 
 T = TypeVar("T")
 
@@ -19,8 +19,7 @@ class Isolation:
 
     def __init__(self) -> None:
         self._run = contextvars.copy_context().run
-        blas = ThreadpoolController().select(user_api="blas").lib_controllers
-        self._blas = [(library, library.get_num_threads()) for library in blas]
+        self._blas = [(each, each.get_num_threads()) for each in blas.libraries()]
         self._torch: Any = sys.modules.get("torch")
         if self._torch is not None:
             self._threads = self._torch.get_num_threads()

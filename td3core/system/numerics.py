@@ -106,12 +106,10 @@ def kernels() -> str:
 
 
 def _loaded_kernels() -> str:
-    from threadpoolctl import threadpool_info
+    from td3core.system import blas
 
     found = {
-        str(each.get("architecture") or each["internal_api"])
-        for each in threadpool_info()
-        if each["user_api"] == "blas"
+        str(getattr(each, "architecture", None) or each.internal_api) for each in blas.libraries()
     }
     return " ".join(sorted(found))
 

@@ -5,8 +5,6 @@ import os
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from threadpoolctl import threadpool_limits
-
 from td3core.config import EnvChoice, RunConfig
 from td3core.envs.make import note_usable
 from td3core.errors import reason_of
@@ -14,6 +12,7 @@ from td3core.evaluation.evaluate import evaluate
 from td3core.evaluation.overestimation import ValueNetworks
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
+from td3core.system import blas
 from td3core.system.child_process import (
     ChildProcess,
     LinePipe,
@@ -83,7 +82,7 @@ def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: i
     # The run has made it.
     note_usable(env)
     pipe = LinePipe(connection, _CODEC)
-    with contextlib.suppress(EOFError, OSError), threadpool_limits(1, user_api="blas"):
+    with contextlib.suppress(EOFError, OSError), blas.one_thread():
         while True:
             agent = pipe.receive()
             try:

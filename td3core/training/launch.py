@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from threadpoolctl import threadpool_limits
 
 from td3core.algorithm import engine, fingerprint
 from td3core.algorithm.agent import make_agent
@@ -55,7 +54,7 @@ from td3core.runs.resumption import (
     with_recorded_numerics,
     with_total_steps,
 )
-from td3core.system import numerics
+from td3core.system import blas, numerics
 from td3core.system.isolation import Isolation
 from td3core.text import Text
 from td3core.training.divergence import DivergedError
@@ -304,7 +303,7 @@ def _prepare(
         plan = _with_compiled_update(plan, control, report)
         config = plan.config
     # The actor's forward pass is too small to gain from more threads, and they would spin.
-    resources.enter_context(threadpool_limits(1, user_api="blas"))
+    resources.enter_context(blas.one_thread())
     envs = resources.enter_context(VectorEnv(config, info))
     agent = make_agent(config, plan.tunables, info.sizes)
     record, words, deviations = _numerics(plan, info)

@@ -30,10 +30,7 @@ class Renewal:
         self._window = window
         self._layout = window.saveState()
         self._forms = self._read_forms()
-        self._smoothing = {
-            name: [(layer.episodes, layer.smoothing) for layer in self._curves(name)]
-            for name in window.plots.names
-        }
+        self._smoothing = self._read_smoothing()
 
     def __call__(self, qtbot: QtBot) -> None:
         """Show what the window showed at first."""
@@ -49,7 +46,9 @@ class Renewal:
             window.switch_theme()
         self._remove_runs(qtbot)
         window.resize(*SIZE)
-        window.restoreState(self._layout)
+        # This, and what else is looked at before it is undone, lays out the window anew.
+        if window.saveState() != self._layout:
+            window.restoreState(self._layout)
         self._renew_forms()
         open_record(window)
         self._renew_plots()
@@ -99,13 +98,21 @@ class Renewal:
         window.live.forget_edits()
         assert self._read_forms() == self._forms, "the forms are those of the test before"
 
+    def _read_smoothing(self) -> dict[str, list[tuple[int, int]]]:
+        return {
+            name: [(layer.episodes, layer.smoothing) for layer in self._curves(name)]
+            for name in self._window.plots.names
+        }
+
     def _curves(self, name: str) -> list[CurveLayer]:
         layers = self._window.plots.card(name).layers
         return [layer for layer in layers if isinstance(layer, CurveLayer)]
 
     def _renew_plots(self) -> None:
         plots = self._window.plots
-        plots.maximise("")
+        if plots.maximised:
+            plots.maximise("")
+        smoothed = self._read_smoothing() != self._smoothing
         axis = self._find(QComboBox, "plots_x_combo")
         assert isinstance(axis, QComboBox)
         axis.setCurrentIndex(0)
@@ -126,6 +133,6 @@ class Renewal:
                 for column in layer.shown_columns:
                     layer.show_curve(column, True)
         # The slider shows the smoothing of the plot that becomes large.
-        for spec in (PLOTS[1], PLOTS[0]):
+        for spec in (PLOTS[1], PLOTS[0]) if smoothed else PLOTS[:1]:
             plots.show_large(spec.name)
         plots.start_over()

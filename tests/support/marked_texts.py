@@ -3,7 +3,7 @@
 import ast
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -113,10 +113,10 @@ def owner_of(function: ast.Attribute) -> str:
     return ast.unparse(function.value).rpartition(".")[2]
 
 
-def marked_in(tree: ast.Module) -> set[ast.AST]:
-    """Return the literals that are marked, and those that are not shown."""
+def marked_in(nodes: Iterable[ast.AST]) -> set[ast.AST]:
+    """Return the literals that are marked, and those that are not shown, among a module's nodes."""
     known: set[ast.AST] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             known |= {each.value for each in node.body if isinstance(each, ast.Expr)}
             if isinstance(node, ast.FunctionDef) and node.returns is not None:
@@ -148,12 +148,10 @@ def shown_in(call: ast.Call) -> Iterator[ast.expr]:
 
 def faults(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and text of everything in a module that is shown without being marked."""
-    tree = ast.parse(source)
-    known = marked_in(tree)
-    inside = {
-        part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values
-    }
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(source)))
+    known = marked_in(nodes)
+    inside = {part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         if isinstance(node, ast.Call):
             if name_of(node) in MAKERS and (wrong := template_fault(node)):
                 yield node.lineno, wrong

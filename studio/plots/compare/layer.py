@@ -111,7 +111,8 @@ class ComparedLayer(Layer):
         wider = LayerView(low=view.low - ahead, high=view.high + ahead, points=points)
         self._shown, self._range = lines, (wider.low, wider.high)
         # The mean of a group lies on top of its runs.
-        drawn = [self._part(line, wider) for line in sorted(lines, key=lambda line: not line.faint)]
+        known = [line for line in lines if len(line.curve.x)]
+        drawn = [self._part(line, wider) for line in sorted(known, key=lambda line: not line.faint)]
         self._item.set_lines(drawn)
         self._heights = [line.y for line in drawn] + self._draw_bands(lines, wider)
         return self._heights
@@ -186,6 +187,8 @@ class ComparedLayer(Layer):
         found = []
         for line in self._lines():
             known = np.isfinite(line.curve.middle)
+            if not known.any():
+                continue
             found.append(Points(line.label, line.curve.x[known], line.curve.middle[known]))
         return found
 

@@ -265,12 +265,16 @@ def _lines(
             if each.name not in view.hidden or run.path in view.single
         }
         known = {path: (x, y) for path, (x, y) in curves.items() if len(x)}
-        if each.name not in view.hidden and known:
+        # One that trains has its place in the legend before its first point.
+        awaited = {run.path for run in members if run.measured is not None}
+        if each.name not in view.hidden and (known or awaited):
             curve = _middle(list(known.values()))
             lines.append(ComparedLine(label=each.name, place=place, curve=curve))
         for run in members:
-            if run.path in view.single and run.path in known and len(members) > 1:
-                alone = _alone(*known[run.path])
+            if run.path in view.single and len(members) > 1:
+                if run.path not in known and run.path not in awaited:
+                    continue
+                alone = _alone(*curves[run.path])
                 member = each.group.member_name(run.results)
                 label = f"{each.name} · {member}" if several else member
                 lines.append(ComparedLine(label=label, place=place, curve=alone, faint=True))
@@ -279,6 +283,8 @@ def _lines(
 
 def _middle(curves: Curves) -> Band:
     """Return the curve of a group; a single run keeps all of its points."""
+    if not curves:
+        return _alone(np.empty(0), np.empty(0))
     return _alone(*curves[0]) if len(curves) == 1 else band_of(curves)
 
 

@@ -226,6 +226,8 @@ class CompareSession(QObject):
         counts = {each.name: len(each.finals) for each in comparison.groups}
         lines: list[FigureLine] = []
         for line in self.shown.lines[plotted]:
+            if not len(line.curve.x):
+                continue
             count = f" (n = {counts[line.label]})" if line.label in counts else ""
             lines.append(line_of(line.label + count, line.place, line.curve))
         title = ", ".join(dict.fromkeys(each.group.env for each in comparison.groups))

@@ -8,8 +8,6 @@ import contextlib
 import gc
 import traceback
 
-from threadpoolctl import threadpool_limits
-
 from studio.replay.renderer import protocol
 from studio.replay.renderer.camera import Camera
 from studio.replay.renderer.clock import HOLD_S, Clock
@@ -24,7 +22,7 @@ from td3core.envs.rendering import prepare_rendering
 from td3core.envs.trust import UntrustedCodeError
 from td3core.envs.trust_store import remembered
 from td3core.errors import RequestError
-from td3core.system import allowed_code
+from td3core.system import allowed_code, blas
 from td3core.system.child_process import LinePipe
 
 
@@ -34,7 +32,7 @@ def main(pipe: LinePipe, prefix: str, heartbeat: Heartbeat) -> None:
     renderer = Renderer(pipe, prefix, heartbeat)
     try:
         # One thread, as in training: same results, and no cores taken from the run.
-        with threadpool_limits(1, user_api="blas"):
+        with blas.one_thread():
             renderer.serve()
     except (EOFError, ConnectionError):
         return  # The window has ended.

@@ -39,6 +39,8 @@ class Switch:
     write: Callable[[bool], object]
     fixed: str = ""
     """Why it cannot be switched; empty if it can."""
+    needs: str = ""
+    """The one above it without which it has no effect; empty if it always has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +121,7 @@ def _make_group(title: str, switches: list[Switch | Selection | Page]) -> QVBoxL
     layout = QVBoxLayout()
     layout.setSpacing(6)
     layout.addWidget(QLabel(f"<b>{title}</b>"))
+    checks = dict[str, QCheckBox]()
     for switch in switches:
         if isinstance(switch, Selection):
             layout.addLayout(_make_selection(switch))
@@ -136,8 +139,18 @@ def _make_group(title: str, switches: list[Switch | Selection | Page]) -> QVBoxL
         check.setEnabled(not switch.fixed)
         check.setChecked(switch.read())
         check.toggled.connect(switch.write)
+        if switch.needs:
+            _depend(check, checks[switch.needs])
+        checks[switch.name] = check
         layout.addWidget(check)
     return layout
+
+
+def _depend(check: QCheckBox, on: QCheckBox) -> None:
+    """Offer a switch only while another one is on."""
+    if check.isEnabled():
+        check.setEnabled(on.isChecked())
+        on.toggled.connect(check.setEnabled)
 
 
 def _make_selection(selection: Selection) -> QHBoxLayout:

@@ -1,6 +1,7 @@
-"""The setting that lets every run write event files for TensorBoard."""
+"""The settings that let every run write event files for TensorBoard, with a film at its end."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QSettings
@@ -12,7 +13,7 @@ from td3core.system.packages import command_for
 from td3core.text import tr
 
 _VARIABLE = TENSORBOARD.variable
-_KEY, _FOLDER = "tensorboard", "tensorboard"
+_KEY, _FILM_KEY, _FOLDER = "tensorboard", "tensorboard_film", "tensorboard"
 
 
 class EventFiles:
@@ -21,16 +22,39 @@ class EventFiles:
     Runs train in this process and in others, all of which read the environment.
     """
 
-    def __init__(self, settings: QSettings, runs_dir: Path) -> None:
-        """Restore what was chosen, unless the user has set the variable."""
+    def __init__(self, settings: QSettings, runs_dir: Path, no_films: Callable[[], object]) -> None:
+        """Restore what was chosen, unless the user has set the variable.
+
+        ``no_films`` is called when films are no longer wanted.
+        """
         self._settings, self._folder = settings, (runs_dir / _FOLDER).absolute()
+        self._no_films = no_films
         self._elsewhere = os.environ.get(_VARIABLE, "")
         if self._elsewhere == str(self._folder):
             self._elsewhere = ""
         self._apply()
 
-    def switch(self) -> Switch:
-        """Return the setting for the dialog."""
+    @property
+    def film_folder(self) -> Path | None:
+        """Where films of runs that have ended are shown; None if they are not wanted."""
+        return TENSORBOARD.target if self._films_chosen and installed() else None
+
+    def switches(self) -> tuple[Switch, Switch]:
+        """Return the settings for the dialog."""
+        files = self._switch()
+        film = Switch(
+            name="tensorboard_film",
+            group=files.group,
+            text=tr("Add a film of the best agent at the end"),
+            tip=tr("An episode of each run among its images, made in the background"),
+            read=lambda: self._films_chosen,
+            write=self._write_film,
+            fixed="" if installed() else files.fixed,
+            needs=files.name,
+        )
+        return files, film
+
+    def _switch(self) -> Switch:
         fixed = ""
         if self._elsewhere:
             fixed = tr("{variable} is set: into {path}", variable=_VARIABLE, path=self._elsewhere)
@@ -50,9 +74,20 @@ class EventFiles:
     def _chosen(self) -> bool:
         return bool(self._settings.value(_KEY, False, bool)) and installed()
 
+    @property
+    def _films_chosen(self) -> bool:
+        return bool(self._settings.value(_FILM_KEY, False, bool))
+
     def _write(self, on: bool) -> None:
         self._settings.setValue(_KEY, on)
         self._apply()
+        if not on:
+            self._no_films()
+
+    def _write_film(self, on: bool) -> None:
+        self._settings.setValue(_FILM_KEY, on)
+        if not on:
+            self._no_films()
 
     def _apply(self) -> None:
         if self._elsewhere:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Slot
+from PySide6.QtCore import QObject, QSettings, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.replay.pane import ReplayPane
@@ -21,6 +21,9 @@ _ASK_TOO_SHORT = "ask_too_short"
 class Preferences(QObject):
     """Reads and changes what the dialog of the settings shows."""
 
+    films_unwanted = Signal()
+    """Films of runs that have ended are no longer wanted."""
+
     def __init__(
         self,
         settings: QSettings,
@@ -34,11 +37,16 @@ class Preferences(QObject):
         self._pages: list[Page] = []
         self._settings, self._replay, self._runs_dir = settings, replay, runs_dir
         self._theme, self._switch_theme, self._window = theme, switch_theme, window
-        self._event_files = EventFiles(settings, runs_dir)
+        self._event_files = EventFiles(settings, runs_dir, self.films_unwanted.emit)
 
     def add_page(self, page: Page) -> None:
         """Offer settings that have a dialog of their own."""
         self._pages.append(page)
+
+    @property
+    def film_folder(self) -> Path | None:
+        """Where films of runs that have ended are shown; None if they are not wanted."""
+        return self._event_files.film_folder
 
     @property
     def notifies(self) -> bool:
@@ -57,7 +65,7 @@ class Preferences(QObject):
     def show(self) -> None:
         """Open the dialog."""
         dialog = PreferencesDialog(
-            (*self._switches(), self._opengl(), self._event_files.switch(), *self._pages),
+            (*self._switches(), self._opengl(), *self._event_files.switches(), *self._pages),
             self._theme().name,
             self._choose_theme,
             self._runs_dir,

@@ -21,7 +21,7 @@ def compile_update() -> bytes:
     # Torch and Numba take seconds to load, and the lock must be taken before.
     import numpy as np
 
-    from td3core.algorithm.fused import machine_code
+    from td3core.algorithm.fused import machine_code, parallel
     from td3core.algorithm.td3 import TD3
     from td3core.buffer.replay_buffer import ReplayBuffer
     from td3core.buffer.sampler import Sampler
@@ -39,7 +39,9 @@ def compile_update() -> bytes:
     assert agent.fused is not None
     for threaded in (False, True):
         agent.fused.choice.parallel = threaded
-        agent.update_from(sampler.take(np.zeros((2, 3), np.int64), agent.tunables))
+        agent.update_from(
+            sampler.take(np.zeros((2, parallel.SMALLEST_BATCH), np.int64), agent.tunables)
+        )
     return machine_code.to_bytes(compiled)
 
 

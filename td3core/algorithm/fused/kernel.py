@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from td3core.algorithm.fused.passes import (
+    backward,
     begin_step,
+    called_from_python,
     descend,
-    down,
     fast,
     forward,
     layer,
     outputs,
+    step_layer,
     tanh,
 )
 from td3core.algorithm.metric_slots import CRITIC_LOSS, SLOT, Q
@@ -47,8 +49,21 @@ class Work(NamedTuple):
     y: Any  # (batch,)
     actor_h: Any
     actor_g: Any
-    critic_h: Any  # (members, ...); the first one is the target actor's too
+    critic_h: Any  # (members, ...); each serves the target networks too
     critic_g: Any  # (members, ...)
+
+
+class Sources(NamedTuple):
+    """What the batch of each update is gathered from."""
+
+    rows: Any  # (n, width): transitions
+    index: Any  # (count, batch): the rows of each update
+    noise: Any  # (count, batch, act): N(0, 1)
+    shift: Any  # (obs,), subtracted from observations if `normalise`
+    scale: Any  # (obs,), multiplied with them then
+    normalise: bool
+    floor: float
+    """Lower bound of the rewards."""
 
 
 @fast
@@ -59,21 +74,22 @@ def _clipped(value, bound):
 
 
 @fast
-def load(rows, at, index, noise, shift, scale, normalise, floor, w):
-    """Gather the batch: s, a, s', N(0, 1), r, 1 - terminated."""
-    obs, act, least = w.obs.shape[1], noise.shape[1], np.float32(floor)
-    for row in range(index.shape[0]):
-        source = rows[index[row]]
+def _load(sources, at, i, w, first, end):
+    """Gather the rows of batch ``i``: s, a, s', N(0, 1), r, 1 - terminated."""
+    obs, act = w.obs.shape[1], sources.noise.shape[2]
+    shift, scale, least = sources.shift, sources.scale, np.float32(sources.floor)
+    for row in range(first, end):
+        source = sources.rows[sources.index[i, row]]
         for k in range(obs):
             now, after = source[at.obs + k], source[at.next_obs + k]
-            if normalise:
+            if sources.normalise:
                 now = _clipped((now - shift[k]) * scale[k], np.float32(OBS_CLIP))
                 after = _clipped((after - shift[k]) * scale[k], np.float32(OBS_CLIP))
             w.pair[row, k] = now
             w.next_pair[row, k] = after
         for k in range(act):
             w.pair[row, obs + k] = source[at.action + k]
-            w.next_pair[row, obs + k] = noise[row, k]
+            w.next_pair[row, obs + k] = sources.noise[i, row, k]
         reward = source[at.reward]
         w.reward[row] = least if reward < least else reward
         w.continues[row] = np.float32(1.0) - source[at.terminated]
@@ -87,32 +103,33 @@ def _copy_obs(pair, obs):
 
 
 @fast
-def target_action(actor, live, w):
+def _target_action(actor, live, w, first, end, h):
     """Replace the noise in ``next_pair`` by ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1)."""
-    batch, obs = w.obs.shape
+    next_pair, obs = w.next_pair[first:end], w.obs[first:end]
     sigma, bound = np.float32(live.policy_noise), np.float32(live.noise_clip)
-    _copy_obs(w.next_pair, w.obs)
-    action = forward(actor, actor.target, 0, w.obs, w.critic_h[0])
-    for row in range(batch):
+    _copy_obs(next_pair, obs)
+    action = forward(actor, actor.target, 0, obs, h, end - first, 0)
+    for row in range(end - first):
         for k in range(action.shape[1]):
-            noise = _clipped(w.next_pair[row, obs + k] * sigma, bound)
+            noise = _clipped(next_pair[row, obs.shape[1] + k] * sigma, bound)
             noisy = tanh(action[row, k]) + noise
-            w.next_pair[row, obs + k] = _clipped(noisy, np.float32(1.0))
+            next_pair[row, obs.shape[1] + k] = _clipped(noisy, np.float32(1.0))
 
 
 @fast
-def target_q(critics, member, w, h, q):
-    """Write Q'(s', ã) of one member into ``q`` (batch,)."""
-    out = forward(critics, critics.target, member, w.next_pair, h)
-    for row in range(q.shape[0]):
-        q[row] = out[row, 0]
+def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
+    """Gather rows of batch ``i``, and fill in y = r + γ (1 - terminated) min(Q1', Q2')(s', ã).
 
-
-@fast
-def fill_y(critics, live, w):
-    """Fill in y = r + γ (1 - terminated) min(Q1', Q2')(s', ã); return its mean."""
-    batch, gamma, total = w.y.shape[0], np.float32(live.gamma), 0.0
-    for row in range(batch):
+    Only for the rows from ``first`` to ``end``; ``h`` takes what the target networks put out.
+    """
+    _load(sources, at, i, w, first, end)
+    _target_action(actor, live, w, first, end, h)
+    for member in range(critics.members):
+        out = forward(critics, critics.target, member, w.next_pair[first:end], h, end - first, 0)
+        for row in range(first, end):
+            w.q[member, row] = out[row - first, 0]
+    gamma = np.float32(live.gamma)
+    for row in range(first, end):
         smallest = w.q[0, row]
         for member in range(1, critics.members):
             value = w.q[member, row]
@@ -120,15 +137,21 @@ def fill_y(critics, live, w):
             if value < smallest or value != value:
                 smallest = value
         w.y[row] = smallest * w.continues[row] * gamma + w.reward[row]
-        total += w.y[row]
-    return total / batch
+
+
+@fast
+def _mean(values):
+    total = 0.0
+    for row in range(values.shape[0]):
+        total += values[row]
+    return total / values.shape[0]
 
 
 @fast
 def update_critic(critics, member, w, h, g, step, sums):
     """Step one member on MSE(Q(s, a), y): ∂L/∂Q = 2 (Q - y) / N."""
     batch, last = w.y.shape[0], critics.widths.shape[0] - 2
-    q = forward(critics, critics.online, member, w.pair, h)
+    q = forward(critics, critics.online, member, w.pair, h, batch, 0)
     slope = outputs(g, critics.widths, batch, last)
     value, square = 0.0, 0.0
     for row in range(batch):
@@ -158,50 +181,49 @@ def _measure_errors(critics, w, sums):
 
 
 @fast
-def _action_gradient(critics, w, out):
-    """Write -∂mean Q1/∂a into ``out`` (batch, act); the critics get no gradient."""
-    batch, last, widths = w.y.shape[0], critics.widths.shape[0] - 2, critics.widths
-    h, g = w.critic_h[0], w.critic_g[0]
-    here = outputs(g, widths, batch, last)
-    for row in range(batch):
-        here[row, 0] = np.float32(-1.0 / batch)
+def _action_gradient(critics, w, h, g, rows, out):
+    """Write -∂mean Q1/∂a into ``out`` (rows, act); the critics get no gradient."""
+    last, widths = critics.widths.shape[0] - 2, critics.widths
+    here = outputs(g, widths, rows, last)
+    for row in range(rows):
+        here[row, 0] = np.float32(-1.0 / w.y.shape[0])
     for i in range(last, 0, -1):
-        weight, _ = layer(critics.online, widths, critics.members, 0, i)
-        inputs, below = outputs(h, widths, batch, i - 1), outputs(g, widths, batch, i - 1)
-        here = down(weight, here, inputs, below, critics.relu)
+        backward(critics, critics.online, 0, i, h, g, rows, 0, rows)
     weight, _ = layer(critics.online, widths, critics.members, 0, 0)
     columns = np.ascontiguousarray(weight[:, w.obs.shape[1] :])
-    np.dot(here, columns, out)
+    np.dot(outputs(g, widths, rows, 0), columns, out)
 
 
 @fast
-def update_actor(actor, critics, live, w, sums):
-    """Step the actor on L = -mean Q1(s, π(s)), through ∂L/∂a, and move its target."""
-    batch, obs = w.obs.shape
-    _copy_obs(w.pair, w.obs)
-    action = forward(actor, actor.online, 0, w.obs, w.actor_h)
-    for row in range(batch):
+def ascend(actor, critics, w, first, end, h, g):
+    """Write the gradients of L = -mean Q1(s, π(s)) at the outputs of the actor's layers.
+
+    Only for the rows from ``first`` to ``end``; ``h`` and ``g`` take what the critic puts out, and
+    the gradients there.
+    """
+    batch, last = w.y.shape[0], actor.widths.shape[0] - 2
+    pair, obs = w.pair[first:end], w.obs[first:end]
+    _copy_obs(pair, obs)
+    action = forward(actor, actor.online, 0, obs, w.actor_h, batch, first)
+    for row in range(end - first):
         for k in range(action.shape[1]):
             action[row, k] = tanh(action[row, k])
-            w.pair[row, obs + k] = action[row, k]
-    q = forward(critics, critics.online, 0, w.pair, w.critic_h[0])
-    total = 0.0
-    for row in range(batch):
-        total += q[row, 0]
-    sums[SLOT.actor_loss] -= total / batch
-    slope = outputs(w.actor_g, actor.widths, batch, actor.widths.shape[0] - 2)
-    _action_gradient(critics, w, slope)
-    for row in range(batch):
+            pair[row, obs.shape[1] + k] = action[row, k]
+    q = forward(critics, critics.online, 0, pair, h, end - first, 0)
+    for row in range(first, end):
+        w.q[0, row] = q[row - first, 0]
+    slope = outputs(w.actor_g, actor.widths, batch, last)[first:end]
+    _action_gradient(critics, w, h, g, end - first, slope)
+    for row in range(end - first):
         for k in range(action.shape[1]):
             slope[row, k] *= np.float32(1.0) - action[row, k] * action[row, k]
-    step = begin_step(actor, live.actor_lr, live.tau, True)
-    descend(actor, 0, w.obs, w.actor_h, w.actor_g, step)
+    for i in range(last, 0, -1):
+        backward(actor, actor.online, 0, i, w.actor_h, w.actor_g, batch, first, end)
 
 
 @fast
-def _target_qs(critics, w):
-    for member in range(critics.members):
-        target_q(critics, member, w, w.critic_h[0], w.q[member])
+def _fill_targets(sources, at, i, actor, critics, live, w):
+    fill_targets(sources, at, i, actor, critics, live, w, 0, w.y.shape[0], w.critic_h[0])
 
 
 @fast
@@ -210,41 +232,26 @@ def _update_critics(critics, w, step, sums):
         update_critic(critics, member, w, w.critic_h[0], w.critic_g[0], step, sums)
 
 
-def in_order(target_qs: Any, update_critics: Any) -> Any:
-    """Return the update, to be compiled, with these ways of going through both critics.
+@fast
+def _ascend(actor, critics, w):
+    ascend(actor, critics, w, 0, w.y.shape[0], w.critic_h[0], w.critic_g[0])
 
-    Args:
-        target_qs: fills in Q'(s', ã) of each critic.
-        update_critics: steps each critic.
-    """
 
-    def update_many(
-        rows,
-        at,
-        index,
-        noise,
-        shift,
-        scale,
-        normalise,
-        floor,
-        actor,
-        critics,
-        live,
-        updates,
-        w,
-        sums,
-    ):
-        """Do an update for each row of ``index``, after the first ``updates`` of the run.
+@fast
+def _step_actor(actor, w, step):
+    for i in range(actor.widths.shape[0] - 2, -1, -1):
+        step_layer(actor, 0, i, w.obs, w.actor_h, w.actor_g, step)
+
+
+def in_order(fill_targets: Any, update_critics: Any, ascend: Any, step_actor: Any) -> Any:
+    """Return the update, to be compiled, with these ways of doing its four parts."""
+
+    def update_many(sources, at, actor, critics, live, updates, w, sums):
+        """Do an update for each row of ``sources.index``, after the first ``updates`` of the run.
 
         Args:
-            rows: transitions (n, width).
-            at: their :class:`~td3core.buffer.rows.RowLayout`.
-            index: the rows of each update (count, batch).
-            noise: N(0, 1), (count, batch, act).
-            shift: (obs,), subtracted from observations if ``normalise``.
-            scale: (obs,), multiplied with them then.
-            normalise: whether observations are normalised.
-            floor: lower bound of the rewards.
+            sources: a :class:`Sources`.
+            at: the :class:`~td3core.buffer.rows.RowLayout` of its rows.
             actor: a :class:`Network`.
             critics: a :class:`Network` of one or two members.
             live: the :class:`Live` settings.
@@ -256,22 +263,22 @@ def in_order(target_qs: Any, update_critics: Any) -> Any:
             How many updates moved the actor and the targets.
         """
         moved = 0
-        for i in range(index.shape[0]):
-            load(rows, at, index[i], noise[i], shift, scale, normalise, floor, w)
-            target_action(actor, live, w)
-            target_qs(critics, w)
-            sums[SLOT.target] += fill_y(critics, live, w)
+        for i in range(sources.index.shape[0]):
+            fill_targets(sources, at, i, actor, critics, live, w)
+            sums[SLOT.target] += _mean(w.y)
             moves_actor = (updates + i + 1) % live.policy_delay == 0
             # The actor's step does not ask the targets, so those of the critics may move before it.
             step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
             update_critics(critics, w, step, sums)
             _measure_errors(critics, w, sums)
             if moves_actor:
-                update_actor(actor, critics, live, w, sums)
+                ascend(actor, critics, w)
+                sums[SLOT.actor_loss] -= _mean(w.q[0])
+                step_actor(actor, w, begin_step(actor, live.actor_lr, live.tau, True))
                 moved += 1
         return moved
 
     return update_many
 
 
-update_many = fast(in_order(_target_qs, _update_critics))
+update_many = called_from_python(in_order(_fill_targets, _update_critics, _ascend, _step_actor))

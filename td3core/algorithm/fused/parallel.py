@@ -1,22 +1,39 @@
-"""The update of :mod:`~td3core.algorithm.fused.kernel` on two threads, one for each critic.
+"""The update of :mod:`~td3core.algorithm.fused.kernel` on two threads.
 
-Each thread does what the kernel does for its critic, in the same order, so the result is the same
-bit for bit. Numba's pool must not be entered by two threads of a process at once: the caller sees
-to that.
+Each takes half the rows of the batch, one of the critics, or every other layer of the actor. Each
+number is still computed by one thread, in the order of the kernel, so the result is the same bit
+for bit wherever a product of half the rows has the bits of the whole, which ``FusedUpdate`` tries.
+Numba's pool must not be entered by two threads of a process at once: the caller sees to that.
 """
 
 from numba import njit, prange
 
-from td3core.algorithm.fused.kernel import in_order, target_q, update_critic
-from td3core.algorithm.fused.passes import fast
+from td3core.algorithm.fused.kernel import ascend, fill_targets, in_order, update_critic
+from td3core.algorithm.fused.passes import OPTIONS, called_from_python, fast, step_layer
 
-_parallel = njit(nogil=True, error_model="numpy", parallel=True)
+THREADS = 2
+_ROWS = 24
+"""OpenBLAS takes so many rows at once, or half as many, and sums those left over in another order.
+"""
+SMALLEST_BATCH = 2 * _ROWS
+"""A smaller one is not shared."""
+
+_parallel = njit(**OPTIONS, parallel=True)
+
+
+@fast
+def _half(w, thread):
+    """Return where the rows of a thread begin and end."""
+    batch = w.y.shape[0]
+    middle = (batch + _ROWS) // (2 * _ROWS) * _ROWS
+    return (0, middle) if thread == 0 else (middle, batch)
 
 
 @_parallel
-def _target_qs(critics, w):
-    for member in prange(critics.members):
-        target_q(critics, member, w, w.critic_h[member], w.q[member])
+def _fill_targets(sources, at, i, actor, critics, live, w):
+    for thread in prange(THREADS):
+        first, end = _half(w, thread)
+        fill_targets(sources, at, i, actor, critics, live, w, first, end, w.critic_h[thread])
 
 
 @_parallel
@@ -25,4 +42,18 @@ def _update_critics(critics, w, step, sums):
         update_critic(critics, member, w, w.critic_h[member], w.critic_g[member], step, sums)
 
 
-update_many = fast(in_order(_target_qs, _update_critics))
+@_parallel
+def _ascend(actor, critics, w):
+    for thread in prange(THREADS):
+        first, end = _half(w, thread)
+        ascend(actor, critics, w, first, end, w.critic_h[thread], w.critic_g[thread])
+
+
+@_parallel
+def _step_actor(actor, w, step):
+    for thread in prange(THREADS):
+        for i in range(thread, actor.widths.shape[0] - 1, THREADS):
+            step_layer(actor, 0, i, w.obs, w.actor_h, w.actor_g, step)
+
+
+update_many = called_from_python(in_order(_fill_targets, _update_critics, _ascend, _step_actor))

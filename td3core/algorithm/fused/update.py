@@ -1,8 +1,11 @@
 """Runs the updates of an agent through the compiled kernel."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -11,13 +14,20 @@ import numpy as np
 from td3core.algorithm import memory
 from td3core.algorithm.fused import kernel, parallel, passes
 from td3core.arrays import Doubles
+from td3core.buffer.rows import RowLayout
 from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
 
 if TYPE_CHECKING:
     from td3core.algorithm.train_state import TrainState
 
+log = logging.getLogger(__name__)
+
 Kernel = Callable[..., int]
+
+_LIVE_OF = attrgetter(*kernel.Live._fields)
+_CHANGED = ("online", "target", "gradient", "exp_avg", "exp_avg_sq", "step")
+"""What an update changes of a network."""
 
 
 class KernelChoice:
@@ -70,18 +80,56 @@ class KernelChoice:
             self.parallel, self._calls = alone > self.CLEARLY_FASTER * together, 0
         return moved
 
+    def require_same_bits(self, batch: int, trial: Callable[[], tuple[Any, ...]]) -> None:
+        """Stay with one thread unless two do to every number the same, bit for bit.
+
+        Args:
+            batch: transitions of an update.
+            trial: returns what a call takes: the same each time, and nobody else's.
+        """
+        if self.parallel is False:
+            return
+        if batch < parallel.SMALLEST_BATCH or not self._same_bits(trial(), trial()):
+            log.info("two threads are not used: few rows, or they would change bits")
+            self._may_be_parallel = self.parallel = False
+
+    def _same_bits(self, one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
+        with self._pool:
+            self._on_one_thread(one)
+            self._on_two_threads(two)
+        results = [
+            [array.tobytes() for array in (*_arrays(actor), *_arrays(critics), sums)]
+            for _, _, actor, critics, *_, sums in (one, two)
+        ]
+        return bool(results[0] == results[1])
+
     def _run(self, threaded: bool, arguments: tuple[Any, ...]) -> int:
         if not threaded or not self._pool.acquire(blocking=False):
-            moved = self._serial(*arguments)
-            if self._serial is kernel.update_many:
-                self._serial = _without_dispatch(self._serial)
-            return moved
+            return self._on_one_thread(arguments)
         try:
-            numba.set_num_threads(2)
-            parallel_kernel: Kernel = parallel.update_many
-            return parallel_kernel(*arguments)
+            return self._on_two_threads(arguments)
         finally:
             self._pool.release()
+
+    def _on_one_thread(self, arguments: tuple[Any, ...]) -> int:
+        moved = self._serial(*arguments)
+        if self._serial is kernel.update_many:
+            self._serial = _without_dispatch(self._serial)
+        return moved
+
+    def _on_two_threads(self, arguments: tuple[Any, ...]) -> int:
+        """Do it on two threads. For the owner of the pool."""
+        numba.set_num_threads(parallel.THREADS)
+        parallel_kernel: Kernel = parallel.update_many
+        return parallel_kernel(*arguments)
+
+
+def _arrays(network: Any) -> list[Any]:
+    return [getattr(network, name) for name in _CHANGED]
+
+
+def _live(tunables: Tunables) -> Any:
+    return kernel.Live(*_LIVE_OF(tunables))
 
 
 def _without_dispatch(function: Any) -> Kernel:
@@ -132,22 +180,37 @@ class FusedUpdate:
         count, batch = draws.index.shape
         if self._work is None or len(self._work.y) != batch:
             self._work = self._make_work(batch)
+            self.choice.require_same_bits(batch, partial(self._trial, batch))
         noise = self._smoothing.standard_normal((count, batch, self._act_dim), np.float32)
         normaliser = draws.normaliser
         shift, scale = self._identity if normaliser is None else normaliser.affine()
-        live = kernel.Live(
-            tunables.gamma,
-            tunables.tau,
-            tunables.policy_noise,
-            tunables.noise_clip,
-            tunables.actor_lr,
-            tunables.critic_lr,
-            tunables.policy_delay,
+        sources = kernel.Sources(
+            draws.rows,
+            draws.index,
+            noise,
+            shift,
+            scale,
+            normaliser is not None,
+            draws.reward_floor,
         )
-        batches = draws.rows, draws.buffer.layout, draws.index, noise
-        scaling = shift, scale, normaliser is not None, draws.reward_floor
-        rest = live, updates, self._work, self._sums
-        return self.choice(count, (*batches, *scaling, *self._networks, *rest))
+        rest = _live(tunables), updates, self._work, self._sums
+        return self.choice(count, (sources, draws.buffer.layout, *self._networks, *rest))
+
+    def _trial(self, batch: int) -> tuple[Any, ...]:
+        """Return what an update of everything takes: copies of the networks, and drawn numbers."""
+        source = np.random.default_rng(0)
+        layout = RowLayout.of(self._obs_dim, self._act_dim)
+        rows = source.standard_normal((batch, layout.end), np.float32)
+        noise = source.standard_normal((1, batch, self._act_dim), np.float32)
+        sources = kernel.Sources(
+            rows, np.arange(batch)[None], noise, *self._identity, False, -np.inf
+        )
+        networks = [
+            network._replace(**{name: getattr(network, name).copy() for name in _CHANGED})
+            for network in self._networks
+        ]
+        live = _live(Tunables())._replace(policy_delay=1)
+        return sources, layout, *networks, live, 0, self._make_work(batch), self._sums.copy()
 
     def _make_work(self, batch: int) -> Any:
         """Return the arrays that an update of this batch size computes in."""

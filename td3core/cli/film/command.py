@@ -10,6 +10,7 @@ from td3core.cli.film import film_options
 from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.film.side_by_side import compared_agents, film_side_by_side
+from td3core.cli.film.tensorboard import film_for_tensorboard
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.terminal import CommandResult, console, print_result
@@ -24,7 +25,8 @@ _LEAST_SIZE, _MOST_SIZE = 160, 7680
 
 def film(
     sources: film_options.Sources,
-    out: film_options.Out,
+    out: film_options.Out = None,
+    tensorboard: film_options.Tensorboard = None,
     episodes: film_options.EpisodesPer = 1,
     seed: Seed = 0,
     most_s: film_options.MostSeconds = None,
@@ -45,12 +47,26 @@ def film(
     from td3core.exporters.film.growth import FilmSettings, record_growth
     from td3core.exporters.film.side_by_side import ComparisonSettings
 
-    _require_one_kind(
-        side_by_side=side_by_side,
-        growth={"--size": size, "--max-seconds-per": most_s},
-        together={"--noise": noise, "--push": push, "--push-at": push_at, "--columns": columns},
-        speed=speed,
-    )
+    together: dict[str, object] = {
+        "--noise": noise,
+        "--push": push,
+        "--push-at": push_at,
+        "--columns": columns,
+        "--speed": speed != 1.0,
+    }
+    grown: dict[str, object] = {"--size": size, "--max-seconds-per": most_s}
+    if tensorboard is not None:
+        file = {"--out": out, "--episodes-per": episodes != 1, "--seed": seed, "--force": force}
+        _refuse(file | grown | {"--side-by-side": side_by_side} | together, "--tensorboard")
+        return film_for_tensorboard(
+            [find_run(source, runs_dir) for source in sources],
+            tensorboard,
+            trust_env=trust_env,
+            as_json=as_json,
+        )
+    if out is None:
+        raise RequestError("film needs a file, --out FILE, or --tensorboard DIR.")
+    _require_one_kind(grown, together, side_by_side=side_by_side)
     out = film_file(out, overwrite=force)
     if side_by_side:
         return film_side_by_side(
@@ -105,20 +121,30 @@ def _is_folder(source: Path, runs: Path) -> bool:
 
 
 def _require_one_kind(
-    *, side_by_side: bool, growth: dict[str, object], together: dict[str, object], speed: float
+    growth: dict[str, object], together: dict[str, object], *, side_by_side: bool
 ) -> None:
     """Refuse options of the other kind of film.
 
     Raises:
         RequestError: one is given.
     """
-    if not side_by_side and speed != 1.0:
-        together |= {"--speed": speed}
-    for option, value in (growth if side_by_side else together).items():
+    if side_by_side:
+        _refuse(growth, "--side-by-side")
+        return
+    for option, value in together.items():
         if value:
-            if side_by_side:
-                raise RequestError("{option} cannot be used with --side-by-side.", option=option)
             raise RequestError("{option} needs --side-by-side.", option=option)
+
+
+def _refuse(options: dict[str, object], other: str) -> None:
+    """Refuse options that have no meaning beside another one.
+
+    Raises:
+        RequestError: one is given.
+    """
+    for option, value in options.items():
+        if value:
+            raise RequestError("{option} cannot be used with {other}.", option=option, other=other)
 
 
 def _parse_size(text: str | None) -> tuple[int, int] | None:

@@ -13,7 +13,15 @@ Sources = Annotated[
         metavar="RUN", help=marked("A run (all its checkpoints), or several checkpoints in order.")
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help=marked("The MP4 or GIF file to write."))]
+Out = Annotated[Path | None, typer.Option("--out", help=marked("The MP4 or GIF file to write."))]
+Tensorboard = Annotated[
+    Path | None,
+    typer.Option(
+        "--tensorboard",
+        metavar="DIR",
+        help=marked("Show the best agent of each run in TensorBoard, instead of a file."),
+    ),
+]
 EpisodesPer = Annotated[
     int, typer.Option("--episodes-per", min=1, help=marked("Episodes of each checkpoint."))
 ]

@@ -4,7 +4,7 @@ import time
 from typing import TYPE_CHECKING
 
 from td3core.cli.consent import obtain_consent
-from td3core.cli.final_film import FinalFilm, film_folder, show_film
+from td3core.cli.final_film import FinalFilm, film_folder, try_to_show_film
 from td3core.cli.options import AsJson, Run, RunsDir, TrustEnv
 from td3core.cli.paths import find_run
 from td3core.cli.sinks import NO_SINKS, Sinks, opened, with_sinks
@@ -56,7 +56,7 @@ def follow(
         log(Text("Stopped following; the run continues."))
         return CommandResult(result={"run": str(path), "state": str(follower.state or "running")})
     if shown_in is not None:
-        show_film(path, shown_in)
+        try_to_show_film(path, shown_in)
     answer = _answer(ending)
     if isinstance(answer.result, dict):
         answer.result["advice"] = report.advice

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from td3core.analysis.comparison import compare
 from td3core.checkpoint import load
@@ -11,7 +10,7 @@ from td3core.cli.consent import obtain_consent
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.terminal import console
 from td3core.errors import MessageError
-from td3core.exporters.film.growth import scenes_of_run
+from td3core.exporters.film.growth import Scene, scenes_of_run
 from td3core.exporters.report.contents import Request
 from td3core.exporters.report.document import Film
 from td3core.exporters.report.films import MOST_FILMS, Cast, casts_of, film_of
@@ -53,16 +52,24 @@ def with_films(request: Request, runs: Sequence[RunFacts], *, trust_env: bool) -
     return replace(request, films=tuple(films), missing=(*request.missing, *missing))
 
 
-def film_run(run: Path) -> tuple[Film, int]:
-    """Film the best agent of a run; return the film and the agent's steps.
+def best_agent(run: RunDirectory) -> Scene:
+    """Return the best agent of a run, or its last one where nothing says which is best.
 
     Raises:
-        RequestError: it has no agent, or its environment cannot be drawn.
+        RequestError: it has no agent, or one cannot be read.
     """
-    directory = RunDirectory.open(run)
-    scenes = scenes_of_run(directory)
-    best = next((scene for scene in scenes if scene.best), scenes[-1])
-    return _filmed(Cast(name=run.name, scenes=(best,))), best.env_steps
+    scenes = scenes_of_run(run)
+    return next((scene for scene in scenes if scene.best), scenes[-1])
+
+
+def film_agent(name: str, agent: Scene) -> Film:
+    """Film an agent of a run of this name.
+
+    Raises:
+        RequestError: its environment cannot be drawn.
+        RunError: its environment raised an exception.
+    """
+    return _filmed(Cast(name=name, scenes=(agent,)))
 
 
 def _filmed(cast: Cast) -> Film:

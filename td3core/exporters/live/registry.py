@@ -45,6 +45,12 @@ class LiveSink:
         """
         return f"TD3_STUDIO_{self.name.upper()}"
 
+    @property
+    def target(self) -> Path | None:
+        """What that variable names in this process; None if it is not set."""
+        named = os.environ.get(self.variable)
+        return Path(named) if named else None
+
     def open(self, target: Path) -> "Listener":
         """Return a listener that writes to ``target``.
 
@@ -71,9 +77,9 @@ def wanted_sinks() -> "tuple[list[Listener], list[Text]]":
     """
     found, problems = list["Listener"](), []
     for sink in LIVE_SINKS:
-        target = os.environ.get(sink.variable)
+        target = sink.target
         try:
-            found += [sink.open(Path(target))] if target else []
+            found += [sink.open(target)] if target else []
         except RequestError as problem:
             problems.append(problem.message)
     return found, problems

@@ -1,6 +1,9 @@
 """Writes a run's curves as TensorBoard event files while it trains or is followed."""
 
+import contextlib
 import logging
+import socket
+import struct
 import time
 from collections import deque
 from importlib.util import find_spec
@@ -21,6 +24,7 @@ from td3core.protocol.events import (
     Started,
 )
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.system.files import make_folder, write_atomically
 from td3core.system.packages import missing
 
 if TYPE_CHECKING:
@@ -30,6 +34,8 @@ log = logging.getLogger(__name__)
 
 WINDOW = 100
 """Episodes that stable-baselines3 averages."""
+_FILM = ".film"
+"""How the file of a film ends, after the steps of its agent."""
 
 
 def installed() -> bool:
@@ -79,25 +85,39 @@ class TensorBoardSink:
             self._writer.close()
         self._writer = None
 
-    def show_film(self, run: Path, gif: bytes, size: tuple[int, int], env_steps: int) -> None:
+    def film(self, run: Path, env_steps: int) -> Path | None:
+        """Return the file with the film of a run's agent of these steps, if there is one."""
+        return next((self._folder / run.name).glob(f"*.{env_steps}{_FILM}"), None)
+
+    def show_film(self, run: Path, gif: bytes, size: tuple[int, int], env_steps: int) -> Path:
         """Show an animated picture of this width and height among those of a run.
+
+        Returns:
+            Its file, which is there as a whole or not at all.
 
         Raises:
             OSError: the folder cannot be written.
         """
-        from tensorboardX import SummaryWriter
+        from tensorboardX.proto.event_pb2 import Event
         from tensorboardX.proto.summary_pb2 import Summary
 
         width, height = size
         image = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=gif)
-        writer = SummaryWriter(
-            str(self._folder / run.name), filename_suffix=f".{time.time_ns()}.film"
+        summary = Summary(value=[Summary.Value(tag="eval/film", image=image)])
+        now = time.time()
+        events = (
+            Event(wall_time=now, file_version="brain.Event:2"),
+            Event(wall_time=now, step=env_steps, summary=summary),
         )
-        try:
-            summary = Summary(value=[Summary.Value(tag="eval/film", image=image)])
-            writer.file_writer.add_summary(summary, env_steps)
-        finally:
-            writer.close()
+        # In the order of time among the files of the run, as those of the writer.
+        name = f"events.out.tfevents.{int(now):010}.{socket.gethostname()}.{time.time_ns()}"
+        folder = self._folder / run.name
+        make_folder(folder)
+        file = folder / f"{name}.{env_steps}{_FILM}"
+        # TensorBoard reads every file whose name says that it has events, also a half one.
+        made = folder / f".{env_steps}.part"
+        write_atomically(made, b"".join(_record(each.SerializeToString()) for each in events))
+        return made.replace(file)
 
     def _take(self, event: Event) -> None:
         match event:
@@ -120,6 +140,7 @@ class TensorBoardSink:
         # What is on record after this step no longer holds.
         self._recent = deque((row for row in self._recent if row[0] <= event.env_steps), WINDOW)
         folder = self._folder / event.run.name
+        _drop_films(folder, after=event.env_steps)
         # Files are read in the order of their names, which have seconds only.
         suffix = f".{time.time_ns()}"
         self._writer = SummaryWriter(
@@ -166,6 +187,24 @@ class TensorBoardSink:
     def _add(self, step: int, tag: str, value: float) -> None:
         if self._writer is not None and not np.isnan(value):
             self._writer.add_scalar(tag, value, step)
+
+
+def _drop_films(folder: Path, after: int) -> None:
+    """Remove the films of agents after this step: TensorBoard drops them as well."""
+    for file in folder.glob(f"*{_FILM}"):
+        env_steps = file.stem.rpartition(".")[2]
+        if env_steps.isdecimal() and int(env_steps) > after:
+            with contextlib.suppress(OSError):
+                file.unlink()
+
+
+def _record(data: bytes) -> bytes:
+    """Frame a message as TFRecord does."""
+    from tensorboardX.record_writer import masked_crc32c
+
+    length = struct.pack("<Q", len(data))
+    checks = (struct.pack("<I", masked_crc32c(each)) for each in (length, data))
+    return length + next(checks) + data + next(checks)
 
 
 def _plain(value: Any) -> bool | int | float | str:

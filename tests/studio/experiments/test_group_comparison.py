@@ -87,6 +87,13 @@ def test_a_run_of_the_group_is_drawn_by_what_it_reports_and_its_files_are_left_a
     started.report(SeedEvent(seed=0, event=about))
     started.show(0, SeedState.TRAINING, run=path)
     qtbot.waitUntil(lambda: comparing.active and not comparing.busy, timeout=20_000)
+    # It has its place in the legend before its first point.
+    card = window.comparison.plots.card("compare_return")
+    qtbot.waitUntil(
+        lambda: [entry.text for entry in card.layers[0].legend()] == [started.group.name],
+        timeout=20_000,
+    )
+    assert card.layers[0].drawn_lines == []
     for step, mean in ((100, 1.0), (200, 4.0)):
         started.report(SeedEvent(seed=0, event=evaluated(step, mean)))
         qtbot.waitUntil(lambda: last_drawn(comparing) == (step, mean), timeout=20_000)  # noqa: B023
@@ -102,7 +109,9 @@ def test_a_run_of_the_group_is_drawn_by_what_it_reports_and_its_files_are_left_a
 
 def last_drawn(comparing: CompareSession) -> tuple[float, float] | None:
     lines = comparing.shown.lines["return"]
-    return (lines[0].curve.x[-1], lines[0].curve.middle[-1]) if lines else None
+    if not lines or not len(lines[0].curve.x):
+        return None
+    return lines[0].curve.x[-1], lines[0].curve.middle[-1]
 
 
 def test_a_comparison_that_was_closed_stays_closed_until_it_is_asked_for(

@@ -81,6 +81,16 @@ def test_the_plane_belongs_to_the_selected_state_and_the_chosen_actions(
     assert len(dialog.landscape.marks.points()) == 2
 
 
+def test_the_bar_of_colours_is_labelled_as_the_axes_of_plots_are(
+    qtbot, dialog: InspectionDialog
+) -> None:
+    axis = dialog.landscape.bar.axis
+    assert axis.tickStrings([-20.0, 0.0, 20.0], 1.0, 20.0) == ["−20", "0", "20"]
+    # The one that is seen, not only one that was made.
+    assert axis.scene() is dialog.landscape.bar.scene()
+    assert axis.range == list(dialog.landscape.bar.levels())
+
+
 def test_another_draw_shows_other_transitions(qtbot, dialog: InspectionDialog) -> None:
     before = column(dialog, "Step")
     dialog.count.setValue(20)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
@@ -70,13 +71,26 @@ def test_event_files_of_every_run_are_switched_for_this_process_and_remembered(
     folder = str(tmp_path / "runs" / "tensorboard")
     assert os.environ[TENSORBOARD.variable] == folder
     assert stored().value("tensorboard", False, bool)
-    again = EventFiles(stored(), tmp_path / "runs").switch()
-    assert (again.read(), again.fixed) == (True, "")
+    again, film = EventFiles(stored(), tmp_path / "runs", lambda: None).switches()
+    assert (again.read(), again.fixed, film.read()) == (True, "", False)
+    unwanted = []
+    window.preferences.films_unwanted.connect(lambda: unwanted.append(1))
+    films = find("preferences_tensorboard_film")
+    assert films.isEnabled()
+    assert window.preferences.film_folder is None
+    films.click()
+    assert window.preferences.film_folder == tmp_path / "runs" / "tensorboard"
+    assert stored().value("tensorboard_film", False, bool)
+    assert unwanted == []
     box.click()
+    # Without event files there is nothing that would show a film.
+    assert (films.isEnabled(), window.preferences.film_folder, unwanted) == (False, None, [1])
     assert TENSORBOARD.variable not in os.environ
     monkeypatch.setenv(TENSORBOARD.variable, "/mine")
-    elsewhere = EventFiles(stored(), tmp_path / "runs").switch()
+    mine = EventFiles(stored(), tmp_path / "runs", lambda: None)
+    elsewhere, film = mine.switches()
     assert (elsewhere.read(), "/mine" in elsewhere.fixed) == (True, True)
+    assert (film.fixed, mine.film_folder) == ("", Path("/mine"))
     assert os.environ[TENSORBOARD.variable] == "/mine"
 
 

@@ -5,6 +5,8 @@ from PySide6.QtWidgets import QDockWidget, QWidget
 
 from studio.window.replay_stage import StageSize
 
+WAIT_MS = 20_000
+
 
 def test_f9_makes_the_replay_large_f11_fills_the_screen_and_escape_leaves(
     qtbot, window, find
@@ -30,11 +32,14 @@ def test_f9_makes_the_replay_large_f11_fills_the_screen_and_escape_leaves(
     assert window.isFullScreen()
     bars: list[QWidget] = [window.toolbar, window.statusBar(), window.centralWidget()]
     assert not any(bar.isVisible() for bar in bars)
+    # Nor its own title.
+    qtbot.waitUntil(lambda: find("replay_dock").widget().y() == 0, timeout=WAIT_MS)
     assert window.replay.timeline.isVisible()
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert window.stage.size is StageSize.DOCK
     qtbot.waitUntil(lambda: window.replay.view.width() == width)
     assert shown() == before
+    qtbot.waitUntil(lambda: find("replay_dock").widget().y() > 0, timeout=WAIT_MS)
     assert all(bar.isVisible() for bar in bars)
     assert not window.isFullScreen()
     assert cards[0].x() != cards[1].x()

@@ -23,6 +23,7 @@ from studio.share.film_dialogs import GrowthFilmDialog
 from studio.window.main_window import MainWindow
 from td3core.envs import trust_store
 from tests.studio.window.test_main_job import click
+from tests.support.marks import slow
 from tests.support.stranger import Stranger
 from tests.td3core.helpers import finish
 
@@ -66,6 +67,13 @@ def answer(qtbot: QtBot, window: MainWindow, button: str) -> None:
 
 def open_run(window: MainWindow, run: Path) -> None:
     window.model.open(read_history(run, lambda: False))
+
+
+@pytest.fixture
+def only_runs(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing but runs import what is named: no renderer, and nothing that looks it up."""
+    monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: None)
+    monkeypatch.setattr(window.replay, "show_run", lambda _, **__: None)
 
 
 def idle(window: MainWindow) -> bool:
@@ -138,6 +146,7 @@ def test_nothing_is_started_without_a_yes(
 def test_a_run_is_resumed_after_a_yes(
     qtbot: QtBot,
     window: MainWindow,
+    only_runs: None,
     stranger: Stranger,
     run: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -152,10 +161,11 @@ def test_a_run_is_resumed_after_a_yes(
     assert "not allowed" not in window.banner.text
 
 
-@pytest.mark.parametrize("how", ["stop", "close"])
+@pytest.mark.parametrize("how", ["stop", *slow("close")])
 def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
     qtbot: QtBot,
     window: MainWindow,
+    only_runs: None,
     find: Find,
     stranger: Stranger,
     run: Path,
@@ -202,6 +212,7 @@ def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
 def test_an_environment_that_hangs_when_it_is_made_again_ends_with_a_second_stop(
     qtbot: QtBot,
     window: MainWindow,
+    only_runs: None,
     find: Find,
     stranger: Stranger,
     run: Path,
@@ -210,8 +221,6 @@ def test_an_environment_that_hangs_when_it_is_made_again_ends_with_a_second_stop
     way: str,
     how: str,
 ) -> None:
-    monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: None)
-    monkeypatch.setattr(window.replay, "show_run", lambda _, **__: None)
     stranger.write_deaf(NAME, "__init__", after=3, how=how, everywhere=True)
     stranger.allow(NAME)
     monkeypatch.setattr(QDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
@@ -324,6 +333,7 @@ def test_leaving_the_field_that_a_run_filled_asks_too_and_train_needs_a_yes(
     assert stranger.imported == set()
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_trained_without_a_question(
     qtbot: QtBot,
     window: MainWindow,

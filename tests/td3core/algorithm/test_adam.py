@@ -29,6 +29,10 @@ def by_the_paper(
     return online - step.size * m / (np.sqrt(v) / step.root + one(1e-8)), m, v
 
 
+_adam = passes.called_from_python(passes._adam.py_func)
+"""As compiled code calls it, for a call from Python."""
+
+
 def step_of(size: float, updates: int) -> passes.Step:
     root = np.float32(np.sqrt(1.0 - 0.999**updates))
     return passes.Step(np.float32(size), root, np.float32(0.0), False)
@@ -49,7 +53,7 @@ def test_moments_of_any_size_are_stepped_as_the_paper_says_bit_for_bit(
     online[online == 0], first[first == 0] = 0.0, 0.0
     step = step_of(size, updates)
     expected = by_the_paper(online, gradient, first, second, step)
-    passes._adam(online, gradient, first, second, step)
+    _adam(online, gradient, first, second, step)
     for ours, theirs in zip((online, first, second), expected, strict=True):
         np.testing.assert_array_equal(ours.view(np.int32), theirs.view(np.int32))
 
@@ -60,6 +64,6 @@ def test_moments_of_a_dead_unit_end_where_they_are_held(moment: str, still: int)
     arrays["second"] = np.zeros(1, np.float32)
     arrays[moment][0] = SMALLEST * np.float32(still + 100)
     for _ in range(1000):
-        passes._adam(*arrays.values(), step_of(3e-4, 1000))
+        _adam(*arrays.values(), step_of(3e-4, 1000))
     assert arrays[moment].view(np.int32)[0] == still
     assert arrays["online"][0] == 0.0

@@ -1,11 +1,14 @@
 """The compiled update on two threads: the same numbers, taken only where it is quicker."""
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
+from td3core.algorithm.fused import parallel
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from tests.td3core.helpers import learn, same, tiny
@@ -15,34 +18,76 @@ pytestmark = pytest.mark.usefixtures("kernel")
 OBS, ACT, ROWS = 5, 2, 200
 
 
-def filled() -> ReplayBuffer:
-    source, buffer = np.random.default_rng(0), ReplayBuffer(ROWS, OBS, ACT)
+@pytest.fixture(autouse=True)
+def one_thread_of_blas() -> Iterator[None]:
+    """As in a run."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+def filled(act: int = ACT) -> ReplayBuffer:
+    source, buffer = np.random.default_rng(0), ReplayBuffer(ROWS, OBS, act)
     buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)
     buffer.rows[:, -1] = source.random(ROWS) < 0.1
     buffer.stored = ROWS
     return buffer
 
 
-def agent_and_choice(**values: Any) -> tuple[TD3, Any]:
+def agent_and_choice(act: int = ACT, **values: Any) -> tuple[TD3, Any]:
     layers = {"actor_hidden": (24, 16), "critic_hidden": (32, 24)}
-    agent = TD3(*tiny(**{**layers, "threads": 2, "engine": "compiled"} | values), OBS, ACT)
+    agent = TD3(*tiny(**{**layers, "threads": 2, "engine": "compiled"} | values), OBS, act)
     assert agent.fused is not None
     return agent, agent.fused.choice
 
 
-def draws(updates: int) -> Any:
-    return np.random.default_rng(1).integers(0, ROWS, (updates, 32))
+def draws(updates: int, batch: int = 64) -> Any:
+    return np.random.default_rng(1).integers(0, ROWS, (updates, batch))
 
 
-@pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_two_threads_give_the_same_numbers(activation: str) -> None:
+@pytest.mark.parametrize(
+    ("batch", "values"),
+    [
+        (64, {"critic_activation": "tanh"}),
+        # Rows and layers that two cannot share alike.
+        (101, {"actor_hidden": (24,), "critic_hidden": (32, 24, 16)}),
+        (49, {"actor_hidden": (40, 8, 16)}),
+        # Products that BLAS goes through in blocks.
+        (256, {"actor_hidden": (256, 256), "critic_hidden": (256, 256)}),
+    ],
+)
+@pytest.mark.parametrize("act", [1, ACT])
+def test_two_threads_give_the_same_numbers(batch: int, values: dict[str, Any], act: int) -> None:
     states = []
     for threaded in (False, True):
-        agent, choice = agent_and_choice(critic_activation=activation)
+        agent, choice = agent_and_choice(act, **values)
         choice.parallel = threaded
-        learn(agent, filled(), draws(12))
+        learn(agent, filled(act), draws(12, batch))
+        if choice.parallel is not threaded:
+            pytest.skip("half the rows have other bits with the BLAS of this processor")
         states.append(agent.state())
     assert same(*states)
+
+
+def test_one_thread_is_used_if_two_would_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As BLAS may, which chooses its way through a product by the number of rows."""
+    agent, choice = agent_and_choice()
+    on_two_threads = choice._on_two_threads
+
+    def changed(arguments: Any) -> int:
+        moved: int = on_two_threads(arguments)
+        weights = arguments[2].online
+        weights[-1] = np.nextafter(weights[-1], np.float32(np.inf))
+        return moved
+
+    monkeypatch.setattr(choice, "_on_two_threads", changed)
+    learn(agent, filled(), draws(1))
+    assert choice.parallel is False
+
+
+def test_a_batch_too_small_to_share_is_not_shared() -> None:
+    agent, choice = agent_and_choice()
+    learn(agent, filled(), draws(1, parallel.SMALLEST_BATCH - 1))
+    assert choice.parallel is False
 
 
 def test_a_number_that_is_none_is_not_lost_between_the_threads() -> None:

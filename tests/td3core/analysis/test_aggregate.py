@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
+import scipy  # its statistics are loaded with their first use
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from scipy.stats import mannwhitneyu, trim_mean
 
 from td3core.analysis import aggregate
 from td3core.analysis.aggregate import (
@@ -29,19 +29,25 @@ FEW_VALUES = arrays.arrays(np.float64, st.integers(1, 9), elements=st.sampled_fr
 
 @given(RUNS)
 def test_the_interquartile_mean_is_scipys_trimmed_mean(values) -> None:
-    assert interquartile_mean(values) == pytest.approx(trim_mean(values, 0.25), rel=1e-9, abs=1e-9)
+    assert interquartile_mean(values) == pytest.approx(
+        scipy.stats.trim_mean(values, 0.25), rel=1e-9, abs=1e-9
+    )
 
 
 @given(arrays.arrays(np.float64, (9, 4), elements=NUMBERS))
 def test_the_interquartile_mean_is_taken_along_an_axis(values) -> None:
-    assert interquartile_mean(values, axis=0) == pytest.approx(trim_mean(values, 0.25, axis=0))
-    assert interquartile_mean(values, axis=1) == pytest.approx(trim_mean(values, 0.25, axis=1))
+    assert interquartile_mean(values, axis=0) == pytest.approx(
+        scipy.stats.trim_mean(values, 0.25, axis=0)
+    )
+    assert interquartile_mean(values, axis=1) == pytest.approx(
+        scipy.stats.trim_mean(values, 0.25, axis=1)
+    )
 
 
 def exact_percentiles(values: tuple[float, ...]) -> list[float]:
     """Return the interval over every resample there is, each equally likely."""
     draws = np.array(list(itertools.product(values, repeat=len(values))))
-    means = sorted(trim_mean(draws, 0.25, axis=1))
+    means = sorted(scipy.stats.trim_mean(draws, 0.25, axis=1))
     return [means[math.floor(share * len(means))] for share in (0.025, 0.975)]
 
 
@@ -63,7 +69,7 @@ def test_the_band_is_that_of_a_bootstrap_written_as_a_loop() -> None:
         means.append(np.sort(drawn, axis=0)[2:8].mean(axis=0))
     low, high = np.quantile(means, [0.025, 0.975], axis=0)
     band = iqm_band(np.arange(3.0), values)
-    assert band.middle == pytest.approx(trim_mean(values, 0.25, axis=0))
+    assert band.middle == pytest.approx(scipy.stats.trim_mean(values, 0.25, axis=0))
     assert band.low == pytest.approx(low, abs=0.2)
     assert band.high == pytest.approx(high, abs=0.2)
 
@@ -110,7 +116,7 @@ def test_the_probability_of_improvement_is_mann_whitneys_u(x, y) -> None:
     wins = sum(1.0 if a > b else 0.5 if a == b else 0.0 for a in x for b in y)
     found = probability_of_improvement(x, y)
     assert found.value == pytest.approx(wins / (len(x) * len(y)))
-    u = mannwhitneyu(x, y, method="asymptotic").statistic
+    u = scipy.stats.mannwhitneyu(x, y, method="asymptotic").statistic
     assert found.value == pytest.approx(u / (len(x) * len(y)))
     assert (found.interval is None) == (min(len(x), len(y)) < 2)
     other = probability_of_improvement(y, x)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy  # its statistics are loaded with their first use
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import mannwhitneyu, trim_mean
 
 from td3core.analysis.comparison import band, compare, improvement
 from td3core.analysis.groups import group_runs
@@ -56,11 +56,11 @@ def test_final_and_best_are_those_computed_by_hand(runs_dir: Path) -> None:
     # Of ten evaluations the last one counts, and it is the best too.
     assert list(first.finals) == [9.0, 10.0, 11.0, 12.0, 13.0]
     assert first.final.value == first.best.value == 11.0
-    assert first.final.value == trim_mean(first.finals, 0.25)
+    assert first.final.value == scipy.stats.trim_mean(first.finals, 0.25)
     assert first.final.interval.low >= 9.0
     assert second.final.value == 14.0
     chance = improvement(second, first)
-    assert chance.value == mannwhitneyu(second.finals, first.finals).statistic / 25
+    assert chance.value == scipy.stats.mannwhitneyu(second.finals, first.finals).statistic / 25
     assert improvement(first, second).value == pytest.approx(1 - chance.value)
 
 

@@ -1,7 +1,7 @@
 """What pairs of runs say of a change: a mean difference, its interval, and a careful sentence."""
 
 import pytest
-from scipy import stats
+import scipy  # its statistics are loaded with their first use
 
 from td3core.analysis.paired import paired_difference
 
@@ -9,7 +9,7 @@ from td3core.analysis.paired import paired_difference
 def test_the_interval_is_that_of_the_paired_t_test() -> None:
     first, second = (10.0, 14.0, 21.0, 17.0), (9.0, 10.0, 12.0, 15.0)
     found = paired_difference(first, second)
-    known = stats.ttest_rel(first, second).confidence_interval(0.95)
+    known = scipy.stats.ttest_rel(first, second).confidence_interval(0.95)
     assert found.mean == 4.0
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx((known.low, known.high))

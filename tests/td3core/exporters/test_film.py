@@ -162,6 +162,7 @@ def test_agents_side_by_side_play_the_same_episodes_as_an_evaluation_each_in_its
         (("--side-by-side",), "--side-by-side shows 2 to 4 agents, not 1."),
         (("--noise",), "--noise needs --side-by-side."),
         (("--side-by-side", "--size", "320x240"), "--size cannot be used with --side-by-side."),
+        (("--tensorboard", "curves"), "--out cannot be used with --tensorboard."),
     ],
 )
 def test_options_of_the_other_kind_of_film_are_refused(
@@ -249,6 +250,9 @@ def test_a_caption_fits_below_any_picture(width: int, height: int) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ([], "film needs a file, --out FILE, or --tensorboard DIR."),
+        (["--tensorboard", "a", "--speed", "2"], "--speed cannot be used with --tensorboard."),
+        (["--tensorboard", "a", "--seed", "2"], "--seed cannot be used with --tensorboard."),
         (["--out", "a.mov"], "use .mp4 or .gif"),
         (["--out", "a.mp4", "--size", "640"], "two even numbers from 160 to 7680"),
         (["--out", "a.mp4", "--size", "641x480"], "such as 1280x720, not '641x480'"),

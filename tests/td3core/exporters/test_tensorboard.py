@@ -12,6 +12,7 @@ import pytest
 
 from td3core import checkpoint
 from td3core.cli import app
+from td3core.cli.final_film import film_folder
 from td3core.errors import RequestError
 from td3core.exporters.live.registry import TENSORBOARD, told_of_all_runs
 from td3core.exporters.live.tensorboard import TensorBoardSink
@@ -247,6 +248,58 @@ def test_every_run_of_a_group_shows_a_film(runs_dir: Path, tmp_path: Path, reade
     assert [len(films(reader, folder)) for folder in folders] == [1, 1]
 
 
+@pytest.mark.slow
+def test_a_film_of_a_run_is_shown_on_request_and_not_made_twice(
+    runs_dir: Path, tmp_path: Path, reader: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = finish(runs_dir, "Pendulum-v1", **VALUES)
+    words = ["film", str(ended.run), "--tensorboard", str(tmp_path / "tb"), "--json"]
+    told = []
+    for _ in range(2):
+        assert app.main(words) == 0
+        (film,) = json.loads(capsys.readouterr().out)["films"]
+        told.append(film)
+    first, second = told
+    assert (first["new"], second) == (True, first | {"new": False})
+    folder = tmp_path / "tb" / ended.run.name
+    assert [str(each) for each in folder.iterdir()] == [first["file"]]
+    assert films(reader, folder) == [(first["env_steps"], b"GIF8")]
+
+
+def test_a_film_is_there_as_a_whole_once_and_goes_when_the_run_goes_back(
+    runs_dir: Path, tmp_path: Path, reader: Any
+) -> None:
+    config, tunables = tiny("Pendulum-v1")
+    run, folder = Path("run"), tmp_path / "run"
+    sink = TensorBoardSink(tmp_path)
+    sink.report(began(config, tunables))
+    sink.close()
+    for step in (200, 400, 1400):
+        assert sink.film(run, step) is None
+        made = sink.show_film(run, b"GIF89a", (4, 2), step)
+        assert sink.film(run, step) == made
+    assert films(reader, folder) == [(step, b"GIF8") for step in (200, 400, 1400)]
+    assert not list(folder.glob("*.part"))
+    (image, *_) = opened(reader, folder).Images("eval/film")
+    assert (image.width, image.height) == (4, 2)
+    sink.report(began(config, tunables, 400))
+    sink.close()
+    assert [sink.film(run, step) is not None for step in (200, 400, 1400)] == [True, True, False]
+    assert [step for step, _ in films(reader, folder)] == [200, 400]
+
+
+def test_a_film_is_shown_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(TENSORBOARD.variable, raising=False)
+    with pytest.raises(RequestError, match="--film needs --tensorboard"):
+        film_folder(True, {}, "Pendulum-v1")
+    monkeypatch.setenv(TENSORBOARD.variable, str(tmp_path / "all"))
+    assert film_folder(True, {}, "Pendulum-v1") == tmp_path / "all"
+    assert film_folder(True, {TENSORBOARD: tmp_path}, "Pendulum-v1") == tmp_path
+    assert film_folder(False, {}, "Pendulum-v1") is None
+
+
 def test_a_film_that_cannot_be_made_costs_no_run(
     runs_dir: Path,
     tmp_path: Path,
@@ -258,10 +311,10 @@ def test_a_film_that_cannot_be_made_costs_no_run(
 
     said: list[BaseException] = [RequestError("It has no pictures."), KeyboardInterrupt()]
 
-    def fail(_: Path) -> Any:
+    def fail(*_: object) -> Any:
         raise said.pop(0)
 
-    monkeypatch.setattr(filming, "film_run", fail)
+    monkeypatch.setattr(filming, "film_agent", fail)
     words = ["train", "Pendulum-v1", "--steps", "200", *SMALL, "--film", "--json"]
     words += ["--runs-dir", str(runs_dir), "--tensorboard", str(tmp_path / "tb")]
     for reason in ("It has no pictures.", "Interrupted."):

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # its statistics are loaded with their first use
 
 from td3core import checkpoint
 from td3core.config import EnvChoice
@@ -85,7 +85,7 @@ def returns_of_peer(path: Path, kind: str, env_id: str) -> list[float]:
 
 def interval(returns: Any) -> tuple[float, float]:
     """Return Student's 95 % interval of a mean."""
-    wide = float(stats.t.ppf(0.975, len(returns) - 1) * stats.sem(returns))
+    wide = float(scipy.stats.t.ppf(0.975, len(returns) - 1) * scipy.stats.sem(returns))
     return float(np.mean(returns)) - wide, float(np.mean(returns)) + wide
 
 

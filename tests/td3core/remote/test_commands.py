@@ -11,7 +11,8 @@ import pytest
 
 from td3core.cli import app
 from td3core.protocol.control import Control
-from td3core.training.launch import train
+from td3core.protocol.events import Ended
+from td3core.training.launch import resume, train
 from tests.support.scripted import Script
 from tests.td3core.helpers import Told, finish, tiny
 
@@ -87,6 +88,18 @@ def test_a_run_that_is_not_running_is_not_steered(
     assert (status, answer["error"]) == (2, f"{path.name} is not running; it was interrupted.")
     status, answer, _ = call(capsys, "follow", str(path))
     assert (status, answer["state"]) == (1, "interrupted")
+
+
+def test_a_run_that_was_resumed_is_reported_with_the_speed_of_its_last_process(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = finish(runs_dir)
+    _, answer, _ = call(capsys, "follow", str(first.run))
+    assert answer["steps_per_s"] == first.steps_per_s > 0
+    again = resume(first.run, Control(), lambda _: None, steps=600)
+    assert isinstance(again, Ended)
+    _, answer, _ = call(capsys, "follow", str(first.run))
+    assert answer["steps_per_s"] == again.steps_per_s
 
 
 @pytest.mark.parametrize(

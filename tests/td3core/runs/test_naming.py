@@ -29,7 +29,8 @@ def preset_run(runs: Path, env: str = ENV, **values: object) -> RunDirectory:
 @pytest.fixture
 def run(runs_dir: Path) -> RunDirectory:
     # As a run is recorded: "auto" has come to something.
-    return preset_run(runs_dir, seed=3, gamma=0.9, numerics="avx512", engine="compiled")
+    recorded = {"numerics": "avx512", "engine": "compiled", "info_columns": "reward_ctrl"}
+    return preset_run(runs_dir, seed=3, gamma=0.9, **recorded)
 
 
 def test_the_list_the_legends_the_dialogs_and_the_terminal_name_a_run_alike(

@@ -68,7 +68,7 @@ def test_so_it_is_with_other_settings(runs_dir: Path, values: dict[str, Any]) ->
     assert differences(straight.run, outcome.run) == []
 
 
-@pytest.mark.parametrize("every", [*slow(7), *release(1)], ids=["some", "all"])
+@pytest.mark.parametrize("every", [*slow(11), *release(1)], ids=["some", "all"])
 @pytest.mark.parametrize(
     "kept", [{}, {"keep_every": 2}, {"keep_every": 0, "keep_best": 1}], ids=str
 )

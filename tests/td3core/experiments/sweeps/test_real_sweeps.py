@@ -113,7 +113,8 @@ def kill(process: psutil.Process) -> None:
     os.kill(process.pid, signal.SIGKILL)
 
 
-@pytest.mark.slow
+# Half a minute of processor time: it starts torch a dozen times.
+@pytest.mark.release
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 def test_a_killed_sweep_and_a_killed_run_continue_to_equal_results(
     tmp_path: Path, runs_dir: Path, root: Path, capsys: pytest.CaptureFixture[str]
