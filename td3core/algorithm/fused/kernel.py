@@ -62,8 +62,7 @@ class Sources(NamedTuple):
     shift: Any  # (obs,), subtracted from observations if `normalise`
     scale: Any  # (obs,), multiplied with them then
     normalise: bool
-    floor: float
-    """Lower bound of the rewards."""
+    floor: float  # lower bound of the rewards
 
 
 @fast
