@@ -212,6 +212,11 @@ class FusedUpdate:
         live = _live(Tunables())._replace(policy_delay=1)
         return sources, layout, *networks, live, 0, self._make_work(batch), self._sums.copy()
 
+    def td_errors(self) -> Doubles:
+        """Return |Q1(s, a) - y| of the last batch, shape (batch,), from before its step."""
+        errors: Doubles = np.abs(np.subtract(self._work.q[0], self._work.y, dtype=np.float64))
+        return errors
+
     def _make_work(self, batch: int) -> Any:
         """Return the arrays that an update of this batch size computes in."""
         actor, critics = (network.widths for network in self._networks)

@@ -91,6 +91,18 @@ def test_several_updates_in_one_call_are_those_done_one_by_one(
     assert together.take_metrics() == apart.take_metrics()
 
 
+def test_what_is_measured_is_what_torch_measures() -> None:
+    buffer, index = filled(), draws(3)
+    compiled, straight = make(policy_noise=0.0), make(policy_noise=0.0, compiled=False)
+    for agent in (compiled, straight):
+        learn(agent, buffer, index)
+    found, expected = compiled.take_metrics(), straight.take_metrics()
+    assert found.keys() == expected.keys()
+    assert {"td_median", "td_p90", "td_p99", "td_max", "q_gap"} < found.keys()
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, rel=1e-3, abs=1e-6), name
+
+
 def test_batches_drawn_together_are_those_drawn_one_by_one() -> None:
     buffer, one, other = filled(), np.random.default_rng(2), np.random.default_rng(2)
     together = buffer.draw(one, (7, 33))
