@@ -59,7 +59,7 @@ def measure(
 
     ``sampler`` makes the agent's batches. What the agent's networks have no answer to is absent.
     """
-    found = _of_buffer(buffer)
+    found = _of_buffer(buffer, agent.tunables.reward_floor)
     found["replay_ratio"] = agent.updates * agent.tunables.batch_size / buffer.stored
     layout, tensors = buffer.layout, agent.state()
     groups = networks(config, Sizes(layout.action, layout.reward - layout.action))
@@ -129,8 +129,8 @@ def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[s
     }
 
 
-def _of_buffer(buffer: ReplayBuffer) -> dict[str, float]:
-    rewards = buffer.rows[: buffer.stored, buffer.layout.reward]
+def _of_buffer(buffer: ReplayBuffer, floor: float) -> dict[str, float]:
+    rewards = np.maximum(buffer.rows[: buffer.stored, buffer.layout.reward], np.float32(floor))
     return {
         "buffer_age": (buffer.size - 1) / 2,
         "reward_mean": float(rewards.mean(dtype=np.float64)),

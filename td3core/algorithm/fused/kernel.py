@@ -62,6 +62,7 @@ class Sources(NamedTuple):
     shift: Any  # (obs,), subtracted from observations if `normalise`
     scale: Any  # (obs,), multiplied with them then
     normalise: bool
+    floor: float  # lower bound of the rewards
 
 
 @fast
@@ -75,7 +76,7 @@ def _clipped(value, bound):
 def _load(sources, at, i, w, first, end):
     """Gather the rows of batch ``i``: s, a, s', N(0, 1), r, 1 - terminated."""
     obs, act = w.obs.shape[1], sources.noise.shape[2]
-    shift, scale = sources.shift, sources.scale
+    shift, scale, least = sources.shift, sources.scale, np.float32(sources.floor)
     for row in range(first, end):
         source = sources.rows[sources.index[i, row]]
         for k in range(obs):
@@ -88,7 +89,8 @@ def _load(sources, at, i, w, first, end):
         for k in range(act):
             w.pair[row, obs + k] = source[at.action + k]
             w.next_pair[row, obs + k] = sources.noise[i, row, k]
-        w.reward[row] = source[at.reward]
+        reward = source[at.reward]
+        w.reward[row] = least if reward < least else reward
         w.continues[row] = np.float32(1.0) - source[at.terminated]
 
 

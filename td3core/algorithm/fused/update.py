@@ -185,7 +185,13 @@ class FusedUpdate:
         normaliser = draws.normaliser
         shift, scale = self._identity if normaliser is None else normaliser.affine()
         sources = kernel.Sources(
-            draws.rows, draws.index, noise, shift, scale, normaliser is not None
+            draws.rows,
+            draws.index,
+            noise,
+            shift,
+            scale,
+            normaliser is not None,
+            draws.reward_floor,
         )
         rest = _live(tunables), updates, self._work, self._sums
         return self.choice(count, (sources, draws.buffer.layout, *self._networks, *rest))
@@ -196,7 +202,9 @@ class FusedUpdate:
         layout = RowLayout.of(self._obs_dim, self._act_dim)
         rows = source.standard_normal((batch, layout.end), np.float32)
         noise = source.standard_normal((1, batch, self._act_dim), np.float32)
-        sources = kernel.Sources(rows, np.arange(batch)[None], noise, *self._identity, False)
+        sources = kernel.Sources(
+            rows, np.arange(batch)[None], noise, *self._identity, False, -np.inf
+        )
         networks = [
             network._replace(**{name: getattr(network, name).copy() for name in _CHANGED})
             for network in self._networks

@@ -49,6 +49,21 @@ def distance(one: TD3, other: TD3) -> float:
     return float(np.abs(weights(one) - weights(other)).max())
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("n_step", [1, 3])
+def test_an_update_with_a_floor_is_that_of_bounded_rewards(compiled: bool, n_step: int) -> None:
+    bounded, index = filled(), draws(4)
+    at = bounded.layout.reward
+    bounded.rows[:, at] = np.maximum(bounded.rows[:, at], np.float32(-0.3))
+    made = [
+        make(compiled=compiled, n_step=n_step, reward_floor=floor) for floor in (-0.3, -1e9, -1e9)
+    ]
+    for agent, buffer in zip(made, (filled(), bounded, filled()), strict=True):
+        learn(agent, buffer, index)
+    assert np.array_equal(weights(made[0]), weights(made[1]))
+    assert not np.array_equal(weights(made[0]), weights(made[2]))
+
+
 @given(
     widths=st.lists(st.integers(1, 30), max_size=3).map(tuple),
     activation=st.sampled_from(["relu", "tanh"]),

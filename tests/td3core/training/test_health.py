@@ -1,5 +1,6 @@
 """What is measured of networks and buffer, against calculations that share no code with it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,9 @@ def test_age_and_rewards_are_those_of_a_full_buffer_too() -> None:
     assert found["buffer_age"] == np.arange(50).mean()
     rewards = buffer.layout.columns(buffer.rows).reward
     assert found["reward_mean"] == pytest.approx(rewards.astype(float).mean())
+    agent.apply(replace(agent.tunables, reward_floor=0.0))
+    bounded = np.maximum(rewards, 0.0)
+    assert health(agent, buffer)["reward_mean"] == pytest.approx(bounded.astype(float).mean())
     assert found["replay_ratio"] == pytest.approx(26 * agent.tunables.batch_size / 130)
 
 
