@@ -43,7 +43,7 @@ class Work(NamedTuple):
     pair: Any  # (batch, obs + act): s, a
     next_pair: Any  # (batch, obs + act): s', first N(0, 1), then ã
     obs: Any  # (batch, obs): an actor's input
-    reward: Any  # (batch,)
+    reward: Any  # (batch,); after the critics' step |Q1(s, a) - y|
     continues: Any  # (batch,): 1 - terminated
     q: Any  # (members, batch): first Q'(s', ã), then Q(s, a)
     y: Any  # (batch,)
@@ -175,6 +175,8 @@ def _measure_errors(critics, w, sums):
             if error > largest or error != error:
                 largest = error
         gap += abs(w.q[0, row] - w.q[critics.members - 1, row])
+        # The actor's step needs the place of Q; the rewards are part of y by now.
+        w.reward[row] = abs(w.q[0, row] - w.y[row])
     sums[SLOT.q_gap] += gap / batch
     sums[SLOT.td_max] += largest
 

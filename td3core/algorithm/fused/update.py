@@ -214,7 +214,7 @@ class FusedUpdate:
 
     def td_errors(self) -> Doubles:
         """Return |Q1(s, a) - y| of the last batch, shape (batch,), from before its step."""
-        errors: Doubles = np.abs(np.subtract(self._work.q[0], self._work.y, dtype=np.float64))
+        errors: Doubles = self._work.reward.astype(np.float64)
         return errors
 
     def _make_work(self, batch: int) -> Any:
