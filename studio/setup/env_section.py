@@ -64,7 +64,8 @@ class EnvSection(QWidget):
         self.facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._dialog = EnvCheckDialog(self)
         self._check, self._lookup = EnvQuery(self), EnvQuery(self)
-        self._asked = _NOTHING
+        self._asked = self._checked = _NOTHING
+        self._has_problems = False
         self._sizes: dict[str, Sizes] = {}
         self._build()
         self._connect()
@@ -85,11 +86,11 @@ class EnvSection(QWidget):
         self._button.clicked.connect(self.check)
         self._browse.chosen.connect(self._use_file)
         self._browse.refused.connect(self._on_refused)
-        self._check.answered.connect(self._dialog.show_answer)
+        self._check.answered.connect(self._on_checked)
         self._check.refused.connect(self._dialog.show_refusal)
         self._dialog.dismissed.connect(self._check.cancel)
         self._lookup.answered.connect(self._on_looked_up)
-        self._lookup.refused.connect(self._on_refused)
+        self._lookup.refused.connect(self._on_not_made)
         self.picker.currentTextChanged.connect(self._show_facts)
         # Only what the user chose here: neither a script nor an imported preset may create an
         # environment.
@@ -137,9 +138,11 @@ class EnvSection(QWidget):
                 self.show_environments(self._of_presets)
 
     def remember(self, env_id: str) -> None:
-        """Offer an environment from now on."""
+        """Offer an environment from now on; what was wrong with it may have been corrected."""
         if self._recent.add(env_id):
             self.show_environments(self._of_presets)
+        if self._has_problems and env_id == self.env_id:
+            self.look_up()
 
     @Slot(list)
     def _use_file(self, env_ids: list[str]) -> None:
@@ -156,6 +159,7 @@ class EnvSection(QWidget):
         self._dialog.show_waiting(self.env_id or tr("No environment"))
         self._dialog.show()
         self._dialog.raise_()
+        self._checked = (self.env_id, self._args().strip())
         if self.env_id:
             self.examine(self._check, self._dialog.show_refusal, quick=False)
         else:
@@ -232,6 +236,7 @@ class EnvSection(QWidget):
     def _forget(self) -> None:
         self._lookup.cancel()
         self._asked = _NOTHING
+        self._has_problems = False
 
     @Slot()
     def _show_facts(self) -> None:
@@ -249,8 +254,27 @@ class EnvSection(QWidget):
         self.sizes_changed.emit()
         if not answer["env_args"]:
             self.picker.add_facts(self.env_id, facts)
-        problems = answer["errors"] + answer["warnings"]
-        self._say(tr("{facts}. The check found problems.", facts=facts) if problems else facts)
+        self._has_problems = answer["errors"] + answer["warnings"] > 0
+        if self._has_problems:
+            # Its code may be corrected meanwhile: the same name is examined again.
+            self._asked = _NOTHING
+            facts = tr("{facts}. The check found problems.", facts=facts)
+        self._say(facts)
+
+    @Slot(object)
+    def _on_checked(self, answer: dict[str, Any]) -> None:
+        self._dialog.show_answer(answer)
+        known = find_known(self.env_id) and not answer["env_args"]
+        now = (self.env_id, self._args().strip())
+        if now == self._checked and not known:
+            self._lookup.cancel()
+            self._asked = now
+            self._on_looked_up(answer)
+
+    @Slot(object)
+    def _on_not_made(self, sentence: Text) -> None:
+        self._has_problems, self._asked = True, _NOTHING
+        self._on_refused(sentence)
 
     @Slot(object)
     def _on_refused(self, sentence: Text) -> None:

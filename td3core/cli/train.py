@@ -198,7 +198,10 @@ def resume(
                 steps=found.config.steps,
             )
         )
-        return CommandResult(result=ending_as_dict(finished))
+        from td3core.cli.advice import advice_of
+
+        advice = [each.as_dict() for each in advice_of(found.path)]
+        return CommandResult(result=ending_as_dict(finished) | {"advice": advice})
     from td3core.runs.resumption import class_of_run
 
     require_class(class_of_run(found))
@@ -329,7 +332,8 @@ def _run(begin: "Callable[[Control, Callable[[Event], None]], Ended | Failed]") 
             raise RequestError(outcome.message)
         if outcome.cancelled:
             log(outcome.message)
-            return CommandResult(result=ending_as_dict(None) | {"stopped": "user"})
+            nothing = {"stopped": "user", "advice": report.advice}
+            return CommandResult(result=ending_as_dict(None) | nothing)
         answer = run_failed(outcome)
         if outcome.details:
             log(outcome.details, style="dim")

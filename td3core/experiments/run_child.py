@@ -2,9 +2,13 @@
 
 import os
 import signal
+import threading
+from bisect import bisect_right
+from dataclasses import replace
 
 from td3core.experiments.jobs import CODEC, Preload, load_training, perform
 from td3core.protocol.control import Control
+from td3core.protocol.events import Event, Progress, Tuned
 from td3core.protocol.steering import Ask, Tune, Verb, steer
 from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
 
@@ -28,7 +32,7 @@ def main() -> None:
     load_training()
     # A run that has not begun leaves nothing to resume; whoever comes next begins it.
     if not requests.abandoned:
-        perform(job, control, link.send)
+        perform(job, control, lambda event: link.send(requests.as_numbered_by_parent(event)))
 
 
 class _Requests:
@@ -36,6 +40,9 @@ class _Requests:
 
     def __init__(self, control: Control) -> None:
         self._control, self._detached = control, False
+        self._lock = threading.Lock()
+        self._revisions: list[int] = []
+        """Those of the control for each change that the parent has asked for."""
         self.abandoned = False
         """True once the parent is gone and the run is not to continue without it."""
 
@@ -44,8 +51,19 @@ class _Requests:
         if request == Ask(Verb.DETACH):
             self._detached = True
             detach_output()
+        elif isinstance(request, Tune):
+            # Before the run reports it.
+            with self._lock:
+                self._revisions.append(self._control.tune(request.tunables))
         else:
             steer(self._control, request)
+
+    def as_numbered_by_parent(self, event: Event) -> Event:
+        """Return an event whose revision counts the parent's changes: others make some, too."""
+        if not isinstance(event, Progress | Tuned):
+            return event
+        with self._lock:
+            return replace(event, revision=bisect_right(self._revisions, event.revision))
 
     def parent_gone(self) -> None:
         """Save and end, unless the parent has said that it would leave."""

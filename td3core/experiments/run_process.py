@@ -7,7 +7,7 @@ from collections.abc import Callable
 from td3core.errors import quoted
 from td3core.experiments.jobs import CODEC, Job, Preload
 from td3core.protocol.events import Ended, Event, Failed, Started
-from td3core.protocol.steering import Ask, Request, Requesting, Verb
+from td3core.protocol.steering import Ask, Request, Requesting, Tune, Verb
 from td3core.system.message_process import MessageProcess
 from td3core.system.numerics import environment_of
 from td3core.text import Text
@@ -50,7 +50,7 @@ class RunProcess(Requesting):
         self._lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._started: Started | None = None
         self._over = False
-        self._requests = 0
+        self._changes = 0
         self.stopping = False
         self._gave_up = False
         self.lost: int | None = None
@@ -76,11 +76,11 @@ class RunProcess(Requesting):
         self._process.send(job)
 
     def request(self, request: Request) -> int:
-        """Send a request to the process; return its number."""
-        self._requests += 1
+        """Send a request to the process; return how many changes of live settings it was sent."""
+        self._changes += isinstance(request, Tune)
         self.stopping = self.stopping or request == Ask(Verb.STOP)
         self._process.send(request)
-        return self._requests
+        return self._changes
 
     def detach(self) -> None:
         """Let the run continue when this process ends."""

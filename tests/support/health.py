@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from td3core.analysis.advice import Rule, parse_rule
 from td3core.config import Tunables
 from td3core.protocol.events import Progress
 from td3core.protocol.metrics import TRAINING_COLUMNS
@@ -22,3 +23,18 @@ def progress(tunables: Tunables, rows: np.ndarray[Any, Any]) -> Progress:
     return events.progress(
         int(rows[-1, 0]), updates=int(rows[-1, 1]), tunables=tunables, training=rows
     )
+
+
+def breakable_rule() -> Rule:
+    """Return a rule that every run breaks which learns."""
+    text = """
+        title = "It learns"
+        quantity = "updates"
+        above = 1.0
+        reason = "It is."
+        advice = "Let it."
+        [change]
+        setting = "critic_lr"
+        factor = 0.1
+    """
+    return parse_rule("learns", text)

@@ -8,6 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from td3core import checkpoint
+from td3core.analysis.advice import Advice
+from td3core.cli.advice import advice_of
 from td3core.cli.experiments.group_progress import GroupProgress, result_table
 from td3core.cli.interrupts import INTERRUPTED, interrupts_stop
 from td3core.cli.terminal import FAILED, CommandResult, console, ending_as_dict, log, log_error
@@ -73,9 +75,15 @@ def _run(
     _require_not_refused(group, statuses)
     if not as_json:
         Console(highlight=False).print(result_table(group.name, statuses))
+    # A second Ctrl-C waits for nothing.
+    advised = [() if killed else _advice(status) for status in statuses]
+    for status, advice in zip(statuses, advised, strict=True):
+        for each in advice:
+            log(f"{Text('seed {seed}', seed=status.seed)}  {each.in_words()}")
     if any(status.state.is_resumable for status in statuses):
         log(Text("Continue with: td3-studio resume {name}", name=group.name))
-    result = {"group": group.name, "runs": [_as_dict(status) for status in statuses]}
+    runs = [_as_dict(*each) for each in zip(statuses, advised, strict=True)]
+    result = {"group": group.name, "runs": runs}
     if killed:
         return CommandResult(status=INTERRUPTED, result=result, error=Text("Interrupted."))
     error = _failures(statuses)
@@ -102,7 +110,17 @@ def _failures(statuses: Sequence[SeedStatus]) -> Text | None:
     return Text.joined((count, *reasons))
 
 
-def _as_dict(status: SeedStatus) -> dict[str, Any]:
+def _advice(status: SeedStatus) -> tuple[Advice, ...]:
+    """Return what is advised for a run; nothing for one that was not started, or is gone."""
+    if status.run is None:
+        return ()
+    try:
+        return advice_of(status.run)
+    except RequestError:
+        return ()
+
+
+def _as_dict(status: SeedStatus, advice: Sequence[Advice]) -> dict[str, Any]:
     """Return what ``train --json`` would print for a run, with its seed."""
     if status.ending is not None:
         values = ending_as_dict(status.ending)
@@ -110,7 +128,7 @@ def _as_dict(status: SeedStatus) -> dict[str, Any]:
         values = dict.fromkeys(item.name for item in fields(Ended)) | _on_disk(status)
     if status.message:
         values |= {"message": status.message, "error": status.message}
-    return {"seed": status.seed} | values
+    return {"seed": status.seed} | values | {"advice": [each.as_dict() for each in advice]}
 
 
 def _on_disk(status: SeedStatus) -> dict[str, Any]:

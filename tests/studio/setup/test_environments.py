@@ -337,6 +337,37 @@ def test_the_check_takes_the_arguments_and_shows_errors_first(
 
 @pytest.mark.own_window
 @pytest.mark.slow
+def test_a_module_that_was_corrected_has_no_problems_any_more(
+    qtbot, window, find, picker, dialog, own_module, tmp_path: Path
+):
+    file, broken = tmp_path / "window_envs.py", OWN.replace("sound=True", "sound=False")
+    file.write_text(broken)
+    type_name(qtbot, picker, own_module)
+    qtbot.waitUntil(lambda: "found problems" in facts(find), timeout=60_000)
+    file.write_text(OWN)
+    assert "No problems found" in check(qtbot, window, find, dialog)
+    dialog.close()
+    assert facts(find) == "3 observations · 2 actions · no time limit"
+
+
+@pytest.mark.own_window
+@pytest.mark.slow
+def test_the_same_name_is_examined_again_after_a_problem(
+    qtbot, window, find, picker, own_module, tmp_path: Path
+):
+    file = tmp_path / "window_envs.py"
+    file.write_text("raise RuntimeError")
+    type_name(qtbot, picker, own_module)
+    qtbot.waitUntil(lambda: "RuntimeError" in facts(find), timeout=60_000)
+    file.write_text(OWN)
+    # As when a run of it starts.
+    window.setup.environment.remember(own_module)
+    qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
+    assert "problems" not in facts(find)
+
+
+@pytest.mark.own_window
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -21,6 +21,7 @@ from td3core.config import RunConfig
 from td3core.evaluation.evaluate import evaluate
 from td3core.runs.directory import RunDirectory
 from td3core.runs.tables import read_table
+from tests.support.health import breakable_rule
 from tests.support.marks import slow
 from tests.support.scripted import STEPS, Script, ScriptedEnv
 from tests.td3core.helpers import TINY, finish
@@ -81,6 +82,19 @@ def test_training_prints_one_object_with_exactly_the_promised_keys(
     assert found["last_eval_return"] == means[-1]
     assert found["best_eval_return"] == max(means)
     assert str(run.path) in captured.err.replace("\n", "")
+
+
+def test_a_finished_run_is_advised_again_by_resume(
+    capsys: pytest.CaptureFixture[str], runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("td3core.cli.progress", "td3core.cli.advice"):
+        monkeypatch.setattr(f"{module}.load_rules", lambda: (breakable_rule(),))
+    trained = train(capsys, runs_dir)
+    assert [each["rule"] for each in trained["advice"]] == ["learns"]
+    assert app.main(["resume", trained["run"], "--json"]) == 0
+    again = last_line(capsys.readouterr().out)
+    assert set(again) == TRAIN_KEYS
+    assert again["advice"] == trained["advice"]
 
 
 def test_without_evaluations_their_figures_are_null(

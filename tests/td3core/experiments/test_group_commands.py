@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ import pytest
 
 from td3core.cli.app import main
 from td3core.runs.listing import list_runs
+from tests.support.health import breakable_rule
 from tests.td3core.experiments.conftest import STEPS_ENV
-from tests.td3core.experiments.stage import Actor, Stage, failed, finish
+from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
 from tests.td3core.experiments.test_processes import ENDLESS, shortened, wait_until
-from tests.td3core.helpers import tiny
+from tests.td3core.helpers import run, tiny
 
 Answer = tuple[int, dict[str, Any]]
 KEYS = {
     *("seed", "run", "stopped", "env_steps", "updates", "episodes", "wall_s", "steps_per_s"),
-    *("last_eval_return", "best_eval_return", "best_checkpoint", "last_checkpoint"),
+    *("last_eval_return", "best_eval_return", "best_checkpoint", "last_checkpoint", "advice"),
 }
 
 
@@ -46,6 +48,27 @@ def test_a_group_answers_with_one_object_for_all_its_runs(command) -> None:
     assert set(answer) == {"group", "runs"}
     assert [run["seed"] for run in answer["runs"]] == [0, 1, 7]
     assert all(set(run) == KEYS for run in answer["runs"])
+
+
+def test_each_run_of_a_group_is_advised(
+    command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = list[str]()
+    monkeypatch.setattr("td3core.cli.experiments.groups.log", lambda text: said.append(str(text)))
+    monkeypatch.setattr("td3core.cli.advice.load_rules", lambda: (breakable_rule(),))
+    trained = run(runs_dir / "other", steps=60)[0].run
+
+    def act(actor: Actor) -> None:
+        actor.start()
+        actor.report(replace(ended(actor.config), run=trained if actor.seed else Path("gone")))
+
+    status, answer = command("train", STEPS_ENV, "--seeds", "2", "--steps", "60", act=act)
+    assert status == 0
+    assert [len(each["advice"]) for each in answer["runs"]] == [0, 1]
+    assert answer["runs"][1]["advice"][0]["rule"] == "learns"
+    assert [line[:37] for line in said if "Health" in line] == [
+        "seed 1  Health: It learns (updates 40"
+    ]
 
 
 def test_one_failing_seed_fails_the_command_after_the_others_are_done(command) -> None:

@@ -24,6 +24,7 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.jobs import NewRun
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Ended, Event, Failed, Progress, Started, Tuned
+from td3core.remote.steer import RemoteControl
 from td3core.runs.listing import list_runs
 from td3core.runs.lock import holder
 from td3core.text import Text
@@ -105,6 +106,11 @@ def test_a_run_in_a_process_is_steered_like_any_other(runs_dir: Path) -> None:
         reported.until(Progress, lambda event: event.phase == "paused")
         process.resume()
         reported.until(Progress, lambda event: event.phase == "learning")
+        # What others ask for is acknowledged to them, and is no answer to this process.
+        RemoteControl(started.run).change({"tau": 0.5})
+        assert reported.until(Tuned).revision == revision
+        revision = process.tune(tiny(tau=0.125)[1])
+        assert reported.until(Tuned).revision == revision
         process.stop()
         outcome = reported.until(Ended)
         assert (outcome.stopped, outcome.run) == ("user", started.run)
