@@ -49,7 +49,7 @@ class GroupSession(QObject):
         self._process: GroupProcess | FollowedGroup | None = None
         self._records: dict[Path, GroupRecord] = {}
         self._current: GroupRecord | None = None
-        self._series = ""
+        self._series = self._variant = ""
         # From the thread that reads from the process.
         self._received.connect(self._on_message)
 
@@ -73,12 +73,12 @@ class GroupSession(QObject):
         """What describes the :attr:`current` group."""
         return self._current.group if self._current else None
 
-    def start(self, job: NewGroup | ResumedGroup, series: str = "") -> None:
-        """Train a group, perhaps as one of a ``series``. Ignored while another one trains."""
+    def start(self, job: NewGroup | ResumedGroup, series: str = "", variant: str = "") -> None:
+        """Train a group, perhaps as a variant in a series. Ignored while another one trains."""
         if self._process is not None:
             return
         token = object()
-        self._token, self._series = token, series
+        self._token, self._series, self._variant = token, series, variant
         earlier, self._current = self._current, None
         try:
             self._process = GroupProcess(job, lambda message: self._received.emit(token, message))
@@ -99,7 +99,7 @@ class GroupSession(QObject):
         """Show and steer a group that another process trains. Ignored while one is shown."""
         if self._process is None:
             token = self._token = object()
-            self._series = ""
+            self._series = self._variant = ""
             self._process = FollowedGroup(
                 group, lambda found: self._received.emit(token, found), self.refused.emit, self
             )
@@ -127,7 +127,7 @@ class GroupSession(QObject):
             return
         match message:
             case GroupStarted():
-                self._begin(GroupRecord(message.group, self._series))
+                self._begin(GroupRecord(message.group, self._series, self._variant))
                 self.group_started.emit(message)
                 name = message.group.name
                 text = Text("Group {group}: {reason}", group=name, reason=message.reason)

@@ -215,6 +215,7 @@ class ManyRuns(QObject):
                     tunables=run.tunables,
                 ),
                 run.series,
+                run.variant,
             )
         else:
             self._controller.start(run.config, run.tunables, self._runs_dir)

@@ -48,6 +48,8 @@ class QueuedRun:
     """Why it could not start; empty while it waits."""
     series: str = ""
     """Groups of one series are compared with each other; empty for one that stands alone."""
+    variant: str = ""
+    """What the comparison of its series calls it; empty for the name that its settings give it."""
 
     @property
     def text(self) -> str:
@@ -82,6 +84,7 @@ def write_queue(runs_dir: Path, runs: Sequence[QueuedRun]) -> None:
             "id": run.id,
             "problem": run.problem,
             "series": run.series,
+            "variant": run.variant,
         }
         for run in runs
     ]
@@ -123,6 +126,7 @@ def _read(found: Any, number: int) -> QueuedRun:
         id=str(found.get("id") or own),
         problem=str(found.get("problem") or ""),
         series=str(found.get("series") or ""),
+        variant=str(found.get("variant") or ""),
     )
 
 

@@ -1,18 +1,23 @@
 """Owns the trial of a change: two groups of branches, one after the other, and their verdict."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.group_session import GroupSession
+from studio.experiments.trial_file import KeptTrial, Standing, TrialFile, standing
+from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_task import BackgroundTask
 from td3core.analysis.paired import PairedDifference
-from td3core.experiments.groups.group import Group
-from td3core.experiments.groups.messages import NewGroup
+from td3core.checkpoint import read_header
+from td3core.experiments.groups.group import FOLDER, Group
+from td3core.experiments.groups.messages import GroupStarted, NewGroup, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState
-from td3core.experiments.trials import Trial, judge
+from td3core.experiments.trials import judge
 from td3core.protocol.steering import Verb
 from td3core.system.capacity import usable_cores
 from td3core.text import Text
@@ -28,15 +33,26 @@ class TrialStage(Enum):
     WITHOUT = 3
     JUDGING = 4
     DONE = 5
+    ENDED = 6
+    """Without a verdict; it can be continued."""
+
+
+_ARMS = 2
+_BUSY = (TrialStage.WAITING, TrialStage.WITH_CHANGE, TrialStage.WITHOUT, TrialStage.JUDGING)
 
 
 class TrialSession(QObject):
-    """One trial at a time; it waits for a free core and trains beside what else does."""
+    """One trial at a time; it waits for a free core and trains beside what else does.
+
+    It is kept in the folder of runs until it is closed, so that the next window can go on with it.
+    """
 
     changed = Signal()
     """What :attr:`stage` or :attr:`share` says has changed."""
     judged = Signal()
     """The :attr:`verdict` is there."""
+    found = Signal()
+    """A trial of an earlier window is there, with its verdict or without one."""
     refused = Signal(object)
     busy_changed = Signal(bool)
 
@@ -47,23 +63,29 @@ class TrialSession(QObject):
         super().__init__(parent)
         self._runs_dir, self._cores_in_use = runs_dir, cores_in_use
         self.groups = GroupSession(_allow, self)
+        self.groups.group_started.connect(self._on_group)
         self.groups.ended.connect(self._on_ended)
         self.groups.status_changed.connect(self.changed)
         self.groups.refused.connect(self.refused)
-        self._reader = BackgroundTask("judge-trial", self)
+        self._reader = BackgroundTask("read-trial", self)
         self._reader.failed.connect(self._on_unread)
-        self.series = ""
+        self._file = TrialFile(runs_dir)
+        self._disk = BackgroundQueue("keep-trial", self)
+        self._disk.failed.connect(self.refused)
+        self.kept: KeptTrial | None = None
+        """What is tried, or was; None if nothing was, or once that is closed."""
         self.runs: list[dict[int, Path]] = []
         """Of each arm that is over, by seed: with the change first."""
+        self.finished = 0
+        """How many runs were over when it ended without a verdict."""
         self._stopping = False
         self.stage = TrialStage.NONE
-        self.trial: Trial | None = None
         self.verdict: PairedDifference | None = None
 
     @property
     def busy(self) -> bool:
         """True from the request until the verdict, or until it was stopped."""
-        return self.stage not in (TrialStage.NONE, TrialStage.DONE)
+        return self.stage in _BUSY
 
     @property
     def trains(self) -> bool:
@@ -73,30 +95,44 @@ class TrialSession(QObject):
     @property
     def share(self) -> float:
         """How much of all its steps is done, from 0 to 1."""
-        if self.trial is None or not self.busy:
+        if self.kept is None or not self.busy:
             return 0.0
-        start = self.trial.with_change.config.steps - self.trial.steps
+        trial = self.kept.trial
         record = self.groups.current
         statuses = record.statuses.values() if record is not None and self.groups.busy else ()
-        done = sum(max(min(s.env_steps - start, self.trial.steps), 0) for s in statuses)
-        done += len(self.runs) * len(self.trial.seeds) * self.trial.steps
-        return min(done / self.trial.total_steps, 1.0)
+        done = sum(max(min(s.env_steps - trial.begins_at, trial.steps), 0) for s in statuses)
+        done += len(self.runs) * len(trial.seeds) * trial.steps
+        return min(done / trial.total_steps, 1.0)
 
     @property
     def free_cores(self) -> int:
         """Cores that nothing of this window takes."""
         return usable_cores() - self._cores_in_use()
 
-    def start(self, trial: Trial, series: str) -> None:
-        """Try a change as soon as a core is free; ``series`` is what the comparison is called."""
+    def start(self, kept: KeptTrial) -> None:
+        """Try a change as soon as a core is free."""
         if self.busy:
             self.refused.emit(Text("Another change is being tried. Wait for its end, or stop it."))
             return
-        self.trial, self.series, self.verdict = trial, series, None
-        self.runs, self._stopping = [], False
-        self._enter(TrialStage.WAITING)
-        self.busy_changed.emit(True)
-        self.begin_if_free()
+        self._take(kept)
+        self._wait()
+
+    def find(self) -> None:
+        """Look for a trial that an earlier window has left behind."""
+        self._disk.add(self._find, self._on_found)
+
+    def proceed(self) -> None:
+        """Go on with a trial that has ended without a verdict."""
+        if self.stage is TrialStage.ENDED and self.kept is not None:
+            kept = self.kept
+            self._reader.read(lambda _: standing(self._runs_dir, kept), self._on_standing)
+
+    def close(self) -> None:
+        """Forget a trial that is over; its runs stay."""
+        if not self.busy and self.kept is not None:
+            self.kept, self.verdict = None, None
+            self._disk.add(self._file.discard)
+            self._enter(TrialStage.NONE)
 
     @Slot()
     def begin_if_free(self) -> None:
@@ -114,39 +150,111 @@ class TrialSession(QObject):
             self.groups.command(Verb.STOP)
         else:
             self._reader.cancel()
-            self._end(TrialStage.NONE)
+            self._end_early()
 
     def shutdown(self) -> None:
-        """Stop reading."""
+        """Stop reading, and leave the trial to the next window."""
         self._reader.cancel()
+        self._disk.add(self._file.leave)
+        self._disk.finish()
+
+    def _take(self, kept: KeptTrial, runs: Sequence[dict[int, Path]] = ()) -> None:
+        self.kept, self.runs, self.verdict = kept, list(runs), None
+        self._stopping = False
+        self._disk.add(partial(self._file.write, kept))
+
+    def _wait(self) -> None:
+        self._enter(TrialStage.WAITING)
+        self.busy_changed.emit(True)
+        self.begin_if_free()
+
+    # What an earlier window has left ------------------------------------------------------------
+
+    def _find(self) -> Standing | None:
+        kept = self._file.find()
+        return None if kept is None else standing(self._runs_dir, kept)
+
+    def _on_found(self, found: Standing | None) -> None:
+        if found is None or self.kept is not None:
+            return
+        self.kept, self.runs, self.finished = found.kept, list(found.runs), found.finished
+        if len(self.runs) == _ARMS:
+            runs = self.runs
+            self._reader.read(lambda _: judge(*runs), self._on_found_judged)
+        else:
+            self._enter(TrialStage.ENDED)
+            self.found.emit()
+
+    def _on_found_judged(self, verdict: PairedDifference) -> None:
+        self.verdict = verdict
+        self._enter(TrialStage.DONE)
+        self.found.emit()
+
+    def _on_standing(self, found: Standing) -> None:
+        if self.stage is TrialStage.ENDED:
+            self._take(found.kept, found.runs)
+            self._wait()
+
+    # Training -----------------------------------------------------------------------------------
 
     def _train(self) -> None:
-        trial = self.trial
-        assert trial is not None
-        first = not self.runs
-        arm = trial.with_change if first else trial.without
-        self._enter(TrialStage.WITH_CHANGE if first else TrialStage.WITHOUT)
-        self.groups.start(
-            NewGroup(
-                runs_dir=self._runs_dir,
-                seeds=trial.seeds,
-                config=arm.config,
-                tunables=arm.tunables,
-                jobs=max(min(self.free_cores, len(trial.seeds)), 1),
-                checkpoint=trial.checkpoint,
-            ),
-            self.series,
+        """Train the next arm, or compare both."""
+        assert self.kept is not None
+        if len(self.runs) == _ARMS:
+            self._enter(TrialStage.JUDGING)
+            runs = self.runs
+            self._reader.read(lambda _: judge(*runs), self._on_judged)
+            return
+        self._enter(TrialStage.WITHOUT if self.runs else TrialStage.WITH_CHANGE)
+        checkpoint = self.kept.trial.checkpoint
+        # The run may have gone on since, and its last checkpoint with it.
+        self._reader.read(lambda _: read_header(checkpoint).counters.env_steps, self._train_from)
+
+    def _train_from(self, env_steps: int) -> None:
+        kept, place = self.kept, len(self.runs)
+        assert kept is not None
+        trial = kept.trial
+        if env_steps != trial.begins_at:
+            self._on_unread(
+                Text(
+                    "{checkpoint} is of step {now} by now, not of step {then}: both sides of a"
+                    " trial have to branch off the same agent. Try the change again.",
+                    checkpoint=trial.checkpoint.name,
+                    now=f"{env_steps:,}",
+                    then=f"{trial.begins_at:,}",
+                )
+            )
+            return
+        arm = trial.without if place else trial.with_change
+        job: NewGroup | ResumedGroup = NewGroup(
+            runs_dir=self._runs_dir,
+            seeds=trial.seeds,
+            config=arm.config,
+            tunables=arm.tunables,
+            jobs=max(min(self.free_cores, len(trial.seeds)), 1),
+            checkpoint=trial.checkpoint,
         )
+        if place < len(kept.groups):
+            job = ResumedGroup(path=self._runs_dir / FOLDER / kept.groups[place])
+        self.groups.start(job, kept.series)
         if not self.groups.busy:
-            self._end(TrialStage.NONE)
+            self._end_early()
+
+    @Slot(object)
+    def _on_group(self, event: GroupStarted) -> None:
+        kept = self.kept
+        if kept is not None and len(kept.groups) == len(self.runs):
+            self.kept = replace(kept, groups=(*kept.groups, event.group.name))
+            self._disk.add(partial(self._file.write, self.kept))
 
     @Slot()
     def _on_ended(self) -> None:
-        record, trial = self.groups.current, self.trial
-        if trial is None or self._stopping or record is None:
-            self._end(TrialStage.NONE)
+        record = self.groups.current
+        statuses = {} if record is None else record.statuses
+        over = sum(each.state is SeedState.FINISHED for each in statuses.values())
+        if self._stopping or record is None:
+            self._end_early(over)
             return
-        statuses = record.statuses
         for seed, status in statuses.items():
             if status.state is not SeedState.FINISHED:
                 reason = status.message or Text("it did not finish")
@@ -157,15 +265,10 @@ class TrialSession(QObject):
                         reason=reason,
                     )
                 )
-                self._end(TrialStage.NONE)
+                self._end_early(over)
                 return
         self.runs.append({seed: s.run for seed, s in statuses.items() if s.run is not None})
-        if len(self.runs) < 2:
-            self._train()
-            return
-        self._enter(TrialStage.JUDGING)
-        runs = self.runs
-        self._reader.read(lambda _: judge(*runs), self._on_judged)
+        self._train()
 
     def _on_judged(self, verdict: PairedDifference) -> None:
         self.verdict = verdict
@@ -174,7 +277,14 @@ class TrialSession(QObject):
 
     def _on_unread(self, problem: object) -> None:
         self.refused.emit(problem)
-        self._end(TrialStage.NONE)
+        if self.kept is not None:
+            self._end_early()
+
+    def _end_early(self, over: int = 0) -> None:
+        """End without a verdict; ``over``: runs of the arm that trained that are finished."""
+        seeds = self.kept.trial.seeds if self.kept is not None else ()
+        self.finished = len(self.runs) * len(seeds) + over
+        self._end(TrialStage.ENDED)
 
     def _end(self, stage: TrialStage) -> None:
         self._enter(stage)

@@ -174,6 +174,7 @@ class HealthPanel(QWidget):
         rules = board.rules
         broken = {each.rule.quantity for each in advice}
         self.table.show(record.curves, rules, broken)
+        self._make_room()
         for name in self._cards.keys() - {each.rule.name for each in advice}:
             card = self._cards.pop(name)
             card.hide()
@@ -189,6 +190,12 @@ class HealthPanel(QWidget):
         self._read_dimensions()
         self._note.setVisible(not advice)
         self._note.setText(str(self._said()))
+
+    def _make_room(self) -> None:
+        """Let "not measured" reach into the column of the curve, which has none then."""
+        self._view.clearSpans()
+        for row in self.table.unmeasured if self.table.is_old else ():
+            self._view.setSpan(row, HealthColumn.VALUE, 1, 2)
 
     def shutdown(self) -> None:
         """Stop reading."""
@@ -219,9 +226,7 @@ class HealthPanel(QWidget):
         record = self._model.record
         if record.run is None:
             return _NO_RUN
-        training = record.curves.training
-        begun = len(training) > 0
-        return _OLD if begun and not self.table.is_measured else _FINE
+        return _OLD if self.table.is_old else _FINE
 
 
 def _dimensions_of(path: Path) -> tuple[float, ...]:

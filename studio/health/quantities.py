@@ -14,10 +14,16 @@ class Quantity:
     column: str
     title: Text
     of_evaluations: bool = False
+    minus: str = ""
+    """Another column, taken off the first."""
+    always: bool = False
+    """Whether runs of all versions have it."""
 
     @property
     def meaning(self) -> Text:
         """What it is, for a tooltip."""
+        if self.minus:
+            return Text("mean of Q1(s, a) - y over the batch; above 0 Q1 comes down")
         metrics = EVALUATION_METRICS if self.of_evaluations else METRICS
         return next(metric.meaning for metric in metrics if metric.name == self.column)
 
@@ -26,6 +32,8 @@ QUANTITIES = (
     Quantity("bias", Text("Overestimation"), of_evaluations=True),
     Quantity("q_to_bound", Text("|Q| by its bound")),
     Quantity("q_gap", Text("|Q1 − Q2|")),
+    Quantity("q1", Text("TD error, mean"), minus="target", always=True),
+    Quantity("critic1_loss", Text("TD error², mean"), always=True),
     Quantity("td_median", Text("TD error, median")),
     Quantity("td_p90", Text("TD error, 90 %")),
     Quantity("td_p99", Text("TD error, 99 %")),

@@ -66,6 +66,8 @@ class HealthTable(QAbstractTableModel):
         self._rows = [_Row(quantity) for quantity in QUANTITIES]
         self._rules: dict[str, list[Rule]] = {}
         self._broken: set[str] = set()
+        self.is_old = False
+        """Whether the run trained without measuring its health: a version before has made it."""
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -81,12 +83,14 @@ class HealthTable(QAbstractTableModel):
         # What is out of order comes first.
         quantities = sorted(QUANTITIES, key=lambda quantity: quantity.column not in broken)
         self._rows = [_measured(quantity, curves) for quantity in quantities]
+        known = any(row.value is not None for row in self._rows if not row.quantity.always)
+        self.is_old = len(curves.training) > 0 and not known
         self._announce()
 
     @property
-    def is_measured(self) -> bool:
-        """Whether there is anything that only runs with a record of their health have."""
-        return any(row.value is not None for row in self._rows)
+    def unmeasured(self) -> list[int]:
+        """The rows without a value."""
+        return [number for number, row in enumerate(self._rows) if row.value is None]
 
     def _announce(self) -> None:
         last = self.index(len(self._rows) - 1, len(HealthColumn) - 1)
@@ -135,7 +139,9 @@ class HealthTable(QAbstractTableModel):
             case HealthColumn.NAME:
                 return str(row.quantity.title)
             case HealthColumn.VALUE:
-                return _NONE if row.value is None else format_number(row.value)
+                if row.value is None:
+                    return tr("not measured") if self.is_old else _NONE
+                return format_number(row.value)
             case HealthColumn.RANGE:
                 return _range(self._rules.get(row.quantity.column, []))
         return ""
@@ -157,6 +163,8 @@ def _measured(quantity: Quantity, curves: RunCurves) -> _Row:
     if quantity.column not in series.columns:
         return _Row(quantity)
     values = series.column(quantity.column)
+    if quantity.minus:
+        values = values - series.column(quantity.minus)
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return _Row(quantity)

@@ -13,6 +13,7 @@ class TrialBox(QWidget):
 
     stop_wanted = Signal()
     accepted = Signal()
+    continued = Signal()
     closed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -33,11 +34,19 @@ class TrialBox(QWidget):
             "trial_stop", tr("Stop"), tr("End the trial without a verdict; its runs are saved")
         )
         self.accept_button = make_button("trial_accept", tr("Accept"), "")
+        self.continue_button = make_button(
+            "trial_continue", tr("Continue"), tr("Train what is missing, and compare")
+        )
         self.close_button = make_button("trial_close", tr("Close"), tr("Leave everything as it is"))
         self.stop_button.clicked.connect(self.stop_wanted)
         self.accept_button.clicked.connect(self.accepted)
+        self.continue_button.clicked.connect(self.continued)
         self.close_button.clicked.connect(self.closed)
-        row = make_row(self.stop_button, self.accept_button, self.close_button)
+        self._buttons = (
+            *(self.stop_button, self.accept_button),
+            *(self.continue_button, self.close_button),
+        )
+        row = make_row(*self._buttons)
         row.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(2, 4, 6, 10)
@@ -49,24 +58,28 @@ class TrialBox(QWidget):
 
     def show_progress(self, change: Text, text: Text, share: float) -> None:
         """Show a trial that goes on."""
-        self._show(change, text, done=False)
         self._bar.setValue(round(1000 * share))
+        self._bar.show()
+        self._show(Text("Trying {change}", change=change), text, self.stop_button)
 
     def show_verdict(self, change: Text, text: Text, accepting: str) -> None:
         """Show what came of a trial; ``accepting`` says what accepting the change does."""
-        self._show(change, text, done=True)
         self.accept_button.setToolTip(accepting)
+        title = Text("Tried: {change}", change=change)
+        self._show_over(title, text, self.accept_button, self.close_button)
 
-    def _show(self, change: Text, text: Text, *, done: bool) -> None:
-        title = (
-            Text("Tried: {change}", change=change)
-            if done
-            else Text("Trying {change}", change=change)
-        )
+    def show_ended(self, change: Text, text: Text) -> None:
+        """Show a trial that has ended without a verdict."""
+        title = Text("Not tried to the end: {change}", change=change)
+        self._show_over(title, text, self.continue_button, self.close_button)
+
+    def _show_over(self, title: Text, text: Text, *buttons: QWidget) -> None:
+        self._bar.hide()
+        self._show(title, text, *buttons)
+
+    def _show(self, title: Text, text: Text, *buttons: QWidget) -> None:
         self._title.setText(str(title))
         self.text.setText(str(text))
-        self._bar.setVisible(not done)
-        self.stop_button.setVisible(not done)
-        self.accept_button.setVisible(done)
-        self.close_button.setVisible(done)
+        for button in self._buttons:
+            button.setVisible(button in buttons)
         self.show()

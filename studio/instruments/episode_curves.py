@@ -7,11 +7,10 @@ from studio.formatting import format_number, format_return, format_value
 from studio.instruments.chart import Content, Line, Subplot
 from studio.instruments.instrument import ChartInstrument
 from td3core.arrays import Doubles
-from td3core.config import RunConfig, spec
+from td3core.config.tunables import NO_FLOOR
 from td3core.playing.numbers import AgentSpec, EpisodeNumbers
 from td3core.text import Text, tr
 
-_NO_FLOOR = spec(RunConfig, "reward_floor").low
 NO_CRITIC = Text("This file has only the actor, no critic.")
 
 
@@ -67,7 +66,7 @@ class ValueInstrument(ChartInstrument):
 
     def show_agent(self, spec: AgentSpec) -> None:
         """Note the discount, or that there is no critic."""
-        shaped = spec.reward_scale != 1.0 or spec.reward_floor > _NO_FLOOR
+        shaped = spec.reward_scale != 1.0 or spec.reward_floor > NO_FLOOR
         parts = [f"γ {format_value(spec.gamma)}", tr("shaped rewards") if shaped else ""]
         text = " · ".join(filter(None, parts))
         self.note.setText(text if spec.critics else str(NO_CRITIC))

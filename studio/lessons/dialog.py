@@ -17,6 +17,7 @@ from studio.formatting import format_count
 from studio.theme.sizes import scaled
 from studio.widgets.controls import make_button, make_label
 from studio.widgets.forms import resize_within_screen
+from td3core.config.value_text import typographic
 from td3core.experiments.lessons import Lesson
 from td3core.text import Text, tr
 
@@ -24,8 +25,9 @@ _SIZE = (860, 600)
 _LIST_WIDTH = 230
 _ARMS, _LOOK, _SEEN = Text("What is trained"), Text("What to look at"), Text("What we saw")
 _ONE_SEED = Text(
-    "A single seed proves nothing: the bands are 95 % intervals over the seeds, and where they"
-    " overlap the runs have not decided."
+    "A single seed proves nothing, and three say little. The bands are 95 % intervals over the"
+    " seeds; where they overlap, these runs do not tell the variants apart. Yours may differ from"
+    " ours: processors of another kind round differently."
 )
 
 
@@ -94,4 +96,4 @@ def _page(lesson: Lesson) -> str:
     parts += [f"### {_ARMS} ({seeds})", arms, f"### {_LOOK}", str(lesson.look)]
     if lesson.seen:
         parts += [f"### {_SEEN}", str(lesson.seen)]
-    return "\n\n".join([*parts, str(_ONE_SEED)])
+    return typographic("\n\n".join([*parts, str(_ONE_SEED)]))

@@ -333,5 +333,4 @@ class LivePanel(QWidget):
         self._redo.setToolTip(str(tip))
 
     def _in_words(self, edit: Edit) -> str:
-        title = self._rows[edit.name].title
-        return change_in_words(title, edit.before, edit.after)
+        return change_in_words(spec(self._kind, edit.name), edit.before, edit.after)

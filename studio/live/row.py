@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.formatting import format_value
+from studio.formatting import format_setting
 from studio.live.controls import LiveValue, make_control
 from studio.live.schedule_curve import ScheduleCurve
 from studio.widgets.controls import enable, retip
@@ -90,11 +90,6 @@ class LiveRow(QWidget):
         self._label.setMinimumWidth(self._label.sizeHint().width())
         self._label.setText(shown)
 
-    @property
-    def title(self) -> str:
-        """The setting's symbol, or its label if it has none."""
-        return self._spec.symbol or str(self._spec.label)
-
     def value(self) -> LiveValue:
         """Return the value in use, also where wrong text is shown."""
         return self._control.value()
@@ -134,7 +129,7 @@ class LiveRow(QWidget):
     def set_default(self, default: LiveValue) -> None:
         """Change the value that the reset button restores."""
         self._default = default
-        retip(self._reset, tr("Reset to {value}", value=format_value(default)))
+        retip(self._reset, tr("Reset to {value}", value=format_setting(self._spec, default)))
         self._update_reset()
 
     def show_pending(self, pending: bool) -> None:

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QWidget
 
+from studio.formatting import format_setting
 from studio.live.schedule_curve import ScheduleCurve
 from studio.widgets.controls import MANUAL
 from studio.widgets.forms import make_dialog_column
@@ -37,7 +38,9 @@ class ScheduleDialog(QDialog):
         self.text.setObjectName("schedule_text")
         self.text.setAccessibleName(tr("Points of the schedule"))
         followed = given(tunables, name)
-        self.text.setText(followed if isinstance(followed, str) else f"{followed:.6g}@0")
+        self.text.setText(
+            followed if isinstance(followed, str) else f"{format_setting(spec, followed)}@0"
+        )
         self._curve = ScheduleCurve(spec)
         self._problem = plain_label("")
         self._problem.setObjectName("schedule_problem")

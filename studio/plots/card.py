@@ -16,6 +16,7 @@ from studio.formatting import format_count
 from studio.plots.axis import ShortAxis
 from studio.plots.canvas import PlotCanvas, PlotViewBox
 from studio.plots.catalogue import PlotSpec
+from studio.plots.course_picture import CoursePicture, caption
 from studio.plots.curve import info_curve, logged
 from studio.plots.explanation import Explanation, ExplanationPopup
 from studio.plots.export import write_numbers
@@ -39,6 +40,7 @@ from studio.widgets.figure_export import (
     large_enough,
     write_picture,
 )
+from td3core.analysis.healthy import healthy_course
 from td3core.arrays import Doubles
 from td3core.config.info_columns import PREFIX
 from td3core.text import tr
@@ -196,12 +198,16 @@ class PlotCard(QWidget):
         self._header.title.setText(title)
         self.plot.setAccessibleName(tr("{title} plot", title=title))
 
-    def explain(self, about: Explanation | None = None) -> None:
-        """Open what the plot shows, below its title."""
+    def explain(self, about: Explanation | None = None, env: str = "") -> None:
+        """Open what the plot shows, below its title, with a healthy run of an environment."""
         about = about or self._about
-        if about is not None:
-            popup = ExplanationPopup(self._name, self._title, about, self)
-            popup.open_below(self._header.title)
+        if about is None:
+            return
+        course = healthy_course(env, about.column)
+        picture = None if course is None else CoursePicture(course, self._theme)
+        told = "" if course is None else str(caption(course))
+        popup = ExplanationPopup(self._name, self._title, about, self, picture, told)
+        popup.open_below(self._header.title)
 
     def set_legend_lines(self, count: int) -> None:
         """Let the legend wrap into so many lines while the plot is one of several."""

@@ -67,6 +67,7 @@ PLOTS = (
                 " a longer warm-up helps sooner than larger networks; one run proves nothing,"
                 " another seed can look quite different."
             ),
+            column="return",
         ),
         layers=(ThresholdLayer,),
         unit=Text("return per episode"),
@@ -107,6 +108,7 @@ PLOTS = (
                 " overestimate, as without the twin critic, and lower learning rates or the twin"
                 " critic bring it down."
             ),
+            column="q1",
         ),
         unit=Text("discounted return"),
         empty=Text("No updates yet. The discounted rewards that the critics expect."),
@@ -136,6 +138,7 @@ PLOTS = (
                 "It grows tenfold and more without returns that do: the targets run away, and"
                 " smaller learning rates, a smaller τ or scaled rewards keep them."
             ),
+            column="critic1_loss",
         ),
         unit=Text("squared error, (Q − y)²"),
         empty=Text("No updates yet. How far each critic is from its target."),
@@ -165,6 +168,7 @@ PLOTS = (
                 " the critic only believes in, so compare expected with obtained in the plot of Q"
                 " values."
             ),
+            column="actor_loss",
         ),
         unit=Text("−Q₁(s, π(s))"),
         empty=Text(

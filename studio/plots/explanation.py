@@ -22,12 +22,23 @@ class Explanation:
     """As it was in runs of the presets."""
     wrong: Text
     """The usual trouble, and what to look at then."""
+    column: str = ""
+    """What the picture of a healthy run shows; empty for none."""
 
 
 class ExplanationPopup(QFrame):
     """Three sentences below a title; a click elsewhere or Esc closes it."""
 
-    def __init__(self, name: str, title: str, about: Explanation, parent: QWidget) -> None:
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        about: Explanation,
+        parent: QWidget,
+        picture: QWidget | None = None,
+        caption: str = "",
+    ) -> None:
+        """``picture``: what healthy looks like, with its ``caption``."""
         super().__init__(parent, Qt.WindowType.Popup)
         self.setObjectName(f"{name}_explanation")
         self.setProperty("role", "card")
@@ -46,6 +57,12 @@ class ExplanationPopup(QFrame):
             self.sentences.append(sentence)
             layout.addWidget(heading)
             layout.addWidget(sentence)
+            if text is about.healthy and picture is not None:
+                below = plain_label(caption)
+                below.setProperty("role", "caption")
+                layout.addSpacing(4)
+                layout.addWidget(picture)
+                layout.addWidget(below)
         self.setAccessibleDescription("\n".join(map(str, parts)))
 
     def open_below(self, title: QWidget) -> None:

@@ -17,6 +17,8 @@ class GroupRecord:
     group: Group
     series: str = ""
     """What it is compared with: groups of the same series."""
+    variant: str = ""
+    """What it is called there; empty for the name that its settings give it."""
     statuses: dict[int, SeedStatus] = field(init=False)
     """By seed, in the order of the group."""
     stopping: bool = False

@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 from typing import Any
 
-from studio.formatting import format_value
-from td3core.config import Tunables, spec
+from studio.formatting import format_setting
+from td3core.config import Spec, Tunables, spec
 from td3core.config.piecewise import is_text
 from td3core.text import tr
 
 
-def change_in_words(setting: str, old: Any, new: Any) -> str:
+def change_in_words(known: Spec, old: Any, new: Any) -> str:
     """Describe a change: ``τ 0.005 → 0.01``, or ``τ schedule → 0.01`` where a schedule ended."""
-    before, after = (tr("schedule") if is_text(each) else format_value(each) for each in (old, new))
-    return f"{setting} {before} → {after}"
+    before, after = (
+        tr("schedule") if is_text(each) else format_setting(known, each) for each in (old, new)
+    )
+    return f"{known.symbol or known.label} {before} → {after}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,6 +33,5 @@ class Marker:
     @property
     def text(self) -> str:
         """The change in words, for instance ``τ 0.005 → 0.01``."""
-        known = spec(Tunables, self.name)
-        change = change_in_words(known.symbol or str(known.label), self.old, self.new)
+        change = change_in_words(spec(Tunables, self.name), self.old, self.new)
         return tr("{change} (scheduled)", change=change) if self.scheduled else change

@@ -34,7 +34,7 @@ _GROUPS = (
         ),
     ),
     (Text("Exploration"), ("learning_starts", "buffer_size")),
-    (Text("Reward"), ("reward_scale", "reward_floor")),
+    (Text("Reward"), ("reward_scale",)),
     (
         Text("Evaluation"),
         ("eval_interval", "eval_episodes", "bias_interval", "background_evaluation"),

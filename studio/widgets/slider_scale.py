@@ -6,14 +6,17 @@ from td3core.config.spec import Spec
 
 
 def to_slider(spec: Spec, value: float, ticks: int) -> int:
-    """Return the slider position, 0 to ``ticks``, of a value."""
+    """Return the slider position, 0 to ``ticks``, of a value; 0 is that of one that is off."""
     low, high = _stretched(spec, spec.slider_range[0]), _stretched(spec, spec.slider_range[1])
     share = (_stretched(spec, value) - low) / (high - low)
-    return round(min(max(share, 0.0), 1.0) * ticks)
+    position = round(min(max(share, 0.0), 1.0) * ticks)
+    return max(position, 1) if spec.lowest and value > spec.low else position
 
 
 def from_slider(spec: Spec, position: int, ticks: int) -> float:
     """Return the value at a slider position, rounded to about a thousandth of the range."""
+    if spec.lowest and not position:
+        return spec.low
     if position in (0, ticks):
         return float(spec.slider_range[bool(position)])
     low, high = _stretched(spec, spec.slider_range[0]), _stretched(spec, spec.slider_range[1])

@@ -28,7 +28,8 @@ class GroupComparison(QObject):
         """Compare the runs of a group, or of its whole series, that have begun."""
         paths = self._begun(record)
         if paths:
-            self._comparing.compare(paths, _name(record), series=bool(record.series))
+            names = self._names(record)
+            self._comparing.compare(paths, _name(record), series=bool(record.series), names=names)
 
     def runs_of(self, record: GroupRecord) -> list[Path]:
         """Return the runs of a group, or of its whole series, that have begun."""
@@ -59,20 +60,28 @@ class GroupComparison(QObject):
             return
         first, self._awaited = self._awaited, False
         if self._comparing.group == _name(record):
-            self._comparing.extend(self._begun(record))
+            self._comparing.extend(self._begun(record), self._names(record))
         elif first:
             # Closed or replaced by the user, it stays so until the next group starts.
             self.show(record)
 
     def _begun(self, record: GroupRecord) -> list[Path]:
         """Return the runs of a group and of its series that have begun, by group and seed."""
-        series = [each for each in self._groups.records if each.series == record.series]
-        statuses = (
-            status
-            for each in (series if record.series else [record])
-            for status in each.statuses.values()
-        )
-        return [status.run for status in statuses if status.run is not None]
+        return [run for each in self._series_of(record) for run in _runs(each)]
+
+    def _names(self, record: GroupRecord) -> dict[Path, str]:
+        """Return what the groups of a series are called, by each of their runs."""
+        named = (each for each in self._series_of(record) if each.variant)
+        return {run: each.variant for each in named for run in _runs(each)}
+
+    def _series_of(self, record: GroupRecord) -> list[GroupRecord]:
+        if not record.series:
+            return [record]
+        return [each for each in self._groups.records if each.series == record.series]
+
+
+def _runs(record: GroupRecord) -> list[Path]:
+    return [status.run for status in record.statuses.values() if status.run is not None]
 
 
 def _name(record: GroupRecord) -> str:

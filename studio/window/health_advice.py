@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.many_runs import ManyRuns
 from studio.experiments.queue_file import QueuedRun
+from studio.experiments.trial_file import KeptTrial
 from studio.experiments.trial_session import TrialSession, TrialStage
 from studio.health.advice_card import in_words
 from studio.health.board import AdviceBoard
@@ -48,14 +49,6 @@ _STAGES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TriedChange:
-    """A change that is being tried, and the run it is for."""
-
-    change: "SettingChange"
-    run: Path
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthParts:
     """The parts of the window that this takes part in."""
@@ -88,7 +81,6 @@ class HealthAdvice(QObject):
         self._reader.failed.connect(self._refuse)
         self._awaited: Advice | None = None
         """Whose change is tried as soon as the running run is saved."""
-        self.tried: TriedChange | None = None
         self.board.changed.connect(self._show_badge)
         window.model.run_opened.connect(self._show_badge)
         window.model.run_started.connect(self._show_badge)
@@ -105,6 +97,7 @@ class HealthAdvice(QObject):
         self.trials.changed.connect(self._show_trial)
         self.trials.judged.connect(self._on_judged)
         self.trials.judged.connect(window.runs.refresh_soon)
+        self.trials.found.connect(self._on_found)
         self.trials.busy_changed.connect(self._update_obstacle)
         window.panels.when_made("health", self._connect_panel)
 
@@ -130,7 +123,8 @@ class HealthAdvice(QObject):
         panel.try_wanted.connect(self.ask)
         panel.trial.stop_wanted.connect(self.trials.stop)
         panel.trial.accepted.connect(self.accept)
-        panel.trial.closed.connect(panel.trial.hide)
+        panel.trial.continued.connect(self.proceed)
+        panel.trial.closed.connect(self.trials.close)
         self._show_trial()
         self._update_obstacle()
 
@@ -215,16 +209,16 @@ class HealthAdvice(QObject):
             except RequestError as problem:
                 self._refuse(problem.message)
                 return
-            start = partial(self._begin, TriedChange(change, path.parent.parent), trial)
+            start = partial(self._begin, change, trial)
             self._window.consent.obtain(header.config.choice, start, lambda _: None)
 
         dialog.accepted.connect(begin)
         dialog.open()
 
-    def _begin(self, tried: TriedChange, trial: "Trial") -> None:
-        self.tried = tried
-        title = self._window.model.record.title
-        self.trials.start(trial, f"{in_words(tried.change)} · {title}")
+    def _begin(self, change: "SettingChange", trial: "Trial") -> None:
+        series = f"{in_words(change)} · {self._window.model.record.title}"
+        run = trial.checkpoint.parent.parent
+        self.trials.start(KeptTrial(trial=trial, run=run, series=series))
 
     def _speed(self) -> float | None:
         """Return the steps per second of the current run; None if they are not known."""
@@ -237,34 +231,58 @@ class HealthAdvice(QObject):
 
     @Slot()
     def _on_judged(self) -> None:
+        kept = self.trials.kept
+        assert kept is not None
         paths = [path for runs in self.trials.runs for path in runs.values()]
-        session = self._window.comparing
-        session.compare(paths, self.trials.series, series=True)
-        self._window.docks.open("health")
-        if self.tried is not None and self.trials.verdict is not None:
-            verdict = self._verdict()
-            change = in_words(self.tried.change)
-            line = Text("Tried {change}. {verdict}", change=change, verdict=verdict)
-            self._window.log.add("info", line)
+        self._window.comparing.compare(paths, kept.series, series=True)
+        self._tell(kept)
 
-    def _verdict(self) -> Text:
-        trial, verdict = self.trials.trial, self.trials.verdict
-        assert trial is not None
-        assert verdict is not None
-        return verdict.in_words(trial.steps)
+    @Slot()
+    def _on_found(self) -> None:
+        """Show what an earlier window has left, and what became of it."""
+        if self.trials.kept is not None:
+            self._tell(self.trials.kept)
+
+    def _tell(self, kept: KeptTrial) -> None:
+        self._window.docks.open("health")
+        line = Text("Tried {change}. {told}", change=in_words(kept.change), told=self._told(kept))
+        self._window.log.add("info", line)
+
+    def _told(self, kept: KeptTrial) -> Text:
+        """Return what came of a trial that is over."""
+        trials = self.trials
+        if trials.verdict is not None:
+            return trials.verdict.in_words(kept.trial.steps)
+        return Text(
+            "Ended without a verdict; {done} of {count} runs finished. Continue trains the others"
+            " from where they were saved.",
+            done=trials.finished,
+            count=2 * len(kept.trial.seeds),
+        )
 
     @Slot()
     def _show_trial(self) -> None:
-        panel, tried, stage = self._panel, self.tried, self.trials.stage
-        if panel is None or tried is None:
+        panel, kept, stage = self._panel, self.trials.kept, self.trials.stage
+        if panel is None:
             return
-        change = in_words(tried.change)
-        if stage is TrialStage.DONE:
-            panel.trial.show_verdict(change, self._verdict(), self._accepting(tried))
-        elif stage is TrialStage.NONE:
+        if kept is None:
             panel.trial.hide()
-        else:
+            return
+        change = in_words(kept.change)
+        if stage is TrialStage.DONE:
+            panel.trial.show_verdict(change, self._told(kept), self._accepting(kept))
+        elif stage is TrialStage.ENDED:
+            panel.trial.show_ended(change, self._told(kept))
+        elif stage in _STAGES:
             panel.trial.show_progress(change, _STAGES[stage], self.trials.share)
+
+    @Slot()
+    def proceed(self) -> None:
+        """Go on with the trial that has ended without a verdict."""
+        kept = self.trials.kept
+        if kept is not None:
+            choice = kept.trial.without.config.choice
+            self._window.consent.obtain(choice, self.trials.proceed, lambda _: None)
 
     @Slot()
     def _update_obstacle(self) -> None:
@@ -274,13 +292,13 @@ class HealthAdvice(QObject):
 
     # Accepting ----------------------------------------------------------------------------------
 
-    def _is_live(self, tried: TriedChange) -> bool:
+    def _is_live(self, tried: KeptTrial) -> bool:
         """Return whether the change can be made in the run itself."""
         controller, record = self._window.controller, self._window.model.record
         trains = (controller.busy or controller.following) and self._window.model.in_progress
         return trains and record.run == tried.run and tried.change.setting in dict(specs(Tunables))
 
-    def _accepting(self, tried: TriedChange) -> str:
+    def _accepting(self, tried: KeptTrial) -> str:
         if self._is_live(tried):
             return tr("Make this change in the run, which trains")
         return tr("Train a branch of the run with this change")
@@ -288,13 +306,12 @@ class HealthAdvice(QObject):
     @Slot()
     def accept(self) -> None:
         """Make the change that was tried: in the run if it trains, else in a branch of it."""
-        tried, panel = self.tried, self._panel
+        tried = self.trials.kept
         if tried is None:
             return
-        if panel is not None:
-            panel.trial.hide()
-        change = tried.change
-        if self._is_live(tried):
+        is_live, change = self._is_live(tried), tried.change
+        self.trials.close()
+        if is_live:
             live = self._window.live
             live.apply(with_values(live.tunables(), {change.setting: change.new}))
             return

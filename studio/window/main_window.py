@@ -528,6 +528,7 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
             self.many.find_training()
+            self.health.trials.find()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Follow the desktop's font, and update the list of runs: others may have changed them."""

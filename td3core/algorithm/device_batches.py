@@ -46,7 +46,7 @@ class DeviceBatches:
             return
         rows = there.up_to_date()
         for index in torch.from_numpy(draws.index).to(self._device):
-            yield draws.buffer.layout.columns(rows[index])
+            yield draws.bounded(draws.buffer.layout.columns(rows[index]))
 
     def _rows_of(self, buffer: ReplayBuffer) -> "RowsThere | None":
         if buffer is not self._buffer:

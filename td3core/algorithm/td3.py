@@ -17,7 +17,7 @@ from td3core.algorithm.device_batches import DeviceBatches
 from td3core.algorithm.perceptron import Parameters, Perceptron
 from td3core.algorithm.train_state import TrainState
 from td3core.algorithm.update_metrics import UpdateMetrics
-from td3core.arrays import Arrays, Floats
+from td3core.arrays import Arrays, Doubles, Floats
 from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from td3core.algorithm.fused.update import FusedUpdate
 
 
-NORMS_EVERY = 500
-"""Updates: norms are taken with the metrics of the first one, and once in so many from then on.
+LAST_EVERY = 500
+"""Updates: norms and TD errors of the last update are taken with the metrics of the first one, and
+once in so many from then on.
 
 They take as long as two steps of Adam; with each row of ``training.csv`` that is 2 % of the time.
 """
+_PERCENTILES = {"td_median": 50, "td_p90": 90, "td_p99": 99}
 
 
 class TD3:
@@ -58,6 +60,8 @@ class TD3:
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._stepped_at: dict[str, float] = {}
         """The learning rate of each group's last step, of groups whose norms are to be taken."""
+        self._errors = live.new_zeros(0, 1)
+        """|Q1(s, a) - y| of the last batch, (batch, 1); unused where the update is compiled."""
         self.updates = 0
         # With the networks on a GPU, acting uses a copy of the actor on the CPU.
         self._acting = self.actor.online
@@ -91,6 +95,9 @@ class TD3:
     def update(self, batch: Batch[Floats] | Batch[Tensor]) -> None:
         """Update the critics, and every ``policy_delay``-th time the actor and all targets."""
         self.updates += 1
+        if len(self._errors) != len(batch.reward):
+            # A batch of another size is captured anew, too.
+            self._errors = self._gamma.new_zeros(len(batch.reward), 1)
         moves_actor = self.updates % self.tunables.policy_delay == 0
         noise = self._smoothing.standard_normal(batch.action.shape, np.float32)
         self._improve(_as_tensors(batch), torch.from_numpy(noise), moves_actor)
@@ -130,6 +137,7 @@ class TD3:
         q = [_value(critic, batch.obs, batch.action) for critic in self.critics.online.networks]
         losses = [F.mse_loss(each, y) for each in q]
         self.critics.descend(torch.stack(losses).sum())
+        self._errors.copy_((q[0].detach() - y).abs())
         self._metrics.add_critics(q, y, losses)
 
     def _update_actor(self, obs: Tensor) -> None:
@@ -156,11 +164,21 @@ class TD3:
         if actor_updates:
             self._stepped_at[ACTOR] = self.tunables.actor_lr
 
-    def _take_norms(self) -> None:
+    def _take_last(self) -> None:
         """Measure what no step has been measured of since its last one."""
+        if CRITIC in self._stepped_at:
+            found = np.percentile(self._td_errors(), list(_PERCENTILES.values()))
+            self._metrics.set_last(dict(zip(_PERCENTILES, found.tolist(), strict=True)))
         for role, state in ((ACTOR, self.actor), (CRITIC, self.critics)):
             if role in self._stepped_at:
                 self._metrics.set_last(state.norms(self._stepped_at.pop(role)))
+
+    def _td_errors(self) -> Doubles:
+        """Return |Q1(s, a) - y| of the last batch, shape (batch,); there must have been one."""
+        if self.fused is not None:
+            return self.fused.td_errors()
+        errors: Doubles = self._errors.numpy(force=True)[:, 0].astype(np.float64)
+        return errors
 
     def _compiled_update(self, config: RunConfig) -> "FusedUpdate":
         # Numba takes half a second to load.
@@ -172,14 +190,14 @@ class TD3:
     def take_metrics(self) -> dict[str, float]:
         """Return means over the updates since the last call by name; none without an update."""
         since = self.updates - self._metrics.updates
-        due = (since - 1) // NORMS_EVERY != (self.updates - 1) // NORMS_EVERY
+        due = (since - 1) // LAST_EVERY != (self.updates - 1) // LAST_EVERY
         if due:
-            self._take_norms()
+            self._take_last()
         return self._metrics.take(last=due)
 
     def pending_metrics(self) -> dict[str, NDArray[Any]]:
         """Return what the next :meth:`take_metrics` is made of, as :meth:`state` has it."""
-        self._take_norms()
+        self._take_last()
         return self._metrics.state()
 
     def diverged_network(self) -> str | None:

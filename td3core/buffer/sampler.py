@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
-from td3core.buffer.rows import Batch
+from td3core.buffer.rows import A, Batch
 from td3core.config import Tunables
+from td3core.config.tunables import NO_FLOOR
 from td3core.inference.normaliser import Normaliser
 from td3core.randomness import generator_state, restore_generator
 
@@ -33,13 +34,15 @@ class Draws:
     index: NDArray[np.int64]
     """(updates, batch): the rows of each update."""
     normaliser: Normaliser | None
+    reward_floor: float
+    """Lower bound of the rewards; -inf where they are sums of bounded ones."""
 
     def __len__(self) -> int:
         return len(self.index)
 
     def __iter__(self) -> Iterator[Batch[Floats]]:
         for index in self.index:
-            batch = self.buffer.layout.columns(self.rows[index])
+            batch = self.bounded(self.buffer.layout.columns(self.rows[index]))
             if self.normaliser is not None:
                 obs, next_obs = self.normaliser(batch.obs), self.normaliser(batch.next_obs)
                 batch = batch._replace(obs=obs, next_obs=next_obs)
@@ -49,16 +52,25 @@ class Draws:
         """Return the updates from ``first`` on, up to but without ``last``."""
         return replace(self, index=self.index[first:last])
 
+    def bounded(self, batch: Batch[A]) -> Batch[A]:
+        """Return a batch with its rewards at or above the floor."""
+        if self.reward_floor <= NO_FLOOR:
+            return batch
+        # Arrays and tensors have it alike.
+        reward: Any = batch.reward
+        return batch._replace(reward=reward.clip(self.reward_floor))
+
     @property
     def are_stored(self) -> bool:
-        """Whether a batch is nothing but rows as the buffer holds them."""
+        """Whether a batch is rows as the buffer holds them, but for the floor of the rewards."""
         return self.rows is self.buffer.rows and self.normaliser is None
 
 
 class Sampler:
     """Draws the transitions of updates, uniformly and with replacement.
 
-    Transitions are stored raw and normalised by the present statistics, which keep moving.
+    Transitions are stored raw, and normalised by the present statistics, which keep moving; the
+    present floor bounds their rewards.
     """
 
     def __init__(
@@ -82,11 +94,11 @@ class Sampler:
 
     def take(self, index: NDArray[np.int64], tunables: Tunables) -> Draws:
         """Return the transitions that begin at these rows (updates, batch) of the buffer."""
-        rows = self._buffer.rows
+        rows, floor = self._buffer.rows, tunables.reward_floor
         if tunables.n_step > 1:
-            rows = self._n_step_rows(index.ravel(), tunables.n_step, tunables.gamma)
-            index = np.arange(index.size).reshape(index.shape)
-        return Draws(self._buffer, rows, index, self._normaliser)
+            rows = self._n_step_rows(index.ravel(), tunables)
+            index, floor = np.arange(index.size).reshape(index.shape), -np.inf
+        return Draws(self._buffer, rows, index, self._normaliser, floor)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return a copy of the state of its generator."""
@@ -96,12 +108,12 @@ class Sampler:
         """Restore what :meth:`state` returned."""
         restore_generator(self._source, tensors[_GENERATOR])
 
-    def _n_step_rows(self, index: NDArray[np.int64], steps: int, gamma: float) -> Floats:
-        """Return rows (count, width) whose rewards and next states are ``steps`` steps long.
+    def _n_step_rows(self, index: NDArray[np.int64], tunables: Tunables) -> Floats:
+        """Return rows (count, width) whose rewards and next states are ``n_step`` steps long.
 
-        From the state of row ``index`` (count,): reward r₁ + γ r₂ + …, the state after the last of
-        these steps, and as ``terminated`` 1 - (1 - terminated) γᵐ⁻¹ for m steps, so that
-        γ (1 - ``terminated``) is the discount of that state's value.
+        From the state of row ``index`` (count,): reward r₁ + γ r₂ + …, each bounded by the floor,
+        the state after the last of these steps, and as ``terminated`` 1 - (1 - terminated) γᵐ⁻¹
+        for m steps, so that γ (1 - ``terminated``) is the discount of that state's value.
 
         Fewer steps where the episode ends or the newest transition is reached. The next row must
         start where this one ends, too: an episode may have been given up, and ``unmarked`` rows
@@ -109,7 +121,9 @@ class Sampler:
         """
         ring, stored, at = self._buffer.rows, self._buffer.stored, self._buffer.layout
         next_obs, after = slice(at.next_obs, at.terminated), slice(at.next_obs, at.end)
+        steps, gamma, floor = tunables.n_step, tunables.gamma, np.float32(tunables.reward_floor)
         rows = ring[index]
+        np.maximum(rows[:, at.reward], floor, out=rows[:, at.reward])
         left = ((stored - 1) % len(ring) - index) % len(ring)
         discount = np.ones(len(index), np.float32)
         alive = _goes_on(rows[:, at.terminated])
@@ -120,7 +134,8 @@ class Sampler:
             if not alive.any():
                 break
             discount[alive] *= np.float32(gamma)
-            rows[alive, at.reward] += discount[alive] * following[alive, at.reward]
+            reward = np.maximum(following[alive, at.reward], floor)
+            rows[alive, at.reward] += discount[alive] * reward
             rows[alive, after] = following[alive, after]
             alive &= _goes_on(rows[:, at.terminated])
         rows[:, at.terminated] = 1.0 - (1.0 - rows[:, at.terminated]) * discount

@@ -46,7 +46,7 @@ def value_networks(source: Checkpoint) -> ValueNetworks | None:
         target=source.target_critic(),
         gamma=header.tunables.gamma,
         reward_scale=header.config.reward_scale,
-        reward_floor=header.config.reward_floor,
+        reward_floor=header.tunables.reward_floor,
     )
 
 
@@ -58,6 +58,6 @@ def spec_of(header: Header, critic: Critic | None) -> AgentSpec:
         action_high=header.env.action_high,
         gamma=header.tunables.gamma,
         reward_scale=header.config.reward_scale,
-        reward_floor=header.config.reward_floor,
+        reward_floor=header.tunables.reward_floor,
         critics=0 if critic is None else critic.count,
     )

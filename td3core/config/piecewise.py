@@ -13,7 +13,7 @@ from dataclasses import Field, dataclass
 from functools import lru_cache
 from typing import Any
 
-from td3core.config.spec import checked_number
+from td3core.config.spec import Spec, checked_number, spec_of
 from td3core.errors import RequestError, brief
 
 MOST_POINTS = 200
@@ -30,12 +30,14 @@ class Point:
     step: float
     percent: bool
     """Whether the step is a percentage of the run."""
+    word: str = ""
+    """What to write for the value, if not the number."""
 
     @property
     def text(self) -> str:
         """The point as it is written, in the shortest way that is read back exactly."""
         step = f"{_number(self.step)}%" if self.percent else _number(self.step)
-        return f"{'x' if self.relative else ''}{_number(self.value)}@{step}"
+        return f"{'x' if self.relative else ''}{self.word or _number(self.value)}@{step}"
 
     def at(self, steps: int) -> float:
         """Return its step in a run of so many steps."""
@@ -116,7 +118,7 @@ def parse(item: Field[Any], text: str) -> PiecewiseSchedule:
         RequestError: it is no schedule, or a value is out of the setting's range.
     """
     try:
-        points = tuple(_points(text))
+        points = tuple(_points(text, spec_of(item)))
     except (ValueError, OverflowError) as problem:
         raise RequestError(
             "{name} cannot be {text}; it must be a number, or a schedule: values at steps in"
@@ -134,7 +136,7 @@ def parse(item: Field[Any], text: str) -> PiecewiseSchedule:
     return PiecewiseSchedule(points, values, whole=item.type is int)
 
 
-def _points(text: str) -> Iterator[Point]:
+def _points(text: str, known: Spec) -> Iterator[Point]:
     parts = text.split(",")
     if len(parts) > MOST_POINTS:
         raise ValueError(text)
@@ -148,7 +150,9 @@ def _points(text: str) -> Iterator[Point]:
             step = step or "0"
         if step is None or (last is None and relative):
             raise ValueError(part)
-        point = Point(_finite(value), bool(relative), _finite(step), bool(percent))
+        is_word = bool(known.lowest) and not relative and value.lower() == known.lowest
+        number, word = (known.low, known.lowest) if is_word else (_finite(value), "")
+        point = Point(number, bool(relative), _finite(step), bool(percent), word)
         _require_order(last, point)
         last = point
         yield point

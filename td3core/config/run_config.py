@@ -211,17 +211,6 @@ class RunConfig:
             " environment's own; the shaped returns are logged as well."
         ),
     )
-    reward_floor: float = setting(
-        -1e9,
-        label=Text("Reward floor"),
-        low=-1e9,
-        high=1e9,
-        lowest="off",
-        help=Text(
-            "Lower bound of the scaled reward; softens a penalty for falling. The default has no"
-            " effect."
-        ),
-    )
     normalize_observations: bool = setting(
         False,
         label=Text("Normalise observations"),

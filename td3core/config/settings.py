@@ -277,9 +277,13 @@ def type_words(name: str) -> Text:
     return type_words_of(_all_fields()[name])
 
 
-@cache
 def _all_fields() -> dict[str, Field[Any]]:
-    return {item.name: item for cls in (RunConfig, Tunables) for item in setting_fields(cls)}
+    return _fields_of(RunConfig, Tunables)
+
+
+@cache
+def _fields_of(*kinds: type[Settings]) -> dict[str, Field[Any]]:
+    return {item.name: item for kind in kinds for item in setting_fields(kind)}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ from td3core.config import piecewise
 from td3core.config.spec import check_fields, setting, setting_fields
 from td3core.text import Text
 
+NO_FLOOR = -1e9
+"""The lowest ``reward_floor``: that of none. Lower rewards are stored as this."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunables:
@@ -200,6 +203,19 @@ class Tunables:
         help=Text(
             "Lower bound of the decaying exploration noise. No effect if the decay is 1 or σ is"
             " already smaller."
+        ),
+    )
+    reward_floor: float = setting(
+        NO_FLOOR,
+        label=Text("Reward floor"),
+        low=NO_FLOOR,
+        high=1e9,
+        shown=(-100.0, 0.0),
+        lowest="off",
+        help=Text(
+            "Lower bound of the scaled reward, from which the agent learns; softens a penalty for"
+            " falling. A change applies to what is in the replay buffer, too. The default has no"
+            " effect."
         ),
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from td3core.arrays import Floats, all_finite
+from td3core.config.tunables import NO_FLOOR
 from td3core.envs.agent_view import AgentView
 from td3core.envs.info import EnvInfo
 from td3core.envs.info_means import InfoMeans
@@ -22,7 +23,8 @@ class RecordedSteps(NamedTuple):
 
     actions: Floats  # (n, act_dim)
     next_obs: Floats  # (n, obs_dim)
-    shaped_rewards: Floats  # (n,)
+    scaled_rewards: Floats
+    """As the replay buffer has them, (n,)."""
     total: float
     """Sum of the environment's rewards."""
     shaped_total: float
@@ -194,15 +196,18 @@ class Episode:
 
 
 def _same_rewards(rewards: list[float], recorded: RecordedSteps) -> bool:
-    scale, floor = recorded.reward_scale, recorded.reward_floor
-    shaped = [max(scale * reward, floor) for reward in rewards]
+    floor = recorded.reward_floor
+    scaled = [max(recorded.reward_scale * reward, NO_FLOOR) for reward in rewards]
     if _total(rewards) != recorded.total:
         return False
-    if _total(shaped) != recorded.shaped_total:
-        # Before a branch, part of the episode may have had another scale or floor.
+    if _total([max(reward, floor) for reward in scaled]) != recorded.shaped_total:
+        # Part of the episode may have had another floor or, before a branch, another scale.
         return True
     with np.errstate(over="ignore"):
-        return np.array_equal(np.array(shaped, np.float32), recorded.shaped_rewards)
+        expected, stored = np.array(scaled, np.float32), recorded.scaled_rewards
+    # Earlier versions stored rewards that the floor had bounded already.
+    bounded = np.maximum(expected, np.float32(floor))
+    return bool(((stored == expected) | (stored == bounded)).all())
 
 
 def _total(values: list[float]) -> float:

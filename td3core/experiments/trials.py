@@ -6,17 +6,19 @@ that what the change does can be told from what chance does.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from td3core.analysis.paired import PairedDifference, paired_difference
-from td3core.analysis.results import read_results
+from td3core.analysis.results import RunResults, last_values, read_results
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables
 from td3core.errors import RequestError
 from td3core.experiments.groups.seeds import HIGHEST_SEED
 from td3core.runs.branching import branch_settings
+from td3core.runs.directory import RunDirectory
 
 MOST_PAIRS = 10
 _EVALUATIONS = 4
@@ -45,6 +47,11 @@ class Trial:
     """One for each pair."""
     with_change: TrialArm
     without: TrialArm
+
+    @property
+    def begins_at(self) -> int:
+        """The step of the checkpoint."""
+        return self.with_change.config.steps - self.steps
 
     @property
     def total_steps(self) -> int:
@@ -116,11 +123,27 @@ def judge(with_change: Mapping[int, Path], without: Mapping[int, Path]) -> Paire
     seeds = [seed for seed in with_change if seed in without]
     if not seeds:
         raise RequestError("There are no pairs of runs to compare.")
-    finals = []
-    for runs in (with_change, without):
-        results = [read_results(runs[seed]) for seed in seeds]
-        finals.append([result.final("eval") for result in results])
-        for result, final in zip(results, finals[-1], strict=True):
-            if isnan(final):
-                raise RequestError("{run} was not evaluated.", run=result.title)
-    return paired_difference(*finals)
+    paths = [runs[seed] for runs in (with_change, without) for seed in seeds]
+    begun = {RunDirectory.open(path).parent for path in paths}
+    if len(begun) > 1:
+        # A checkpoint that is renewed keeps its name.
+        raise RequestError("The runs of this trial do not branch off the same agent.")
+    finals = [
+        _finals(*(read_results(runs[seed]) for runs in (with_change, without))) for seed in seeds
+    ]
+    return paired_difference(*zip(*finals, strict=True))
+
+
+def _finals(*pair: RunResults) -> list[float]:
+    """Return what each run of a pair came to in the last evaluations that both have.
+
+    A run that was stopped in its last moments has finished, but lacks evaluations.
+    """
+    for run in pair:
+        if not len(run.evaluations):
+            raise RequestError("{run} was not evaluated.", run=run.title)
+    steps = set.intersection(*(set(run.evaluations[:, 0].tolist()) for run in pair))
+    if not steps:
+        raise RequestError("{run} was not evaluated.", run=pair[0].title)
+    last = sorted(steps)[-last_values(len(steps), "eval") :]
+    return [float(run.evaluations[np.isin(run.evaluations[:, 0], last), 1].mean()) for run in pair]

@@ -11,6 +11,7 @@ from gymnasium.spaces import Box
 
 from td3core.arrays import Floats
 from td3core.config.networks import ACTOR, CRITIC, TARGET, NetworkGroup, optimizer_of
+from td3core.config.tunables import NO_FLOOR
 from td3core.errors import RequestError
 from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
 from td3core.exporters.actor.torch_files import Call, Global, pickled, pth_file, zip_file
@@ -249,10 +250,10 @@ class _Export:
             self._note(f"Returns of {tunables.n_step} steps are not carried over.")
         if tunables.noise_correlation:
             self._note("Exploration noise is not correlated from step to step.")
-        if (config.reward_scale, config.reward_floor) != (1.0, -1e9):
+        if (config.reward_scale, tunables.reward_floor) != (1.0, NO_FLOOR):
             self._note(
                 "The critics learned from max(reward × "
-                f"{config.reward_scale:g}, {config.reward_floor:g})."
+                f"{config.reward_scale:g}, {tunables.reward_floor:g})."
             )
 
     def _note(self, line: str) -> None:

@@ -95,9 +95,14 @@ METRICS = (
     Metric(
         "policy_change", Text("mean distance by which the last step moved pi(s), on fixed states")
     ),
-    Metric("td_median", Text("median of |Q1(s, a) - y| over the buffer, y without its noise")),
-    Metric("td_p90", Text("90th percentile of the same")),
-    Metric("td_p99", Text("99th percentile of the same")),
+    *(
+        Metric(name, told, "critic1", last=True)
+        for name, told in (
+            ("td_median", Text("median of |Q1(s, a) - y| over the last batch of a row")),
+            ("td_p90", Text("90th percentile of the same")),
+            ("td_p99", Text("99th percentile of the same")),
+        )
+    ),
     Metric("q_to_bound", Text("largest |Q(s, pi(s))| by reward_most / (1 - gamma)")),
     Metric("buffer_age", Text("mean age of the transitions to sample from, in steps")),
     Metric("reward_mean", Text("mean reward in the buffer")),

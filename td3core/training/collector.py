@@ -11,6 +11,7 @@ from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.rows import Batch
 from td3core.config import RunConfig, Tunables, follows
+from td3core.config.tunables import NO_FLOOR
 from td3core.envs.episode import RecordedSteps
 from td3core.envs.info import EnvInfo
 from td3core.envs.slot import EnvSlot
@@ -193,32 +194,33 @@ class Collector:
         return RecordedSteps(
             actions=stored.action,
             next_obs=stored.next_obs,
-            shaped_rewards=stored.reward[:, 0],
+            scaled_rewards=stored.reward[:, 0],
             total=slot.total,
             shaped_total=slot.shaped_return,
             reward_scale=self._config.reward_scale,
-            reward_floor=self._config.reward_floor,
+            reward_floor=self._agent.tunables.reward_floor,
         )
 
     def _store(self, obs: Floats, actions: Floats, after: StepArrays, env_steps: int) -> None:
         rewards, next_obs = after.reward.tolist(), after.obs
         terminated, truncated = after.terminated.tolist(), after.truncated.tolist()
-        shaped = [self._shaped(reward, env_steps) for reward in rewards]
+        scaled = [self._scaled(reward, env_steps) for reward in rewards]
+        floor = self._agent.tunables.reward_floor
         for i, slot in enumerate(self._envs.slots):
-            slot.add(rewards[i], shaped[i], terminated=terminated[i])
+            slot.add(rewards[i], max(scaled[i], floor), terminated=terminated[i])
             if self.normaliser is not None:
                 self.normaliser.observe(next_obs[i])
             # A time limit is not a terminal state: the value of s' still counts.
-            step = (obs[i], actions[i], shaped[i], next_obs[i], terminated[i], truncated[i])
+            step = (obs[i], actions[i], scaled[i], next_obs[i], terminated[i], truncated[i])
             self._buffer.add(*step)
             if terminated[i] or truncated[i]:
                 self._over.append(slot)
 
-    def _shaped(self, reward: float, env_steps: int) -> float:
-        """Return the scaled and bounded reward that the agent learns from."""
+    def _scaled(self, reward: float, env_steps: int) -> float:
+        """Return the reward as it is stored: the floor bounds it when it is learned from."""
         scale = self._config.reward_scale
-        shaped = max(scale * reward, self._config.reward_floor)
-        if not -_LARGEST <= shaped <= _LARGEST:
+        scaled = max(scale * reward, NO_FLOOR)
+        if not -_LARGEST <= scaled <= _LARGEST:
             # Stored as infinity, it would pass for a fault of the networks.
             raise RunError(
                 "The environment returned a reward of {reward} at step {step}; with"
@@ -227,7 +229,7 @@ class Collector:
                 step=env_steps,
                 scale=scale,
             )
-        return shaped
+        return scaled
 
 
 def _ended(slot: EnvSlot, env_steps: int, info: Mapping[str, float]) -> EpisodeEnded:

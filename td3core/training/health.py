@@ -22,7 +22,6 @@ from td3core.config import RunConfig
 from td3core.config.networks import (
     ACTOR,
     CRITIC,
-    TARGET,
     NetworkGroup,
     Sizes,
     networks,
@@ -60,7 +59,7 @@ def measure(
 
     ``sampler`` makes the agent's batches. What the agent's networks have no answer to is absent.
     """
-    found = _of_buffer(buffer)
+    found = _of_buffer(buffer, agent.tunables.reward_floor)
     found["replay_ratio"] = agent.updates * agent.tunables.batch_size / buffer.stored
     layout, tensors = buffer.layout, agent.state()
     groups = networks(config, Sizes(layout.action, layout.reward - layout.action))
@@ -91,7 +90,6 @@ def measure(
     if bound > 0.0:
         largest = max(float(np.abs(each.out).max()) for each in values)
         found["q_to_bound"] = largest / bound
-    found |= _td_errors(groups, nets, batch, agent.tunables.gamma)
     fixed = np.arange(oldest, min(oldest + _PROBE, buffer.stored))
     states = _batch(sampler, agent, buffer, fixed).obs
     before = _before_last_step(tensors, groups[ACTOR], agent.tunables.actor_lr)
@@ -108,24 +106,6 @@ def _batch(
     """Return transitions by number as an update gets them: n steps long, normalised."""
     rows = numbers % len(buffer.rows)
     return next(iter(sampler.take(rows[None], agent.tunables)))
-
-
-def _td_errors(
-    groups: Mapping[str, NetworkGroup],
-    nets: Mapping[str, Layers],
-    batch: Batch[Floats],
-    gamma: float,
-) -> dict[str, float]:
-    """Return percentiles of |Q1(s, a) - y|, the target y without the noise that smooths it."""
-    actor, critic = groups[ACTOR], groups[CRITIC]
-    slow = {name: nets[f"{name}{TARGET}"] for name in (*actor.names, *critic.names)}
-    action = np.tanh(_outputs(actor, slow, batch.next_obs)[0].out)
-    after = np.concatenate((batch.next_obs, action), axis=1)
-    values = [each.out for each in _outputs(critic, slow, after)]
-    y = batch.reward + np.float32(gamma) * (1.0 - batch.terminated) * np.minimum.reduce(values)
-    q = _outputs(critic, nets, np.concatenate((batch.obs, batch.action), axis=1))[0].out
-    median, p90, p99 = np.percentile(np.abs(q - y).astype(np.float64), (50, 90, 99))
-    return {"td_median": float(median), "td_p90": float(p90), "td_p99": float(p99)}
 
 
 def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[str, Layers]:
@@ -149,8 +129,8 @@ def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[s
     }
 
 
-def _of_buffer(buffer: ReplayBuffer) -> dict[str, float]:
-    rewards = buffer.rows[: buffer.stored, buffer.layout.reward]
+def _of_buffer(buffer: ReplayBuffer, floor: float) -> dict[str, float]:
+    rewards = np.maximum(buffer.rows[: buffer.stored, buffer.layout.reward], np.float32(floor))
     return {
         "buffer_age": (buffer.size - 1) / 2,
         "reward_mean": float(rewards.mean(dtype=np.float64)),

@@ -227,7 +227,7 @@ def draw(file: Path) -> None:
     figure.savefig(file)
 
 
-def cost(_: object) -> None:
+def cost(pairs: int) -> None:
     """Print how much more a run computes with the measurement, in pairs that take turns.
 
     Processor time, which other programs disturb less than wall time: of the process that trains,
@@ -236,7 +236,7 @@ def cost(_: object) -> None:
     print("| run | pairs | training | with evaluations |\n|---|---|---|---|")
     for words in COSTED:
         found = []
-        for pair in range(PAIRS):
+        for pair in range(pairs):
             taken = dict.fromkeys((0, 1) if pair % 2 else (1, 0), np.zeros(2))
             for interval in taken:
                 with tempfile.TemporaryDirectory() as runs:
@@ -252,7 +252,7 @@ def cost(_: object) -> None:
             f"{np.median(column):+.1%} ({', '.join(f'{share:+.1%}' for share in column)})"
             for column in np.array(found).T
         ]
-        print(f"| {' '.join(words)} | {PAIRS} | {' | '.join(cells)} |", flush=True)
+        print(f"| {' '.join(words)} | {pairs} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
@@ -260,11 +260,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("act", nargs="?", choices=("train", "keep", "draw", "cost"))
     parser.add_argument("place", type=Path, nargs="?")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="of each run that is timed")
     chosen = parser.parse_args()
     if chosen.act is None:
         print(tables())
+    elif chosen.act == "cost":
+        cost(chosen.pairs)
     else:
-        acts = {"train": train, "keep": keep, "draw": draw, "cost": cost}
+        acts = {"train": train, "keep": keep, "draw": draw}
         acts[chosen.act](chosen.place)
 
 

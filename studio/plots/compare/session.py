@@ -92,12 +92,21 @@ class CompareSession(QObject):
         return self._task.busy
 
     @Slot(object)
-    def compare(self, paths: Sequence[Path], group: str = "", *, series: bool = False) -> None:
+    def compare(
+        self,
+        paths: Sequence[Path],
+        group: str = "",
+        *,
+        series: bool = False,
+        names: Mapping[Path, str] | None = None,
+    ) -> None:
         """Read runs and show them, in place of the current ones.
 
         Those of a ``group`` are drawn one by one besides their mean; those of a ``series`` of
-        groups are not. Of both, more may be added.
+        groups are not. Of both, more may be added. ``names``: what groups are called, by each of
+        their runs.
         """
+        self._call(names or {})
         self._paths, self.group = tuple(path.absolute() for path in paths), group
         self.series = series
         grouped = self.view.grouped or bool(group)
@@ -105,14 +114,20 @@ class CompareSession(QObject):
         self.view = replace(self.view, hidden=frozenset(), single=single, grouped=grouped)
         self._start()
 
-    def extend(self, paths: Sequence[Path]) -> None:
+    def extend(self, paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> None:
         """Show these runs of the group: those shown, and others that have begun since."""
         paths = tuple(path.absolute() for path in paths)
         if paths != self._paths:
+            self._call(names or {})
             added = self.view.single | (set(paths) - set(self._paths))
             self._paths = paths
             self.view = replace(self.view, single=added & self._drawn_alone(paths))
             self._start()
+
+    def _call(self, names: Mapping[Path, str]) -> None:
+        """Call groups by these names, unless the user has called them something else."""
+        given = {path.absolute(): name for path, name in names.items()}
+        self.view = replace(self.view, names=given | dict(self.view.names))
 
     def _drawn_alone(self, paths: Sequence[Path]) -> frozenset[Path]:
         """Return the runs that are drawn besides their groups unless the user decides."""

@@ -100,7 +100,8 @@ class PlotGrid(CurveGrid):
     def _on_title(self, name: str) -> None:
         """Show a small plot large; explain one that is."""
         if self._strip or name in (self._large, self.maximised):
-            self._cards[name].explain()
+            config = self._model.record.config
+            self._cards[name].explain(env=config.env if config is not None else "")
         else:
             self.show_large(name)
 

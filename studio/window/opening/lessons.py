@@ -28,7 +28,13 @@ def train_lesson(many: ManyRuns, lesson: Lesson) -> None:
     """Train the arms of a lesson one after the other, or let them wait for what trains."""
     series = f"{lesson.title} · {time.strftime('%H:%M:%S')}"
     first, *others = (
-        QueuedRun(config=arm.config, tunables=arm.tunables, seeds=lesson.seeds, series=series)
+        QueuedRun(
+            config=arm.config,
+            tunables=arm.tunables,
+            seeds=lesson.seeds,
+            series=series,
+            variant=arm.name,
+        )
         for arm in lesson.arms
     )
     if many.busy:

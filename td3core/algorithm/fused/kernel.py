@@ -43,7 +43,7 @@ class Work(NamedTuple):
     pair: Any  # (batch, obs + act): s, a
     next_pair: Any  # (batch, obs + act): s', first N(0, 1), then ã
     obs: Any  # (batch, obs): an actor's input
-    reward: Any  # (batch,)
+    reward: Any  # (batch,); after the critics' step |Q1(s, a) - y|
     continues: Any  # (batch,): 1 - terminated
     q: Any  # (members, batch): first Q'(s', ã), then Q(s, a)
     y: Any  # (batch,)
@@ -62,6 +62,7 @@ class Sources(NamedTuple):
     shift: Any  # (obs,), subtracted from observations if `normalise`
     scale: Any  # (obs,), multiplied with them then
     normalise: bool
+    floor: float  # lower bound of the rewards
 
 
 @fast
@@ -75,7 +76,7 @@ def _clipped(value, bound):
 def _load(sources, at, i, w, first, end):
     """Gather the rows of batch ``i``: s, a, s', N(0, 1), r, 1 - terminated."""
     obs, act = w.obs.shape[1], sources.noise.shape[2]
-    shift, scale = sources.shift, sources.scale
+    shift, scale, least = sources.shift, sources.scale, np.float32(sources.floor)
     for row in range(first, end):
         source = sources.rows[sources.index[i, row]]
         for k in range(obs):
@@ -88,7 +89,8 @@ def _load(sources, at, i, w, first, end):
         for k in range(act):
             w.pair[row, obs + k] = source[at.action + k]
             w.next_pair[row, obs + k] = sources.noise[i, row, k]
-        w.reward[row] = source[at.reward]
+        reward = source[at.reward]
+        w.reward[row] = least if reward < least else reward
         w.continues[row] = np.float32(1.0) - source[at.terminated]
 
 
@@ -173,6 +175,8 @@ def _measure_errors(critics, w, sums):
             if error > largest or error != error:
                 largest = error
         gap += abs(w.q[0, row] - w.q[critics.members - 1, row])
+        # The actor's step needs the place of Q; the rewards are part of y by now.
+        w.reward[row] = abs(w.q[0, row] - w.y[row])
     sums[SLOT.q_gap] += gap / batch
     sums[SLOT.td_max] += largest
 

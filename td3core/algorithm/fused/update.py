@@ -87,10 +87,10 @@ class KernelChoice:
             batch: transitions of an update.
             trial: returns what a call takes: the same each time, and nobody else's.
         """
-        if self.parallel is not False and not (
-            batch >= parallel.SMALLEST_BATCH and self._same_bits(trial(), trial())
-        ):
-            log.info("two threads are not used: they would change the bits of an update")
+        if self.parallel is False:
+            return
+        if batch < parallel.SMALLEST_BATCH or not self._same_bits(trial(), trial()):
+            log.info("two threads are not used: few rows, or they would change bits")
             self._may_be_parallel = self.parallel = False
 
     def _same_bits(self, one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
@@ -185,7 +185,13 @@ class FusedUpdate:
         normaliser = draws.normaliser
         shift, scale = self._identity if normaliser is None else normaliser.affine()
         sources = kernel.Sources(
-            draws.rows, draws.index, noise, shift, scale, normaliser is not None
+            draws.rows,
+            draws.index,
+            noise,
+            shift,
+            scale,
+            normaliser is not None,
+            draws.reward_floor,
         )
         rest = _live(tunables), updates, self._work, self._sums
         return self.choice(count, (sources, draws.buffer.layout, *self._networks, *rest))
@@ -196,13 +202,20 @@ class FusedUpdate:
         layout = RowLayout.of(self._obs_dim, self._act_dim)
         rows = source.standard_normal((batch, layout.end), np.float32)
         noise = source.standard_normal((1, batch, self._act_dim), np.float32)
-        sources = kernel.Sources(rows, np.arange(batch)[None], noise, *self._identity, False)
+        sources = kernel.Sources(
+            rows, np.arange(batch)[None], noise, *self._identity, False, -np.inf
+        )
         networks = [
             network._replace(**{name: getattr(network, name).copy() for name in _CHANGED})
             for network in self._networks
         ]
         live = _live(Tunables())._replace(policy_delay=1)
         return sources, layout, *networks, live, 0, self._make_work(batch), self._sums.copy()
+
+    def td_errors(self) -> Doubles:
+        """Return |Q1(s, a) - y| of the last batch, shape (batch,), from before its step."""
+        errors: Doubles = self._work.reward.astype(np.float64)
+        return errors
 
     def _make_work(self, batch: int) -> Any:
         """Return the arrays that an update of this batch size computes in."""

@@ -251,11 +251,25 @@ def test_a_run_of_the_window_is_watched_paused_and_stepped_through_a_cycle(
     for _ in range(4):
         with qtbot.waitSignal(window.controller.traced, timeout=10_000) as traced:
             qtbot.mouseClick(find("algorithm_step_button"), Qt.MouseButton.LeftButton)
-        seen.append(traced.args[0])
+        now: Traced = traced.args[0]
+        seen.append(now)
+        # What is written in the boxes is what this update computed.
+        for name, value in (
+            *zip(("critic1_target", "critic2_target"), now.target_q, strict=True),
+            *zip(("critic1", "critic2"), now.q, strict=True),
+            *(("minimum", now.target_min), ("y", now.y)),
+        ):
+            assert shown(panel, name)[0] == format_number(value)
+        losses = tuple(f"L{i} {format_tick(x)}" for i, x in enumerate(now.critic_loss, 1))
+        assert shown(panel, "losses") == losses
+        if now.actor_loss is not None:
+            assert shown(panel, "actor_step")[0] == f"L {format_number(now.actor_loss)}"
+        for change in now.changes:
+            moved = f"Δ {100.0 * change.step / change.weight:.2g} %" if change.step else "unchanged"
+            assert shown(panel, change.network)[1] == moved
     assert [each.updates - seen[0].updates for each in seen] == [0, 1, 2, 3]
     assert [each.moved_actor for each in seen] == [each.updates % 2 == 0 for each in seen]
     assert panel.seen is seen[-1]
-    assert shown(panel, "y")[0] == format_number(seen[-1].y)
     assert all(each.single for each in seen)
     assert asked == [True]
     window.docks.close("algorithm")

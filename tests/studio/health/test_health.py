@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QSpinBox, QTableView
 
+from studio.experiments.trial_file import KeptTrial
 from studio.health.panel import HealthPanel
 from studio.health.table import HealthColumn
 from studio.health.thresholds_dialog import ThresholdsDialog
@@ -15,6 +16,7 @@ from studio.widgets.number_box import NumberBox
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
 from td3core.experiments.groups.seed_status import SeedState
+from td3core.experiments.trials import Trial, TrialArm
 from tests.studio.experiments.test_groups import PlayedGroup, played
 from tests.studio.fake_runs import make_run
 from tests.studio.launch.test_resume import open_run, train_before
@@ -28,7 +30,8 @@ CONFIG, TUNABLES = make_settings({"env": "Pendulum-v1", "critic_lr": 0.1})
 
 def break_it(window: MainWindow, first: int = 2_000, rank: float = 0.01) -> None:
     """Report three measurements in which the features of the critics have collapsed."""
-    rows = np.array([row(first + 1_000 * i, critic_rank=rank, q_gap=1.0) for i in range(3)])
+    values = {"critic_rank": rank, "q_gap": 1.0, "q1": -3.0, "target": -4.25}
+    rows = np.array([row(first + 1_000 * i, **values) for i in range(3)])
     window.model.handle(progress(TUNABLES, rows))
 
 
@@ -77,6 +80,7 @@ def test_a_badge_counts_what_is_open_until_it_is_dismissed_for_this_run(
     table = panel.findChild(QTableView, "health_table")
     assert table.sizeHintForColumn(HealthColumn.NAME) <= table.columnWidth(HealthColumn.NAME)
     assert shown(panel, "Saturated actions") == "–"
+    assert shown(panel, "TD error, mean") == "1.25"
     find("dismiss_rank_collapsed").click()
     assert not badge.isVisible()
     qtbot.waitUntil(lambda: "Nothing is out of order." in texts(panel))
@@ -109,7 +113,11 @@ def test_a_run_of_before_says_that_it_was_not_measured_and_a_closed_panel_reads_
     open_run(qtbot, window, make_run(runs_dir))
     panel = open_panel(qtbot, window)
     qtbot.waitUntil(lambda: "did not measure its health" in texts(panel))
-    assert shown(panel, "|Q1 − Q2|") == "–"
+    assert shown(panel, "|Q1 − Q2|") == "not measured"
+    table = panel.findChild(QTableView, "health_table")
+    last = table.visualRect(table.model().index(table.model().rowCount() - 1, HealthColumn.VALUE))
+    assert last.width() > table.fontMetrics().horizontalAdvance("not measured")
+    assert shown(panel, "TD error², mean") not in ("–", "not measured")
     window.docks.close("health")
     qtbot.waitUntil(lambda: not panel.isVisible())
     monkeypatch.setattr(panel.table, "show", lambda *_: pytest.fail("read while closed"))
@@ -193,11 +201,18 @@ def test_an_advice_is_tried_through_the_window_to_its_verdict(
 def test_a_change_is_accepted_in_the_run_that_trains(
     qtbot, broken: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from studio.window import health_advice
-
-    (advice,) = broken.health.board.advice
-    assert advice.change is not None
-    broken.health.tried = health_advice.TriedChange(advice.change, Path("run"))
+    arms = [
+        TrialArm(config=CONFIG, tunables=replace(TUNABLES, critic_lr=rate)) for rate in (0.01, 0.1)
+    ]
+    trial = Trial(
+        checkpoint=Path("last.safetensors"),
+        values={"critic_lr": 0.01},
+        steps=100,
+        seeds=(0,),
+        with_change=arms[0],
+        without=arms[1],
+    )
+    broken.health.trials.kept = KeptTrial(trial=trial, run=Path("run"), series="")
     monkeypatch.setattr(type(broken.controller), "busy", property(lambda _: True))
     asked = []
     monkeypatch.setattr(broken.live, "apply", asked.append)

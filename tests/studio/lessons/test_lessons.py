@@ -101,9 +101,9 @@ def test_the_arms_of_a_lesson_train_one_after_the_other_into_one_comparison(
     second.show(0, SeedState.TRAINING, run=path)
     qtbot.waitUntil(lambda: len(comparing.shown.lines["return"]) >= 2)
     # A line each: the legend has no room for every seed.
+    # It is called what the lesson calls it, not by its settings.
     assert [line.label for line in comparing.shown.lines["return"]] == [
-        "TD3 tau 0.1",
-        "TD3 tau 0.2",
+        arm.name for arm in lesson.arms[:2]
     ]
 
 
@@ -122,6 +122,7 @@ def test_a_lesson_waits_in_the_queue_while_something_trains(
     qtbot.waitUntil(lambda: len(read_queue(runs_dir)) == waiting)
     # They belong together after a restart as well.
     assert read_queue(runs_dir)[-1].series.startswith(str(lessons[1].title))
+    assert read_queue(runs_dir)[-1].variant == lessons[1].arms[-1].name
 
 
 @pytest.mark.slow
@@ -141,3 +142,5 @@ def test_a_lesson_runs_to_its_comparison(qtbot, window: MainWindow, lesson: Less
 
     qtbot.waitUntil(compared, timeout=120_000)
     assert [len(each.group.runs) for each in comparing.shown.comparison.groups] == [2, 2]
+    names = [each.name for each in comparing.shown.comparison.groups]
+    assert names == [arm.name for arm in lesson.arms[:2]]

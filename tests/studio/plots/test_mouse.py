@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from studio.plots.catalogue import PLOTS
+from studio.plots.course_picture import CoursePicture
 from studio.plots.explanation import ExplanationPopup
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.session.curves import EVALUATIONS, RunCurves
@@ -210,6 +211,10 @@ def test_the_title_of_a_large_plot_explains_it_in_three_sentences(qtbot, plots, 
     assert all(text.endswith(".") and text.count(". ") == 0 for text in texts)
     for label in popup.sentences:
         assert label.height() >= label.heightForWidth(label.width()), "nothing is cut off"
+    picture = popup.findChild(CoursePicture)
+    assert picture.isVisible()
+    assert picture.accessibleName().startswith("Pendulum-v1")
+    assert picture.height() >= picture.sizeHint().height()
     QTest.keyClick(popup, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: plots.card(plot.name).findChild(ExplanationPopup) is None)
     assert plots.large == plot.name

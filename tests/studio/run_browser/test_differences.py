@@ -31,7 +31,7 @@ def test_only_what_was_changed_from_the_preset_is_named(runs_dir: Path) -> None:
     assert changed_settings(preset_run(runs_dir, seed=8, steps=500), usual) == ""
     assert changed_settings(preset_run(runs_dir, "DDPG"), usual) == ""
     changed = preset_run(runs_dir, gamma=0.9, actor_hidden=(32, 32), reward_floor=-5.0)
-    assert changed_settings(changed, usual) == "Actor layers 32, 32, Reward floor -5, γ 0.9"
+    assert changed_settings(changed, usual) == "Actor layers 32, 32, γ 0.9, Reward floor -5"
     more = preset_run(runs_dir, gamma=0.9, tau=0.1, policy_delay=3, critic_lr=1e-4)
     assert changed_settings(more, usual).endswith("1 more")
     # A preset that is gone: nothing can be said, and nothing is made up.

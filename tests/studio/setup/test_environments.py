@@ -280,6 +280,7 @@ def test_wrong_arguments_are_refused_in_a_sentence_and_nothing_starts(
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_an_environment_that_was_trained_on_is_offered_from_then_on(
     qtbot, window, find, picker, own_module, tmp_path
 ):

@@ -171,7 +171,7 @@ def test_any_text_is_a_number_or_refused_with_a_reason(text, whole):
 
 
 def test_a_limit_that_limits_nothing_reads_as_off(qtbot) -> None:
-    box = NumberBox(spec(RunConfig, "reward_floor"), whole=False)
+    box = NumberBox(spec(Tunables, "reward_floor"), whole=False)
     qtbot.addWidget(box)
     box.setValue(-1e9)
     assert box.text() == "off"
@@ -179,7 +179,7 @@ def test_a_limit_that_limits_nothing_reads_as_off(qtbot) -> None:
         box.lineEdit().setText(typed)
         box.interpretText()
         assert box.entered() == value
-    assert format_setting(spec(RunConfig, "reward_floor"), -1e9) == "off"
+    assert format_setting(spec(Tunables, "reward_floor"), -1e9) == "off"
     assert format_setting(spec(RunConfig, "eval_interval"), 0) == "never"
 
 

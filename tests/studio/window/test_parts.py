@@ -74,7 +74,9 @@ def test_a_slider_position_and_its_value_agree(name, share):
 def test_the_whole_slider_is_within_the_allowed_range(name):
     known = spec(Tunables, name)
     low, high = known.slider_range
-    assert from_slider(known, 0, 1000) == pytest.approx(low)
+    assert from_slider(known, 0, 1000) == pytest.approx(known.low if known.lowest else low)
+    # Where the lowest position means "off", the rest begins at the next one.
+    assert to_slider(known, low, 1000) == bool(known.lowest)
     assert from_slider(known, 1000, 1000) == pytest.approx(high)
     Tunables(**{name: getattr(Tunables(), name)})
 

@@ -143,6 +143,7 @@ def test_nothing_is_started_without_a_yes(
         assert stranger.imported == set()
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_after_a_yes(
     qtbot: QtBot,
     window: MainWindow,

@@ -40,6 +40,18 @@ def fill(buffer: ReplayBuffer, count: int) -> None:
         buffer.add(obs, obs[:2] / 2, number + 0.5, obs + 1, buffer.stored % 7 == 0)
 
 
+def test_the_floor_bounds_the_rewards_there_too(made: list[RowsThere]) -> None:
+    buffer = ReplayBuffer(40, 3, 2)
+    fill(buffer, 30)
+    sampler = Sampler(buffer, np.random.default_rng(0))
+    draws = sampler.take(np.arange(30).reshape(3, 10), Tunables(reward_floor=12.5))
+    for there, here in zip(DeviceBatches(HERE)(draws), draws, strict=True):
+        assert isinstance(there.reward, torch.Tensor)
+        np.testing.assert_array_equal(there.reward.numpy(), here.reward)
+        assert here.reward.min() >= 12.5
+    assert len(made) == 1
+
+
 @given(
     bursts=st.lists(st.integers(0, 60), min_size=1, max_size=8),
     capacity=st.integers(1, 40),

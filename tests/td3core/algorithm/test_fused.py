@@ -49,6 +49,21 @@ def distance(one: TD3, other: TD3) -> float:
     return float(np.abs(weights(one) - weights(other)).max())
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("n_step", [1, 3])
+def test_an_update_with_a_floor_is_that_of_bounded_rewards(compiled: bool, n_step: int) -> None:
+    bounded, index = filled(), draws(4)
+    at = bounded.layout.reward
+    bounded.rows[:, at] = np.maximum(bounded.rows[:, at], np.float32(-0.3))
+    made = [
+        make(compiled=compiled, n_step=n_step, reward_floor=floor) for floor in (-0.3, -1e9, -1e9)
+    ]
+    for agent, buffer in zip(made, (filled(), bounded, filled()), strict=True):
+        learn(agent, buffer, index)
+    assert np.array_equal(weights(made[0]), weights(made[1]))
+    assert not np.array_equal(weights(made[0]), weights(made[2]))
+
+
 @given(
     widths=st.lists(st.integers(1, 30), max_size=3).map(tuple),
     activation=st.sampled_from(["relu", "tanh"]),
@@ -74,6 +89,18 @@ def test_several_updates_in_one_call_are_those_done_one_by_one(
     assert together.updates == apart.updates == 5
     assert same(together.state(), apart.state())
     assert together.take_metrics() == apart.take_metrics()
+
+
+def test_what_is_measured_is_what_torch_measures() -> None:
+    buffer, index = filled(), draws(3)
+    compiled, straight = make(policy_noise=0.0), make(policy_noise=0.0, compiled=False)
+    for agent in (compiled, straight):
+        learn(agent, buffer, index)
+    found, expected = compiled.take_metrics(), straight.take_metrics()
+    assert found.keys() == expected.keys()
+    assert {"td_median", "td_p90", "td_p99", "td_max", "q_gap"} < found.keys()
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, rel=1e-3, abs=1e-6), name
 
 
 def test_batches_drawn_together_are_those_drawn_one_by_one() -> None:

@@ -257,6 +257,21 @@ def test_gap_and_largest_error_are_those_of_the_critics_before_their_step(twin: 
     )
 
 
+def test_the_percentiles_are_those_of_the_errors_of_the_last_batch() -> None:
+    agent = make_agent(policy_noise=0.0)
+    for seed, size in ((0, 40), (1, 30)):
+        data = batch(size, seed=seed)
+        q = answer(layers(agent, "critic1"), np.hstack((data.obs, data.action)))
+        errors = np.sort(np.abs(q - target(agent, data)).ravel())
+        agent.update(data)
+    found = agent.take_metrics()
+    for name, share in (("td_median", 0.5), ("td_p90", 0.9), ("td_p99", 0.99)):
+        below = int(share * (len(errors) - 1))
+        rest = share * (len(errors) - 1) - below
+        expected = errors[below] + rest * (errors[below + 1] - errors[below])
+        assert found[name] == pytest.approx(expected, rel=1e-4), name
+
+
 @pytest.mark.parametrize("updates", [1, 3])
 def test_the_norms_are_those_of_the_last_step_of_each_network(updates: int) -> None:
     agent = make_agent(policy_delay=1, actor_lr=1e-3, critic_lr=2e-3)
@@ -284,7 +299,7 @@ def test_the_norms_come_with_the_first_update_and_every_so_many_from_then_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     every = 20
-    monkeypatch.setattr(td3, "NORMS_EVERY", every)
+    monkeypatch.setattr(td3, "LAST_EVERY", every)
     agent, again = make_agent(policy_delay=2), make_agent(policy_delay=2)
     rows = [metrics(agent, batch()) for _ in range(2 * every + 2)]
     assert [i for i, row in enumerate(rows) if "critic1_update" in row] == [0, every, 2 * every]

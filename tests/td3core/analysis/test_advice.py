@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,17 @@ from td3core.config import make_settings
 from td3core.errors import RequestError
 from td3core.protocol.events import Evaluated, Progress
 from td3core.runs.directory import RunDirectory
-from tests.benchmarks.health import BROKEN, HERE, broken_by, kept, preset_runs
+from tests.benchmarks.health import (
+    BROKEN,
+    OF_AGENTS,
+    agent_breaks,
+    agent_health,
+    agents,
+    broken_by,
+    kept,
+    kept_agents,
+    preset_runs,
+)
 from tests.support.health import progress, row, started
 from tests.td3core.helpers import finish, run, same, tensors
 
@@ -129,11 +140,30 @@ def test_a_really_broken_setting_breaks_its_rule(name: str) -> None:
     assert name in broken_by(kept(name))
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in preset_runs() if (HERE / f"{name}.csv").exists()]
-)
+@pytest.mark.parametrize("name", preset_runs())
 def test_the_rules_are_silent_on_the_presets(name: str) -> None:
     assert broken_by(kept(name)) == set()
+
+
+def test_the_rules_are_silent_on_the_bundled_agents() -> None:
+    # Their runs have left evaluations and networks: what these are like, played again.
+    assert {name: agent_breaks(values) for name, values in kept_agents().items()} == {
+        name: set() for name in kept_agents()
+    }
+    folder = Path(str(files("resources") / "agents"))
+    bundled = {path.relative_to(folder).with_suffix("").as_posix() for path in agents()}
+    # Nothing but what needs a simulator that is not installed everywhere may be missing.
+    assert {name for name in bundled - kept_agents().keys() if "Bullet" not in name} == set()
+    broken = kept_agents()["Pendulum-v1"] | {"critic_rank": 0.01}
+    assert agent_breaks(broken) == {"rank_collapsed"}
+
+
+def test_what_is_kept_of_a_bundled_agent_is_what_is_measured_of_it() -> None:
+    path = Path(str(files("resources") / "agents" / "Pendulum-v1.safetensors"))
+    found = agent_health(path)
+    assert found.keys() == set(OF_AGENTS)
+    for name, value in found.items():
+        assert value == pytest.approx(kept_agents()["Pendulum-v1"][name], rel=0.05, abs=0.02), name
 
 
 def test_an_explanation_counts_instead_of_each_rule_that_it_names() -> None:

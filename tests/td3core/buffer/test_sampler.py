@@ -7,6 +7,7 @@ from td3core.buffer import sampler as module
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Sampler
 from td3core.config import Tunables
+from td3core.config.tunables import NO_FLOOR
 from td3core.inference.normaliser import Normaliser
 
 OBS, ACT = 3, 2
@@ -48,6 +49,25 @@ def test_a_finished_batch_is_n_steps_long_and_normalised() -> None:
         ]
         np.testing.assert_allclose(batch.reward[:, 0], rewards)
     assert not draws.are_stored
+
+
+def test_the_floor_of_the_moment_bounds_every_reward_that_is_drawn() -> None:
+    buffer = ReplayBuffer(10, OBS, ACT)
+    obs = np.arange((6) * OBS, dtype=np.float32).reshape(6, OBS)
+    rewards = (1.0, -100.0, 2.0, -3.0, -100.0)
+    for i, reward in enumerate(rewards):
+        buffer.add(obs[i], np.zeros(ACT, np.float32), reward, obs[i + 1], terminated=i == 4)
+    sampler, index = Sampler(buffer, np.random.default_rng(0)), np.arange(5)[None]
+    before = buffer.rows.copy()
+    for floor in (-10.0, -200.0, NO_FLOOR, 0.0):
+        (batch,) = sampler.take(index, Tunables(reward_floor=floor))
+        bounded = np.maximum(rewards, floor)
+        np.testing.assert_array_equal(batch.reward[:, 0], bounded)
+        (batch,) = sampler.take(index, Tunables(reward_floor=floor, n_step=3, gamma=0.5))
+        sums = [sum(r * 0.5**k for k, r in enumerate(bounded[i : i + 3])) for i in range(5)]
+        np.testing.assert_allclose(batch.reward[:, 0], sums)
+    # What was experienced stays as it was.
+    np.testing.assert_array_equal(buffer.rows, before)
 
 
 def test_a_buffer_is_drawn_from_alike_in_one_go_and_by_and_by(

@@ -1,5 +1,10 @@
 """Lessons are data: the bundled ones make sense, and others are refused with a sentence."""
 
+import json
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +13,9 @@ from td3core.config import to_dict
 from td3core.errors import RequestError
 from td3core.experiments.lessons import Lesson, load_lessons, parse_lesson
 
+RUNS = json.loads((Path(__file__).parents[2] / "benchmarks" / "lessons.json").read_text())
+RETURN = re.compile(r"-(?:\d{1,3}(?:,\d{3})+|\d{2,3})(?![\d.])")
+BIAS = re.compile(r"-?\d\.\d\d(?!\d)")
 LESSON = """
 order = 1
 title = "No delay"
@@ -47,6 +55,36 @@ def test_the_arms_of_a_bundled_lesson_differ_and_its_texts_are_there(lesson: Les
     assert all(one != other for one in settings for other in settings if one is not other)
     assert all((lesson.title, lesson.question, lesson.text, lesson.look, lesson.seen))
     assert len(lesson.seeds) >= 3
+
+
+def measured(runs: list[dict[str, Any]], at: float | None = None) -> set[str]:
+    """Return every evaluation and bias of these runs as a text writes it, perhaps of one step."""
+    found = set()
+    for run in runs:
+        for step, mean, bias in zip(run["env_steps"], run["mean"], run["bias"], strict=True):
+            if at in (None, step):
+                found |= {f"{mean:,.0f}", f"{bias:.2f}"}
+    return found
+
+
+@pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
+def test_the_numbers_of_a_bundled_lesson_are_those_of_its_runs(lesson: Lesson) -> None:
+    runs = [run for run in RUNS if run["lesson"] == lesson.name]
+    assert {run["seed"] for run in runs} == set(lesson.seeds)
+    assert {run["arm"] for run in runs} == {arm.name for arm in lesson.arms}
+    settings = set(re.findall(r"\d\.\d+", " ".join(arm.name for arm in lesson.arms)))
+    checked = 0
+    for sentence in re.split(r"\.\s", " ".join(str(lesson.seen).split()) + " "):
+        told = {*RETURN.findall(sentence), *BIAS.findall(sentence)} - settings
+        assert told <= measured(runs), sentence
+        for step, after in re.findall(r"[Aa]t ([\d,]+) steps([^;]*)", sentence):
+            told = {*RETURN.findall(after), *BIAS.findall(after)} - settings
+            assert told <= measured(runs, float(step.replace(",", ""))), sentence
+            checked += len(told)
+        for value, step in re.findall(r"(-[\d,]+) at ([\d,]+) steps", sentence):
+            assert value in measured(runs, float(step.replace(",", ""))), sentence
+            checked += 1
+    assert checked or "at the end" in str(lesson.seen)
 
 
 def test_the_bundled_lessons_have_an_order() -> None:

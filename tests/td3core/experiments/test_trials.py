@@ -69,3 +69,23 @@ def test_runs_are_judged_by_pairs_of_the_same_seed(runs_dir: Path) -> None:
         judge(sides[0], {9: sides[1][0]})
     with pytest.raises(RequestError, match="was not evaluated"):
         judge({0: write_run(runs_dir)}, {0: sides[1][0]})
+
+
+def test_a_pair_is_compared_where_both_were_evaluated(runs_dir: Path) -> None:
+    whole = write_run(runs_dir, [0.0, 10.0, 50.0])
+    stopped = write_run(runs_dir, [0.0, 7.0])
+    assert judge({0: whole}, {0: stopped}).differences == (3.0,)
+    assert judge({0: stopped}, {0: whole}).differences == (-3.0,)
+    other = write_run(runs_dir, [1.0], every=150)
+    with pytest.raises(RequestError, match="was not evaluated"):
+        judge({0: whole}, {0: other})
+
+
+def test_runs_that_branch_off_different_agents_are_no_pairs(runs_dir: Path) -> None:
+    runs = [write_run(runs_dir, [0.0] * 8) for _ in range(3)]
+    for run, step in zip(runs, (500, 500, 600), strict=True):
+        with (run / "run.toml").open("a") as file:
+            file.write(f'[parent]\nrun = "parent"\ncheckpoint = "last"\nenv_steps = {step}\n')
+    assert judge({0: runs[0]}, {0: runs[1]}).differences == (0.0,)
+    with pytest.raises(RequestError, match="do not branch off the same agent"):
+        judge({0: runs[0]}, {0: runs[2]})

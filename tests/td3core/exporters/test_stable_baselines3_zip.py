@@ -108,6 +108,7 @@ def test_a_bundled_agent_says_what_its_file_lacks(tmp_path: Path, peer: Any) -> 
     assert (told["action_repeat"], told["control_rate_hz"]) == (2, 25.0)
     assert "Take each action 2 times." in told["notes"]
     assert "The optimisers begin anew: the file was that of an agent only." in told["notes"]
+    assert "The critics learned from max(reward × 1, -10)." in told["notes"]
     policy = tensors(target, "policy.pth")
     assert torch.equal(policy["critic.qf1.0.weight"], policy["critic_target.qf1.0.weight"])
 

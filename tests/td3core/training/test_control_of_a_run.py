@@ -44,6 +44,7 @@ OTHER = {
     "noise_correlation": 0.9,
     "exploration_noise_decay": 0.99,
     "exploration_noise_min": 0.25,
+    "reward_floor": 3.0,
 }
 
 

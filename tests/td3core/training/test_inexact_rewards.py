@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from td3core import checkpoint
 from td3core.protocol.events import Ended, Warned
+from td3core.training.collector import Collector
 from tests.support.lives import differences
 from tests.support.scripted import StepsEnv
 from tests.td3core.helpers import finish
@@ -60,7 +62,6 @@ def test_what_does_not_come_back_is_noticed(
 def test_rewards_below_the_floor_count_as_well(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The replay buffer holds the same bounded reward; only the return of the episode differs.
     values = VALUES | {"eval_interval": 0, "reward_floor": -0.001}
     ended = stopped(runs_dir, STOP, **values)
     with monkeypatch.context() as patch:
@@ -72,6 +73,33 @@ def test_rewards_below_the_floor_count_as_well(
 @pytest.mark.parametrize("num_envs", [1, 3])
 def test_shaped_rewards_come_back(runs_dir: Path, num_envs: int) -> None:
     values = VALUES | {"reward_scale": 0.3, "reward_floor": -1.0, "num_envs": num_envs}
+    straight = finish(runs_dir / "straight", **values)
+    ended = stopped(runs_dir, STOP, **values)
+    go_on_well(ended.run)
+    assert differences(straight.run, ended.run) == []
+
+
+def test_a_run_of_a_version_that_stored_bounded_rewards_goes_on_the_same(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = VALUES | {"reward_scale": 0.3, "reward_floor": -1.0}
+    straight = finish(runs_dir / "straight", **values)
+    scaled = Collector._scaled
+    with monkeypatch.context() as patch:
+        patch.setattr(Collector, "_scaled", lambda *given: max(scaled(*given), -1.0))
+        ended = stopped(runs_dir, STOP, **values)
+    last = go_on_well(ended.run).last_checkpoint
+    assert last is not None
+    assert straight.last_checkpoint is not None
+    expected = checkpoint.load(straight.last_checkpoint).tensors
+    found = checkpoint.load(last).tensors
+    differing = [name for name in expected if not np.array_equal(expected[name], found[name])]
+    # Only the replay buffer, which holds bounded rewards until the break.
+    assert differing == ["replay.sums"]
+
+
+def test_a_floor_that_changes_within_an_episode_leaves_it_repeatable(runs_dir: Path) -> None:
+    values = VALUES | {"reward_floor": "-0.1@54, -1@54, -0.2@60"}
     straight = finish(runs_dir / "straight", **values)
     ended = stopped(runs_dir, STOP, **values)
     go_on_well(ended.run)

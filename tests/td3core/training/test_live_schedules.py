@@ -35,6 +35,7 @@ SCHEDULES: dict[str, Any] = VALUES | {
     "exploration_noise": "0.5@0, 0.1@100%",
     "actor_lr": "1e-3@0, x0.1@100%",
     "policy_delay": "1, 3@33",
+    "reward_floor": "-0.2@33, -1.5@62, off@80",
 }
 
 

@@ -1,0 +1,210 @@
+"""A trial as a file in the folder of runs: its runs outlive the window, and so does what they are.
+
+``RUNS/trials/NAME.json`` is there from the request until the verdict is accepted or closed. The
+window that it belongs to holds ``NAME.lock``: another window of the folder leaves it alone.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from td3core.analysis.advice import SettingChange
+from td3core.config import RunConfig, Tunables, make_settings, specs, to_dict
+from td3core.errors import RequestError
+from td3core.experiments.groups.group import FOLDER, open_group
+from td3core.experiments.groups.seed_status import SeedState
+from td3core.experiments.groups.seeds import format_seeds, parse_seeds
+from td3core.experiments.groups.watch import watch
+from td3core.experiments.trials import MOST_PAIRS, Trial, TrialArm
+from td3core.system.files import make_folder, write_atomically
+from td3core.system.regular_files import glob, read_text, require_own
+
+NAME = "trials"
+SCHEMA = 1
+_ARMS = ("with_change", "without")
+_DAMAGE = (
+    *(OSError, KeyError, TypeError, AttributeError),
+    *(ValueError, OverflowError, RecursionError),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptTrial:
+    """A trial, what it is for, and how far it is."""
+
+    trial: Trial
+    run: Path
+    """The run that the change was advised for."""
+    series: str
+    """What the comparison of its runs is called."""
+    groups: tuple[str, ...] = ()
+    """The names of the groups that were begun: with the change first."""
+
+    @property
+    def change(self) -> SettingChange:
+        """What is tried."""
+        (setting,) = self.trial.values
+        live = setting in dict(specs(Tunables))
+        old, new = (
+            getattr(arm.tunables if live else arm.config, setting)
+            for arm in (self.trial.without, self.trial.with_change)
+        )
+        return SettingChange(setting=setting, old=old, new=new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How far a trial is, by what is on disk."""
+
+    kept: KeptTrial
+    """With the groups that are there."""
+    runs: tuple[dict[int, Path], ...]
+    """Of each arm that is over, by seed: with the change first."""
+    finished: int
+    """How many runs are over in all."""
+
+
+class TrialFile:
+    """The file of the trial of one window. Every method reads or writes the disk."""
+
+    def __init__(self, runs_dir: Path) -> None:
+        self._folder = runs_dir.absolute() / NAME
+        self._path: Path | None = None
+        self._lock: FileLock | None = None
+
+    def write(self, kept: KeptTrial) -> None:
+        """Keep a trial, in the place of the one before.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if self._path is None:
+            make_folder(self._folder)
+            path = self._folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}.json"
+            if not self._claim(path):
+                raise OSError("it is in use")
+        assert self._path is not None
+        write_atomically(self._path, json.dumps(_as_plain(kept), indent=1).encode())
+
+    def find(self) -> KeptTrial | None:
+        """Return the newest trial that no window has, and take it; None if there is none."""
+        self.leave()
+        for path in sorted(glob(self._folder, "*.json"), reverse=True):
+            try:
+                if self._claim(path):
+                    return _read(json.loads(read_text(path)))
+            except _DAMAGE:
+                # Of a newer version, or none of ours.
+                self.leave()
+        return None
+
+    def discard(self) -> None:
+        """Forget the trial; its runs stay."""
+        path = self._path
+        if path is not None:
+            path.unlink(missing_ok=True)
+            self.leave()
+            path.with_suffix(".lock").unlink(missing_ok=True)
+
+    def leave(self) -> None:
+        """Leave the trial to the next window."""
+        if self._lock is not None:
+            self._lock.release()
+        self._path = self._lock = None
+
+    def _claim(self, path: Path) -> bool:
+        lock = path.with_suffix(".lock")
+        require_own(lock)
+        taken = FileLock(lock, thread_local=False)
+        try:
+            taken.acquire(blocking=False)
+        except Timeout:
+            return False
+        self._path, self._lock = path, taken
+        return True
+
+
+def standing(runs_dir: Path, kept: KeptTrial) -> Standing:
+    """Return how far a trial is; a group that is gone or cannot be read is begun anew."""
+    groups, runs, finished = list[str](), list[dict[int, Path]](), 0
+    for name in kept.groups:
+        path = runs_dir / FOLDER / name
+        try:
+            group = open_group(path)
+        except RequestError:
+            # Deleted, or damaged.
+            break
+        groups.append(name)
+        over = {
+            status.seed: status.run
+            for status in watch(group)
+            if status.state is SeedState.FINISHED and status.run is not None
+        }
+        finished += len(over)
+        if len(runs) == len(groups) - 1 and len(over) == len(kept.trial.seeds):
+            runs.append(over)
+    return Standing(kept=replace(kept, groups=tuple(groups)), runs=tuple(runs), finished=finished)
+
+
+def _as_plain(kept: KeptTrial) -> dict[str, Any]:
+    trial = kept.trial
+    return {
+        "schema": SCHEMA,
+        "run": str(kept.run),
+        "series": kept.series,
+        "groups": kept.groups,
+        "checkpoint": str(trial.checkpoint),
+        "setting": next(iter(trial.values)),
+        "steps": trial.steps,
+        "seeds": format_seeds(trial.seeds),
+        **{key: _arm_as_plain(getattr(trial, key)) for key in _ARMS},
+    }
+
+
+def _arm_as_plain(arm: TrialArm) -> dict[str, Any]:
+    return {"config": to_dict(arm.config), "tunables": to_dict(arm.tunables)}
+
+
+def _read(found: Any) -> KeptTrial:
+    if int(found["schema"]) > SCHEMA:
+        raise RequestError("it was written by a newer TD3 Studio")
+    seeds = parse_seeds(found["seeds"])
+    if not 0 < len(seeds) <= MOST_PAIRS:
+        raise ValueError("its seeds are no pairs")
+    setting, arms = str(found["setting"]), [_read_arm(found[key]) for key in _ARMS]
+    if setting not in dict(specs(Tunables)) | dict(specs(RunConfig)):
+        raise ValueError("it tries no setting")
+    with_change, without = arms
+    values = {**to_dict(with_change.config), **to_dict(with_change.tunables)}
+    trial = Trial(
+        checkpoint=Path(found["checkpoint"]),
+        values={setting: values[setting]},
+        steps=int(found["steps"]),
+        seeds=seeds,
+        with_change=with_change,
+        without=without,
+    )
+    return KeptTrial(
+        trial=trial,
+        run=Path(found["run"]),
+        series=str(found["series"]),
+        groups=_names(found["groups"]),
+    )
+
+
+def _read_arm(found: Any) -> TrialArm:
+    config, tunables = make_settings({**found["config"], **found["tunables"]})
+    return TrialArm(config=config, tunables=tunables)
+
+
+def _names(found: Sequence[Any]) -> tuple[str, ...]:
+    names = tuple(map(str, found))
+    if len(names) > 2 or any(Path(name).name != name for name in names):
+        raise ValueError("its groups are no names")
+    return names

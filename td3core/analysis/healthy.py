@@ -1,0 +1,84 @@
+"""What runs of the presets looked like while they learned, for the pictures beside explanations.
+
+``resources/healthy/ENV.csv`` holds a run of the preset until 20,000 updates; for the return, the
+evaluations of the whole run that a bundled agent comes from are better where there is one.
+``tests/benchmarks/health.py`` makes the tables.
+"""
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from td3core.arrays import Doubles
+
+RETURN = "return"
+COURSES = (RETURN, "q1", "critic1_loss", "actor_loss")
+"""The columns of the tables, besides ``env_steps``; the return is a mean over 20 episodes."""
+USUAL = "Pendulum-v1"
+"""Stands in for environments without a run on record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """One quantity of a healthy run."""
+
+    env: str
+    env_steps: Doubles
+    """(n,), rising."""
+    values: Doubles
+    """(n,)"""
+    evaluated: bool
+    """Whether the values are evaluations of a whole run, not the beginning of one."""
+
+
+def healthy_course(env: str, column: str) -> Course | None:
+    """Return how a quantity went in a healthy run of an environment, or else of the usual one.
+
+    None for a quantity that is not on record.
+    """
+    if column not in COURSES:
+        return None
+    whole = _evaluations(env) if column == RETURN else None
+    if whole is not None:
+        steps, values = whole
+        return Course(env=env, env_steps=steps, values=values, evaluated=True)
+    for name in (env, USUAL):
+        table = _table(name)
+        if table is not None:
+            known = np.isfinite(table[column])
+            steps, values = table["env_steps"][known], table[column][known]
+            return Course(env=name, env_steps=steps, values=values, evaluated=False)
+    return None
+
+
+@cache
+def _table(env: str) -> Mapping[str, Doubles] | None:
+    rows = _text("healthy", f"{env}.csv")
+    if rows is None:
+        return None
+    found = list(csv.DictReader(rows.splitlines()))
+    names = ("env_steps", *COURSES)
+    return {name: np.array([float(row[name] or "nan") for row in found]) for name in names}
+
+
+@cache
+def _evaluations(env: str) -> tuple[Doubles, Doubles] | None:
+    about = _text("agents", f"{env}.json")
+    curve = json.loads(about).get("curve") if about is not None else None
+    if not curve:
+        return None
+    steps, values = np.array(curve, np.float64).T
+    return steps, values
+
+
+def _text(folder: str, name: str) -> str | None:
+    """Return a bundled file; None if there is none of that name."""
+    if "/" in name or "\\" in name:
+        return None
+    path = files("resources") / folder / name
+    return path.read_text("utf-8") if path.is_file() else None
