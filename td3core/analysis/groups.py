@@ -184,7 +184,7 @@ def _setting_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
     ]
 
 
-def _telling(names: Sequence[str], runs: Sequence[RunResults]) -> Sequence[str]:
+def _telling(names: list[str], runs: Sequence[RunResults]) -> list[str]:
     """Return the first few settings or, where these tell no more apart, the first that do."""
 
     def kinds(some: Sequence[str]) -> int:
