@@ -61,8 +61,6 @@ from tests.support.stretched import Stretched  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 GRACE_S = 2.0
-GC_THRESHOLDS = 10_000, 10, 20
-"""After how many new objects the collector looks at these, and after how many rounds at others."""
 MOST_PROCESSES = 8
 """Each takes up to a gigabyte."""
 
@@ -98,11 +96,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Spare each test what it would cost that so much was imported."""
     sys.dont_write_bytecode = _KEEPS_NOTHING
-    # The collector would look through all of it, time and again: with nothing counted as old,
-    # every tenth of its rounds takes in everything.
+    # The collector would look through all of it, time and again.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
     # Around each part of a test, pytest gives two handlers to every logger that does not hand on
     # what it is told; torch makes forty of them.
     for logger in logging.root.manager.loggerDict.values():

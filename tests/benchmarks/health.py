@@ -201,7 +201,7 @@ def agent_health(path: Path) -> dict[str, float]:
         noise = tunables.exploration_noise * source.standard_normal(info.act_dim)
         action = np.clip(policy(obs[None])[0] + noise, -1.0, 1.0).astype(np.float32)
         after, reward, terminated, truncated, _ = env.step(action)
-        shaped = max(config.reward_scale * float(reward), config.reward_floor)
+        shaped = max(config.reward_scale * float(reward), tunables.reward_floor)
         buffer.add(obs, action, shaped, after, terminated=terminated)
         over = terminated or truncated
         obs = env.reset()[0] if over else after

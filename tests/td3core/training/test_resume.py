@@ -228,6 +228,7 @@ def test_a_script_that_resumes_until_the_run_is_over_is_told_that_it_is(
     assert found == json.loads(json.dumps(asdict(ended), default=str)) | {
         "wall_s": found["wall_s"],
         "steps_per_s": found["steps_per_s"],
+        "advice": [],
     }
     assert f"is finished: step {ended.env_steps} of 97" in err
     assert contents(ended.run) == before
