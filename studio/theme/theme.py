@@ -1,7 +1,10 @@
 """Colours and icons, light and dark, from ``resources/theme``."""
 
+import gc
 import tomllib
 from collections import ChainMap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
@@ -93,8 +96,9 @@ def take_off_theme(app: QApplication) -> None:
     Qt styles whatever gets a parent anew, with all that is in it, at every level of a window. With
     a style sheet that takes half of the time in which the window is made.
     """
-    app.setStyleSheet("")
-    app.setStyle(_STYLE)
+    with _nothing_collected():
+        app.setStyleSheet("")
+        app.setStyle(_STYLE)
 
 
 def apply_theme(app: QApplication, theme: Theme) -> None:
@@ -112,10 +116,27 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     colours = {name: getattr(theme, name) for name in Theme.__slots__}
     sheet = Template(style).substitute(ChainMap(colours, sizes), **icons)
     if sheet != app.styleSheet():
-        if app.style().name() != _STYLE:
-            app.setStyle(_STYLE)
-        app.setPalette(_palette(theme))
-        app.setStyleSheet(sheet)
+        with _nothing_collected():
+            if app.style().name() != _STYLE:
+                app.setStyle(_STYLE)
+            app.setPalette(_palette(theme))
+            app.setStyleSheet(sheet)
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Keep garbage until the end.
+
+    Qt goes through a list of all widgets and tells each that its style has changed. What Python
+    does then may set off the collector, which would delete closed windows that are in that list.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _palette(theme: Theme) -> QPalette:
