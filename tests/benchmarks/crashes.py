@@ -40,6 +40,8 @@ from tests.support.configurations import LIVE, Configuration, Kind, draw
 from tests.support.lives import Life, await_end, differences, runs_of
 
 RESULTS = Path(__file__).with_suffix(".json")
+CLOCKS = ("wall_s", "ended", "steps_per_s")
+"""What two endings of the same run need not share."""
 LONGEST_S = 600.0
 """How long a moment to kill is waited for, on a machine that has much else to do."""
 _LOOK_S, _LOOK_CLOSELY_S = 0.01, 0.0005
@@ -430,7 +432,7 @@ def _differ(whole: Path, broken: Path) -> list[str]:
     for run in (whole, broken):
         ending = read_ending(run)
         assert ending is not None
-        endings.append({k: v for k, v in asdict(ending).items() if k not in ("wall_s", "ended")})
+        endings.append({k: v for k, v in asdict(ending).items() if k not in CLOCKS})
     if endings[0] != endings[1]:
         found.append(f"endings: {endings}")
     # What was resumed says so in its journal, which another run may not need.
