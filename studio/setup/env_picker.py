@@ -103,7 +103,7 @@ class EnvPicker(QComboBox):
         assert editor is not None
         if event.reason() is not Qt.FocusReason.PopupFocusReason:
             # After the click that has entered the field, which puts the cursor somewhere.
-            QTimer.singleShot(0, editor.selectAll)
+            QTimer.singleShot(0, editor, editor.selectAll)
 
     def show_further(self, own: Iterable[str], others: Iterable[str]) -> None:
         """List environments besides the known ones; the text in the field stays."""

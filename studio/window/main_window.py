@@ -454,7 +454,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _close_if_asked(self) -> None:
         if self._closing and not self._trains:
-            QTimer.singleShot(0, self.close)
+            QTimer.singleShot(0, self, self.close)
 
     # Theme and closing --------------------------------------------------------------------------
 
@@ -525,7 +525,7 @@ class MainWindow(QMainWindow):
             self._looked_for_interrupted = True
             # The keyboard starts nowhere in particular rather than on Train.
             self.setFocus()
-            QTimer.singleShot(0, partial(self.runs.set_resume_available, True))
+            QTimer.singleShot(0, self, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
             self.many.find_training()
             self.health.trials.find()
