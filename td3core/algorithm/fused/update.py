@@ -221,7 +221,7 @@ class FusedUpdate:
 
     def _make_work(self, batch: int) -> Any:
         """Return the arrays that an update of this batch size computes in."""
-        actor, critics = self._networks
+        _, critics = self._networks
         members = critics.members
         (actor_h, actor_g), (critic_h, critic_g) = (
             [int(_size_of_h(each.widths, batch, kept)) for kept in (each.layer_norm, False)]

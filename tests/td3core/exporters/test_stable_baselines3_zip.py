@@ -125,7 +125,9 @@ def test_normalisation_that_is_clipped_is_refused_with_its_observation(
     assert not (tmp_path / "agent.zip").exists()
 
 
-def test_two_activations_normalised_critics_and_a_lonely_actor_are_refused(runs_dir: Path, tmp_path: Path) -> None:
+def test_two_activations_normalised_critics_and_a_lonely_actor_are_refused(
+    runs_dir: Path, tmp_path: Path
+) -> None:
     mixed = finish(runs_dir, "Pendulum-v1", steps=30, critic_activation="tanh").last_checkpoint
     assert mixed is not None
     with pytest.raises(RequestError, match="actor has relu, its critics have tanh"):
