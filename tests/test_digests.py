@@ -57,7 +57,8 @@ def require_same(found: dict[str, Any], name: str) -> None:
     table = RECORDED[name]
     if found["versions"] != table["versions"]:
         pytest.skip(f"recorded with other versions: {table['versions']}")
-    assert found["digests"] == table["digests"]
+    # A case that was added after a class was met has no digest there.
+    assert {case: found["digests"][case] for case in table["digests"]} == table["digests"]
 
 
 @pytest.mark.parametrize("name", numerics.PORTABLE)

@@ -30,7 +30,7 @@ _GROUPS = (
         (
             *("algorithm", "actor_hidden", "critic_hidden"),
             *("actor_activation", "critic_activation"),
-            *("twin_critics", "normalize_observations"),
+            *("critic_layer_norm", "twin_critics", "normalize_observations"),
         ),
     ),
     (Text("Exploration"), ("learning_starts", "buffer_size")),

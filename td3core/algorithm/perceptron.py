@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from td3core.config.networks import NetworkGroup
+from td3core.inference.layer_norm import EPSILON
 
 _ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh}
 
@@ -18,17 +19,21 @@ Layers = Sequence[tuple[Tensor, Tensor]]
 
 
 class Perceptron:
-    """Hidden layers with ``relu`` or ``tanh``, then a linear one."""
+    """Hidden layers with ``relu`` or ``tanh``, perhaps normalised, then a linear one."""
 
-    def __init__(self, layers: Layers, activation: str) -> None:
+    def __init__(self, layers: Layers, activation: str, *, layer_norm: bool = False) -> None:
         self.layers = layers
         self._activation = _ACTIVATIONS[activation]
+        self._layer_norm = layer_norm
 
     def __call__(self, x: Tensor) -> Tensor:
         """Map (batch, in) to (batch, out)."""
         *hidden, output = self.layers
         for weight, bias in hidden:
-            x = self._activation(F.linear(x, weight, bias))
+            x = F.linear(x, weight, bias)
+            if self._layer_norm:
+                x = F.layer_norm(x, x.shape[-1:], eps=EPSILON)
+            x = self._activation(x)
         return F.linear(x, *output)
 
 
@@ -57,7 +62,9 @@ class Parameters:
         weights = [self.tensors[i :: 2 * count] for i in range(count)]
         biases = [self.tensors[count + i :: 2 * count] for i in range(count)]
         self.networks = [
-            Perceptron(list(zip(*layers, strict=True)), group.activation)
+            Perceptron(
+                list(zip(*layers, strict=True)), group.activation, layer_norm=group.layer_norm
+            )
             for layers in zip(weights, biases, strict=True)
         ]
 

@@ -9,7 +9,8 @@ _BYTES = 4
 _VECTORS = 5
 """Per parameter: weight, target, gradient and the two moments of Adam."""
 _ACTIVATIONS = 2
-"""Per unit and sample of a batch: its output and the gradient of it."""
+"""Per unit and sample of a batch: its output and the gradient of it; with layer normalisation also
+its normalised sum."""
 
 
 def network_bytes(config: RunConfig, tunables: Tunables, sizes: Sizes) -> int:
@@ -17,6 +18,6 @@ def network_bytes(config: RunConfig, tunables: Tunables, sizes: Sizes) -> int:
     total, batch_size = 0, max(values_of(tunables, "batch_size"))
     for group in networks(config, sizes).values():
         activations = batch_size * sum(group.widths[1:])
-        each = _VECTORS * group.parameters + _ACTIVATIONS * activations
+        each = _VECTORS * group.parameters + (_ACTIVATIONS + group.layer_norm) * activations
         total += len(group.names) * _BYTES * each
     return total

@@ -35,6 +35,8 @@ class NetworkGroup(NamedTuple):
     """From the input to the output."""
     activation: str
     """``relu`` or ``tanh``, of the hidden layers."""
+    layer_norm: bool = False
+    """Whether what a hidden layer sums up is normalised before its activation."""
 
     @property
     def parameters(self) -> int:
@@ -66,7 +68,10 @@ def actor_and_critics(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup
     return {
         ACTOR: NetworkGroup(("actor",), (obs, *config.actor_hidden, act), config.actor_activation),
         CRITIC: NetworkGroup(
-            critics, (obs + act, *config.critic_hidden, 1), config.critic_activation
+            critics,
+            (obs + act, *config.critic_hidden, 1),
+            config.critic_activation,
+            config.critic_layer_norm,
         ),
     }
 

@@ -193,6 +193,16 @@ class RunConfig:
         choices=("relu", "tanh"),
         help=Text("Activation of the critics' hidden layers."),
     )
+    critic_layer_norm: bool = setting(
+        False,
+        label=Text("Critic layer norm"),
+        help=Text(
+            "Normalise the sums of each hidden layer of the critics over its units before their"
+            " activation, without parameters to learn. It keeps the critics from overestimating"
+            " actions they have not seen, so that more updates per step or larger rates stay"
+            " stable."
+        ),
+    )
     twin_critics: bool = setting(
         True,
         label=Text("Twin critics"),

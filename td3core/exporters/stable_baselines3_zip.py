@@ -70,6 +70,11 @@ def _require_suitable(actor: DeployedActor) -> None:
             actor=actor.activation,
             critics=networks[CRITIC].activation,
         )
+    if networks[CRITIC].layer_norm:
+        raise RequestError(
+            "TD3 of stable-baselines3 has no layer normalisation in its critics; this agent's"
+            " critics were trained with it (critic_layer_norm)."
+        )
     _require_unclipped(actor)
 
 

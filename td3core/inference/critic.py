@@ -7,6 +7,7 @@ import numpy as np
 
 from td3core.arrays import Doubles, Floats
 from td3core.config.networks import NetworkGroup
+from td3core.inference.layer_norm import layer_norm
 from td3core.inference.normaliser import Normaliser
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ class Critic:
     """One or two critics: hidden layers with ``relu`` or ``tanh``, then one linear output."""
 
     def __init__(
-        self, critics: Sequence[Layers], activation: str, normaliser: Normaliser | None = None
+        self,
+        critics: Sequence[Layers],
+        activation: str,
+        normaliser: Normaliser | None = None,
+        *,
+        layer_norm: bool = False,
     ) -> None:
         """Build from the layers of each critic, which are not copied.
 
@@ -28,10 +34,12 @@ class Critic:
             critics: The layers of Q₁ and, unless the agent has only one, Q₂.
             activation: ``relu`` or ``tanh``, of the hidden layers.
             normaliser: Applied to the observations first.
+            layer_norm: Whether each hidden layer is normalised before its activation.
         """
         self._critics = [list(layers) for layers in critics]
         self._relu = activation == "relu"
         self._normaliser = normaliser
+        self._layer_norm = layer_norm
 
     @property
     def count(self) -> int:
@@ -59,24 +67,27 @@ class Critic:
         normaliser = None if self._normaliser is None else self._normaliser.state()
         activation = "relu" if self._relu else "tanh"
         plain = {"critics": self._critics, "activation": activation, "normaliser": normaliser}
-        return converter.unstructure(plain)
+        return converter.unstructure(plain | {"layer_norm": self._layer_norm})
 
     @classmethod
     def from_plain(cls, value: Any, converter: "Converter") -> "Critic":
         """Return the critics of a line, the same bit for bit."""
         kind = tuple[tuple[tuple[Floats, Floats], ...], ...]
         critics, activation = converter.structure(value["critics"], kind), value["activation"]
-        if value["normaliser"] is None:
-            return cls(critics, activation)
-        tensors = converter.structure(value["normaliser"], dict[str, Doubles])
-        obs_dim = tensors["obs_norm.mean"].size
-        return cls(critics, activation, Normaliser.from_tensors(tensors, obs_dim))
+        normaliser = None
+        if value["normaliser"] is not None:
+            tensors = converter.structure(value["normaliser"], dict[str, Doubles])
+            obs_dim = tensors["obs_norm.mean"].size
+            normaliser = Normaliser.from_tensors(tensors, obs_dim)
+        return cls(critics, activation, normaliser, layer_norm=value["layer_norm"])
 
     def _values(self, layers: Layers, x: Floats) -> Floats:
         *hidden, (last_weight, last_bias) = layers
         for weight, bias in hidden:
             x = x @ weight.T
             x += bias
+            if self._layer_norm:
+                x = layer_norm(x)
             x = np.maximum(x, 0.0, out=x) if self._relu else np.tanh(x, out=x)
         value: Floats = (x @ last_weight.T + last_bias)[..., 0]
         return value
@@ -93,4 +104,4 @@ class Critic:
         if names[0][0][0] not in tensors:
             return None
         layers = [[(tensors[weight], tensors[bias]) for weight, bias in each] for each in names]
-        return cls(layers, critics.activation, normaliser)
+        return cls(layers, critics.activation, normaliser, layer_norm=critics.layer_norm)

@@ -20,7 +20,8 @@ from td3core.text import Text
 FIXED_BY_CHECKPOINT = (
     *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
     "algorithm",
-    *("actor_activation", "critic_activation", "normalize_observations", "buffer_size"),
+    *("actor_activation", "critic_activation", "critic_layer_norm"),
+    *("normalize_observations", "buffer_size"),
 )
 """Settings that shape the contents of a checkpoint. What is drawn after it a branch may draw from
 another seed; the run itself cannot."""

@@ -27,6 +27,7 @@ from td3core.config.networks import (
     networks,
     optimizer_of,
 )
+from td3core.inference.layer_norm import layer_norm
 
 HEALTH_STEPS = 1_000
 """Environment steps between two measurements: the singular values alone take 10 ms at 256 wide."""
@@ -140,15 +141,17 @@ def _of_buffer(buffer: ReplayBuffer, floor: float) -> dict[str, float]:
 
 def _outputs(group: NetworkGroup, nets: Mapping[str, Layers], x: Floats) -> list[Outputs]:
     """Run each network of a group on ``x`` (batch, in)."""
-    return [_run(nets[name], x, group.activation) for name in group.names]
+    return [_run(nets[name], x, group) for name in group.names]
 
 
-def _run(layers: Layers, x: Floats, activation: str) -> Outputs:
-    """Run a network with ``relu`` or ``tanh`` on ``x`` (batch, in)."""
+def _run(layers: Layers, x: Floats, group: NetworkGroup) -> Outputs:
+    """Run a network of this form on ``x`` (batch, in)."""
     hidden = []
     for weight, bias in layers[:-1]:
         x = x @ weight.T + bias
-        x = np.maximum(x, np.float32(0.0)) if activation == "relu" else np.tanh(x)
+        if group.layer_norm:
+            x = layer_norm(x)
+        x = np.maximum(x, np.float32(0.0)) if group.activation == "relu" else np.tanh(x)
         hidden.append(x)
     weight, bias = layers[-1]
     return Outputs(hidden, x @ weight.T + bias)

@@ -171,4 +171,5 @@ def _settings(source: random.Random) -> dict[str, Any]:
         "noise_correlation": choice((0.0, 0.0, 0.9)),
         "exploration_noise_decay": choice((1.0, 0.999)),
         "exploration_noise_min": choice((0.0, 0.05)),
+        "critic_layer_norm": flag(),
     }

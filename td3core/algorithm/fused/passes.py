@@ -2,7 +2,9 @@
 
 A flat vector of parameters holds, layer by layer, the weights (members, out, in) and the biases
 (members, out). ``h`` and ``g`` are flat vectors too: the outputs (batch, out) of all layers one
-after the other, and the gradients there. A relu is written so that a NaN stays a NaN.
+after the other, and the gradients there. With layer normalisation ``h`` goes on with what came
+before the activations (batch, out), layer by layer, and with one over the deviations of the sums
+(batch,). A relu is written so that a NaN stays a NaN.
 """
 
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from td3core.algorithm.adam import BETA1, BETA2, EPSILON
+from td3core.inference.layer_norm import EPSILON as NORM_EPSILON
 
 _STILL_FIRST, _STILL_SECOND = 4, 500
 """Up to so many times the smallest number, β1 and β2 leave a moment as it is."""
@@ -20,6 +23,9 @@ _MAGNITUDE = 0x7FFFFFFF
 """All bits of a float32 but its sign."""
 _TANH_ONE = 7.90531110763549805
 """From here on tanh is 1 in float32."""
+_LANES = 32
+"""A row is summed up in so many sums side by side, which are then added in a fixed order: vector
+code on any processor, and the same bits on all. A single sum would wait for each addition."""
 
 called_from_python = njit(nogil=True, error_model="numpy")
 OPTIONS: dict[str, Any] = {
@@ -39,6 +45,7 @@ class Network(NamedTuple):
     widths: Any
     members: int
     relu: bool
+    layer_norm: bool
     online: Any
     target: Any
     gradient: Any
@@ -97,6 +104,28 @@ def outputs(h, widths, batch, i):
 
 
 @fast
+def size_of_h(widths, batch, layer_norm):
+    """Return the length of ``h``; without ``layer_norm`` that of ``g``, too."""
+    total = 0
+    for j in range(1, widths.shape[0]):
+        total += batch * widths[j]
+    return 2 * total + batch * (widths.shape[0] - 2) if layer_norm else total
+
+
+@fast
+def _normalised(h, widths, batch, i):
+    """Return what came before the activations (batch, out) of layer ``i``, as a view."""
+    return outputs(h[size_of_h(widths, batch, False) :], widths, batch, i)
+
+
+@fast
+def _scales(h, widths, batch, i):
+    """Return one over the deviation of the sums (batch,) of layer ``i``, as a view."""
+    start = 2 * size_of_h(widths, batch, False) + batch * i
+    return h[start : start + batch]
+
+
+@fast
 def tanh(x):
     """Return the hyperbolic tangent to a few units in the last place, in vector code.
 
@@ -132,6 +161,87 @@ def _activate(out, bias, relu):
 
 
 @fast
+def _total(lanes):
+    """Return the sum of ``lanes``, in the order that is written here."""
+    total, quarter = np.float32(0.0), _LANES // 4
+    for j in range(quarter):
+        low, high = lanes[j] + lanes[j + quarter], lanes[j + 2 * quarter] + lanes[j + 3 * quarter]
+        total += low + high
+    return total
+
+
+@fast
+def _mean_with_bias(row, bias, lanes):
+    """Add the bias to a row (out,), in place, and return the mean of what comes of it."""
+    lanes[:] = np.float32(0.0)
+    for start in range(0, row.shape[0], _LANES):
+        part, shift = row[start : start + _LANES], bias[start : start + _LANES]
+        for j in range(part.shape[0]):
+            value = part[j] + shift[j]
+            part[j] = value
+            lanes[j] += value
+    return _total(lanes) / np.float32(row.shape[0])
+
+
+@fast
+def _variance(row, mean, lanes):
+    lanes[:] = np.float32(0.0)
+    for start in range(0, row.shape[0], _LANES):
+        part = row[start : start + _LANES]
+        for j in range(part.shape[0]):
+            difference = part[j] - mean
+            lanes[j] += difference * difference
+    return _total(lanes) / np.float32(row.shape[0])
+
+
+@fast
+def _normalise(out, bias, normalised, scales, relu):
+    """Add the bias, normalise each row and apply the activation, in place.
+
+    ``normalised`` (rows, out) and ``scales`` (rows,) take what the way back needs.
+    """
+    lanes = np.empty(_LANES, np.float32)
+    for row in range(out.shape[0]):
+        mean = _mean_with_bias(out[row], bias, lanes)
+        variance = _variance(out[row], mean, lanes)
+        scale = np.float32(1.0) / np.sqrt(variance + np.float32(NORM_EPSILON))
+        scales[row] = scale
+        if relu:
+            for k in range(out.shape[1]):
+                value = (out[row, k] - mean) * scale
+                normalised[row, k] = value
+                out[row, k] = np.float32(0.0) if value < np.float32(0.0) else value
+        else:
+            for k in range(out.shape[1]):
+                value = (out[row, k] - mean) * scale
+                normalised[row, k] = value
+                out[row, k] = tanh(value)
+
+
+@fast
+def _through_normalisation(gradient, normalised, scales):
+    """Replace the gradient at normalised sums by that at the sums, both (rows, out).
+
+    With n = (z - mean) / deviation: ∂L/∂z = (∂L/∂n - mean(∂L/∂n) - n mean(n ∂L/∂n)) / deviation.
+    """
+    one, other = np.empty(_LANES, np.float32), np.empty(_LANES, np.float32)
+    for row in range(gradient.shape[0]):
+        one[:] = np.float32(0.0)
+        other[:] = np.float32(0.0)
+        for start in range(0, gradient.shape[1], _LANES):
+            part = gradient[row, start : start + _LANES]
+            unit = normalised[row, start : start + _LANES]
+            for j in range(part.shape[0]):
+                one[j] += part[j]
+                other[j] += part[j] * unit[j]
+        mean = _total(one) / np.float32(gradient.shape[1])
+        along = _total(other) / np.float32(gradient.shape[1])
+        scale = scales[row]
+        for k in range(gradient.shape[1]):
+            gradient[row, k] = (gradient[row, k] - mean - normalised[row, k] * along) * scale
+
+
+@fast
 def forward(net, flat, member, x, h, batch, first):
     """Run one member with parameters ``flat`` on ``x`` (rows, in); return its outputs.
 
@@ -146,7 +256,12 @@ def forward(net, flat, member, x, h, batch, first):
         else:
             np.dot(x, weight.T, out)
         if i < last:
-            _activate(out, bias, net.relu)
+            if net.layer_norm:
+                normalised = _normalised(h, widths, batch, i)[first:end]
+                scales = _scales(h, widths, batch, i)[first:end]
+                _normalise(out, bias, normalised, scales, net.relu)
+            else:
+                _activate(out, bias, net.relu)
             x = out
     for row in range(out.shape[0]):
         for k in range(widths[last + 1]):
@@ -164,7 +279,7 @@ def _slope(gradient, h, relu):
 
 @fast
 def backward(net, flat, member, i, h, g, batch, first, end):
-    """Write the gradient at the inputs of the activations below layer ``i`` into ``g``.
+    """Write the gradient at the sums of the layer below layer ``i`` into ``g``.
 
     Only for the rows from ``first`` to ``end`` of the whole ``batch`` that ``h`` and ``g`` hold.
     """
@@ -183,6 +298,9 @@ def backward(net, flat, member, i, h, g, batch, first, end):
         for row in range(end - first):
             for k in range(widths[i]):
                 below[row, k] = _slope(below[row, k], inputs[row, k], net.relu)
+    if net.layer_norm:
+        normalised = _normalised(h, widths, batch, i - 1)[first:end]
+        _through_normalisation(below, normalised, _scales(h, widths, batch, i - 1)[first:end])
 
 
 @fast

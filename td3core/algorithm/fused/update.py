@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 Kernel = Callable[..., int]
 
 _LIVE_OF = attrgetter(*kernel.Live._fields)
+_size_of_h = passes.size_of_h.py_func
 _CHANGED = ("online", "target", "gradient", "exp_avg", "exp_avg_sq", "step")
 """What an update changes of a network."""
 
@@ -160,6 +161,7 @@ class FusedUpdate:
                 np.array(state.group.widths, np.int64),
                 len(state.group.names),
                 state.group.activation == "relu",
+                state.group.layer_norm,
                 *state.arrays(),
             )
             for state in (actor, critics)
@@ -219,13 +221,16 @@ class FusedUpdate:
 
     def _make_work(self, batch: int) -> Any:
         """Return the arrays that an update of this batch size computes in."""
-        actor, critics = (network.widths for network in self._networks)
-        members = self._networks[1].members
-        actor_size, critic_size = (batch * int(widths[1:].sum()) for widths in (actor, critics))
-        pair, obs = (batch, int(critics[0])), (batch, self._obs_dim)
+        _, critics = self._networks
+        members = critics.members
+        (actor_h, actor_g), (critic_h, critic_g) = (
+            [int(_size_of_h(each.widths, batch, kept)) for kept in (each.layer_norm, False)]
+            for each in self._networks
+        )
+        pair, obs = (batch, int(critics.widths[0])), (batch, self._obs_dim)
         batches = (batch,), (batch,), (members, batch), (batch,)
         # Q' needs the outputs of the target actor no longer: both are written to the same place.
-        longest = max(actor_size, critic_size)
-        sizes = (actor_size,), (actor_size,), (members, longest), (members, critic_size)
+        longest = max(actor_h, critic_h)
+        sizes = (actor_h,), (actor_g,), (members, longest), (members, critic_g)
         shapes = (pair, pair, obs, *batches, *sizes)
         return kernel.Work(*memory.zeros(shapes))

@@ -20,7 +20,7 @@ class AutogradTD3:
     def __init__(self, state: Mapping[str, Any], config: RunConfig, tunables: Tunables) -> None:
         self.tunables, self.updates = tunables, 0
         self.nets = {
-            name: build(state, name, activation_of(name, config))
+            name: build(state, name, *form_of(name, config))
             for name in sorted({key.split(".")[0] for key in state if "_adam" not in key})
             if name != "generator"
         }
@@ -82,22 +82,25 @@ class AutogradTD3:
                 yield f"{name}.{i}.bias", layer.bias
 
 
-def activation_of(name: str, config: RunConfig) -> str:
-    return config.actor_activation if name.startswith("actor") else config.critic_activation
+def form_of(name: str, config: RunConfig) -> tuple[str, bool]:
+    if name.startswith("actor"):
+        return config.actor_activation, False
+    return config.critic_activation, config.critic_layer_norm
 
 
-def build(state: Mapping[str, Any], name: str, activation: str) -> nn.Sequential:
+def build(state: Mapping[str, Any], name: str, activation: str, norm: bool) -> nn.Sequential:
     """Build one network from its arrays."""
     modules: list[nn.Module] = []
-    while f"{name}.{len(modules) // 2}.weight" in state:
-        key = f"{name}.{len(modules) // 2}"
+    while f"{name}.{len(modules) // 3}.weight" in state:
+        key = f"{name}.{len(modules) // 3}"
         weight, bias = state[f"{key}.weight"], state[f"{key}.bias"]
         layer = nn.Linear(weight.shape[1], weight.shape[0])
         layer.load_state_dict(
             {"weight": torch.from_numpy(weight.copy()), "bias": torch.from_numpy(bias.copy())}
         )
-        modules += [layer, ACTIVATIONS[activation]()]
-    return nn.Sequential(*modules[:-1])
+        normalise = nn.LayerNorm(len(bias), elementwise_affine=False) if norm else nn.Identity()
+        modules += [layer, normalise, ACTIVATIONS[activation]()]
+    return nn.Sequential(*modules[:-2])
 
 
 def gradients(agent: Any) -> dict[str, Any]:

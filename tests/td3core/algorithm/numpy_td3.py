@@ -23,24 +23,48 @@ ACTIVATIONS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def forward(layers: Layers, x: Array, activation: str) -> list[Array]:
+def normalised(z: Array) -> Array:
+    """Ba, Kiros and Hinton (2016), equation 3, without gain and bias."""
+    return (z - z.mean(1, keepdims=True)) / np.sqrt(z.var(1, keepdims=True) + 1e-5)
+
+
+def forward(layers: Layers, x: Array, activation: str, norm: bool = False) -> list[Array]:
     """Return the input of each layer, and last the output (before any squashing)."""
     flow = [x]
     for index, (weight, bias) in enumerate(layers):
         z = flow[-1] @ weight.T + bias
-        flow.append(ACTIVATIONS[activation][0](z) if index < len(layers) - 1 else z)
+        hidden = index < len(layers) - 1
+        z = normalised(z) if norm and hidden else z
+        flow.append(ACTIVATIONS[activation][0](z) if hidden else z)
     return flow
 
 
-def backward(layers: Layers, flow: list[Array], slope: Array, activation: str) -> Any:
+def backward(
+    layers: Layers, flow: list[Array], slope: Array, activation: str, norm: bool = False
+) -> Any:
     """Return the gradient of each weight and bias, and that of the input."""
     gradients: Layers = []
     for index in reversed(range(len(layers))):
         if index < len(layers) - 1:
             slope = slope * ACTIVATIONS[activation][1](flow[index + 1])
+            if norm:
+                weight, bias = layers[index]
+                slope = through_normalisation(flow[index] @ weight.T + bias, slope)
         gradients.insert(0, [slope.T @ flow[index], slope.sum(axis=0)])
         slope = slope @ layers[index][0]
     return gradients, slope
+
+
+def through_normalisation(z: Array, slope: Array) -> Array:
+    """Return the gradient at ``z``, row by row with the matrix of all derivatives."""
+    found, count = np.empty_like(z), z.shape[1]
+    for row, (values, each) in enumerate(zip(z, slope, strict=True)):
+        centred = values - values.mean()
+        deviation = np.sqrt(values.var() + 1e-5)
+        jacobian = (np.eye(count) - 1.0 / count) / deviation
+        jacobian -= np.outer(centred, centred) / (count * deviation**3)
+        found[row] = each @ jacobian
+    return found
 
 
 @dataclass
@@ -76,6 +100,7 @@ class ReferenceTD3:
 
     def __init__(self, state: dict[str, Any], config: Any, settings: Any) -> None:
         self.config, self.settings = config, settings
+        self.critic = config.critic_activation, config.critic_layer_norm
         names = ["actor", "critic1"] + (["critic2"] if config.twin_critics else [])
         names += [f"{name}_target" for name in names]
         self.nets = {name: layers_of(state, name) for name in names}
@@ -88,7 +113,7 @@ class ReferenceTD3:
 
     def value(self, name: str, obs: Array, action: Array) -> Array:
         pair = np.concatenate([obs, action], axis=1)
-        return forward(self.nets[name], pair, self.config.critic_activation)[-1]
+        return forward(self.nets[name], pair, *self.critic)[-1]
 
     def target(self, batch: Any, noise: Array) -> Array:
         """y = r + γ (1 - terminated) min_i Q'_i(s', clip(π'(s') + clip(σ̃ noise, -c, c), -1, 1))."""
@@ -123,9 +148,9 @@ class ReferenceTD3:
         return told
 
     def _descend_critic(self, name: str, pair: Array, y: Array) -> list[Array]:
-        net, activation = self.nets[name], self.config.critic_activation
-        flow = forward(net, pair, activation)
-        gradients, _ = backward(net, flow, 2.0 * (flow[-1] - y) / len(y), activation)
+        net = self.nets[name]
+        flow = forward(net, pair, *self.critic)
+        gradients, _ = backward(net, flow, 2.0 * (flow[-1] - y) / len(y), *self.critic)
         self.adams[name].descend(net, gradients, self.settings.critic_lr)
         return flow
 
@@ -133,9 +158,9 @@ class ReferenceTD3:
         actor, critic = self.nets["actor"], self.nets["critic1"]
         flow = forward(actor, obs, self.config.actor_activation)
         action = np.tanh(flow[-1])
-        pair = forward(critic, np.concatenate([obs, action], axis=1), self.config.critic_activation)
+        pair = forward(critic, np.concatenate([obs, action], axis=1), *self.critic)
         each = np.full((len(obs), 1), -1.0 / len(obs))
-        _, slope = backward(critic, pair, each, self.config.critic_activation)
+        _, slope = backward(critic, pair, each, *self.critic)
         slope = slope[:, obs.shape[1] :] * (1.0 - action**2)
         gradients, _ = backward(actor, flow, slope, self.config.actor_activation)
         self.adams["actor"].descend(actor, gradients, self.settings.actor_lr)

@@ -48,6 +48,7 @@ def test_the_probe_is_the_same_each_time_and_another_for_other_networks() -> Non
     others = [
         {"actor_hidden": (9, 8)},
         {"critic_activation": "tanh"},
+        {"critic_layer_norm": True},
         {"twin_critics": False},
         {"normalize_observations": True},
         {"batch_size": 9},

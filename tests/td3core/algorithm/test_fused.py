@@ -67,18 +67,20 @@ def test_an_update_with_a_floor_is_that_of_bounded_rewards(compiled: bool, n_ste
 @given(
     widths=st.lists(st.integers(1, 30), max_size=3).map(tuple),
     activation=st.sampled_from(["relu", "tanh"]),
+    layer_norm=st.booleans(),
     twin=st.booleans(),
     delay=st.integers(1, 3),
     batch=st.integers(1, 70),
 )
 def test_several_updates_in_one_call_are_those_done_one_by_one(
-    widths: tuple[int, ...], activation: str, twin: bool, delay: int, batch: int
+    widths: tuple[int, ...], activation: str, layer_norm: bool, twin: bool, delay: int, batch: int
 ) -> None:
     values = {
         "actor_hidden": widths,
         "critic_hidden": widths,
         "actor_activation": activation,
         "critic_activation": activation,
+        "critic_layer_norm": layer_norm,
         "twin_critics": twin,
         "policy_delay": delay,
     }
@@ -171,10 +173,14 @@ def test_observations_are_normalised_as_torch_has_them() -> None:
     assert distance(one, raw) > 1e-4
 
 
+@pytest.mark.parametrize("layer_norm", [False, True])
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("column", [0, OBS, OBS + ACT, OBS + ACT + 1])
-def test_a_number_that_is_none_is_never_swallowed(activation: str, column: int) -> None:
-    agent, buffer = make(actor_activation=activation, critic_activation=activation), filled()
+def test_a_number_that_is_none_is_never_swallowed(
+    activation: str, column: int, layer_norm: bool
+) -> None:
+    both = {"actor_activation": activation, "critic_activation": activation}
+    agent, buffer = make(critic_layer_norm=layer_norm, **both), filled()
     buffer.rows[:, column] = np.nan
     learn(agent, buffer, draws(2))
     assert agent.diverged_network() is not None

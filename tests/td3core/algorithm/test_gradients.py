@@ -31,6 +31,7 @@ def of_network(name: str, arrays: dict[str, Any]) -> dict[str, Any]:
     critic_hidden=WIDTHS,
     actor_activation=ACTIVATION,
     critic_activation=ACTIVATION,
+    critic_layer_norm=st.booleans(),
     twin_critics=st.booleans(),
     policy_delay=st.integers(1, 2),
     obs_dim=st.integers(1, 30),

@@ -22,6 +22,8 @@ OPTIONS = list(
 return; normalised observations; delay."""
 SOME = OPTIONS[::11]
 """Each value beside each other one of another option."""
+PLAIN, NORMALISED = False, True
+"""Whether the critics have layer normalisation."""
 
 
 def filled() -> ReplayBuffer:
@@ -35,7 +37,9 @@ def filled() -> ReplayBuffer:
     return buffer
 
 
-def both_after(updates: int, option: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def both_after(
+    updates: int, option: Any, layer_norm: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return state and metrics of both engines after the same batches and noise."""
     twin, actor, critic, steps, normalised, delay = option
     values = {
@@ -44,10 +48,12 @@ def both_after(updates: int, option: Any) -> tuple[dict[str, Any], dict[str, Any
         "policy_delay": delay,
         "actor_activation": actor,
         "critic_activation": critic,
+        "critic_layer_norm": layer_norm,
         "n_step": steps,
         "batch_size": BATCH,
         "actor_hidden": (32, 24),
-        "critic_hidden": (32, 24),
+        # Wider than the sums of a row that the compiled update keeps side by side.
+        "critic_hidden": (40, 24) if layer_norm else (32, 24),
     }
     buffer, normaliser, found = filled(), None, []
     if normalised:
@@ -78,14 +84,19 @@ def error(found: Any, expected: Any) -> float:
 
 
 def cases() -> list[Any]:
-    """Return updates, limit and option: all after one update, some after a hundred."""
-    one = [pytest.param(1, 1e-5, option, id=f"1-{option}") for option in OPTIONS]
-    return one + [
-        pytest.param(
-            100, 1e-3, option, id=f"100-{option}", marks=[] if option in SOME else pytest.mark.slow
-        )
-        for option in OPTIONS
-    ]
+    """Return updates, limit, option and normalisation.
+
+    All options after one update, some after a hundred and with normalisation; slowly all are.
+    """
+    found = []
+    for option, layer_norm in product(OPTIONS, (PLAIN, NORMALISED)):
+        name = f"{option}, normalised" if layer_norm else f"{option}"
+        for updates, limit in ((1, 1e-5), (100, 1e-3)):
+            quick = option in SOME or (updates == 1 and not layer_norm)
+            marks = [] if quick else [pytest.mark.slow]
+            case = updates, limit, option, layer_norm
+            found.append(pytest.param(*case, id=f"{updates}-{name}", marks=marks))
+    return found
 
 
 def test_some_options_are_every_pair_of_values() -> None:
@@ -94,10 +105,10 @@ def test_some_options_are_every_pair_of_values() -> None:
         assert {(option[first], option[second]) for option in SOME} == every
 
 
-@pytest.mark.parametrize(("updates", "limit", "option"), cases())
+@pytest.mark.parametrize(("updates", "limit", "option", "layer_norm"), cases())
 def test_the_compiled_update_stays_with_the_reference(
-    updates: int, limit: float, option: Any
+    updates: int, limit: float, option: Any, layer_norm: bool
 ) -> None:
-    compiled, reference = both_after(updates, option)
+    compiled, reference = both_after(updates, option, layer_norm)
     errors = {name: error(compiled[name], expected) for name, expected in reference.items()}
     assert max(errors.values()) <= limit, max(errors, key=errors.__getitem__)

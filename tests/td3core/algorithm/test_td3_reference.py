@@ -23,6 +23,8 @@ CASES: dict[str, dict[str, Any]] = {
     "DDPG": {"twin_critics": False, "policy_delay": 1, "policy_noise": 0.0},
     "smoothing beyond the bounds": STRONG,
     "uneven layers": {"actor_hidden": (16, 8, 4), "critic_hidden": (12,), "policy_delay": 3},
+    "layer normalisation": {"critic_layer_norm": True, "critic_hidden": (40, 12)},
+    "the same, tanh": {"critic_layer_norm": True, "critic_activation": "tanh"},
     "no hidden layer": {"actor_hidden": (), "critic_hidden": (), "policy_delay": 1},
 }
 COUNT = 16

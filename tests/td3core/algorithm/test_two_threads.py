@@ -51,8 +51,10 @@ def draws(updates: int, batch: int = 64) -> Any:
         # Rows and layers that two cannot share alike.
         (101, {"actor_hidden": (24,), "critic_hidden": (32, 24, 16)}),
         (49, {"actor_hidden": (40, 8, 16)}),
+        (101, {"critic_hidden": (40, 24), "critic_layer_norm": True}),
         # Products that BLAS goes through in blocks.
         (256, {"actor_hidden": (256, 256), "critic_hidden": (256, 256)}),
+        (256, {"critic_hidden": (256, 256), "critic_layer_norm": True}),
     ],
 )
 @pytest.mark.parametrize("act", [1, ACT])

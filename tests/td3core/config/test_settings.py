@@ -45,6 +45,7 @@ DEFAULTS = {
     "critic_hidden": (256, 256),
     "actor_activation": "relu",
     "critic_activation": "relu",
+    "critic_layer_norm": False,
     "twin_critics": True,
     "eval_interval": 5_000,
     "eval_episodes": 10,

@@ -88,6 +88,7 @@ OTHER: dict[str, Any] = {
     "algorithm": "ddpg",
     "actor_activation": "tanh",
     "critic_activation": "tanh",
+    "critic_layer_norm": True,
     "normalize_observations": True,
     "buffer_size": 999,
 }

@@ -61,19 +61,26 @@ def test_units_of_both_critics_are_counted_together() -> None:
     assert found["critic_dormant"] - before["critic_dormant"] == pytest.approx(3 / (2 * hidden))
 
 
-def test_the_rank_is_that_of_the_last_features_of_q1_where_the_policy_acts() -> None:
-    agent, buffer = make_agent(critic_hidden=(24, 16)), filled()
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_the_rank_is_that_of_the_last_features_of_q1_where_the_policy_acts(
+    layer_norm: bool,
+) -> None:
+    values = {"critic_hidden": (24, 16), "critic_layer_norm": layer_norm}
+    agent, buffer = make_agent(**values), filled()
     states = torch.from_numpy(buffer.layout.columns(buffer.rows[:700]).obs)
     states = states[np.linspace(0, 699, 512).astype(np.int64)]
     with torch.no_grad():
         features = torch.cat((states, torch.tanh(agent.actor.online.networks[0](states))), 1)
         for weight, bias in layers(agent, "critic1")[:-1]:
-            features = torch.relu(features @ weight.T + bias)
+            features = features @ weight.T + bias
+            if layer_norm:
+                features = torch.nn.functional.layer_norm(features, features.shape[1:])
+            features = torch.relu(features)
     values = torch.linalg.svdvals(features.double())
     shares = torch.cumsum(values, 0) / values.sum()
     expected = int((shares < 0.99).sum()) + 1
     assert 1 < expected < 16
-    assert health(agent, buffer, critic_hidden=(24, 16))["critic_rank"] == expected / 16
+    assert health(agent, buffer, **values)["critic_rank"] == expected / 16
 
 
 def test_the_saturated_dimension_is_told_from_the_mean() -> None:
