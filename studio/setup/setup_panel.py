@@ -20,6 +20,7 @@ from studio.widgets.controls import MANUAL
 from studio.widgets.form_area import scroll_to
 from studio.widgets.forms import keep_lines, make_form, remark
 from studio.widgets.setting_fields import guard_wheel
+from studio.widgets.setting_names import in_labels
 from td3core.config import EnvChoice, RunConfig, Tunables, make_settings, specs, to_dict
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError
@@ -168,7 +169,7 @@ class SetupPanel(QWidget):
         self.disk.shutdown()
 
     def point_out(self, problem: RequestError) -> Text | str:
-        """Focus the field that a refusal names first; return the refusal with the field's label."""
+        """Focus the field that a refusal names first; return the refusal with the form's labels."""
         name = _setting_named(problem)
         if name == "seeds":
             self.seeds.setFocus()
@@ -180,7 +181,10 @@ class SetupPanel(QWidget):
         label, widget = found
         widget.setFocus()
         scroll_to(widget)
-        return Text("{setting}: {problem}", setting=label, problem=problem.message)
+        said = in_labels(problem.message)
+        if said.startswith(label):
+            return said
+        return Text("{setting}: {problem}", setting=label, problem=said)
 
     def focus_steps(self) -> None:
         """Focus the number of steps."""

@@ -136,7 +136,7 @@ def test_a_branch_from_the_end_is_offered_more_steps(qtbot, parent):
 
 @pytest.mark.parametrize(
     ("name", "value", "says"),
-    [("steps", 1000, "steps cannot be 1000"), ("batch_size", 5000, "larger than buffer_size")],
+    [("steps", 1000, "Steps cannot be 1000"), ("batch_size", 5000, "larger than Replay buffer")],
 )
 def test_settings_that_cannot_be_keep_the_dialog_open_and_say_why(qtbot, dialog, name, value, says):
     part(dialog, QSpinBox, f"branch_{name}").setValue(value)

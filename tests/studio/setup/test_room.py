@@ -118,7 +118,7 @@ def test_a_refused_setting_is_called_as_in_the_form_and_brought_into_view(
     field.setText("8, x")
     assert not field.isVisible()
     window.start_training()
-    assert window.banner.text.startswith("Critic layers: critic_hidden cannot be '8, x'")
+    assert window.banner.text.startswith("Critic layers cannot be '8, x'")
     qtbot.waitUntil(lambda: not field.visibleRegion().isEmpty())
     assert window.focusWidget() is field
 
