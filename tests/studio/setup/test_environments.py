@@ -262,7 +262,7 @@ def test_arguments_stay_when_another_algorithm_is_chosen(window, find, picker):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ('{"size": ', "env_args cannot be"),
+        ('{"size": ', "Environment arguments cannot be"),
         # Only the process that would train on it finds out.
         pytest.param('{"sise": 3}', "env_args cannot contain sise", marks=pytest.mark.slow),
     ],
