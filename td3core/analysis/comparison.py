@@ -27,7 +27,7 @@ from td3core.analysis.results import (
 )
 from td3core.arrays import Doubles
 from td3core.errors import RequestError
-from td3core.text import Text, marked
+from td3core.text import Text
 
 MOST_RUNS = 100
 """Compared at once; more cannot be told apart, and would take long to read."""
@@ -36,11 +36,6 @@ LEAST_RUNS = 3
 MOST_POINTS = 128
 """Of a band."""
 _SAME_LENGTH = 0.95
-_APART: Mapping[XAxis, str] = {
-    "steps": marked("The runs of {group} have no step in common: no curve is drawn of them."),
-    "episodes": marked("The runs of {group} have no episode in common: no curve is drawn of them."),
-    "time": marked("The runs of {group} have no time in common: no curve is drawn of them."),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,4 +335,10 @@ def _apart(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
     places = [places for places in curves if len(places)]
     if not places or max(each[0] for each in places) <= min(each[-1] for each in places):
         return []
-    return [Text(_APART[x], group=result.name)]
+    name = result.name
+    if x == "steps":
+        return [Text("The runs of {group} have no step in common: no curve is drawn.", group=name)]
+    if x == "episodes":
+        text = Text("The runs of {group} have no episode in common: no curve is drawn.", group=name)
+        return [text]
+    return [Text("The runs of {group} have no time in common: no curve is drawn.", group=name)]

@@ -202,7 +202,7 @@ def test_episodes_are_compared_where_no_run_has_evaluations(runs_dir: Path) -> N
 
 def test_a_group_without_a_common_step_is_said_to_have_no_curve(runs_dir: Path) -> None:
     early, late = read([write_run(runs_dir, [1.0, 2.0], seed=seed) for seed in range(2)])
-    said = "The runs of TD3 have no {} in common: no curve is drawn of them."
+    said = "The runs of TD3 have no {} in common: no curve is drawn."
     assert said.format("step") not in map(str, compare([early, late]).notes)
     late = replace(late, evaluations=late.evaluations + np.array([1000.0, 0.0, 1000.0]))
     late = replace(late, clock=late.clock + 1000.0)
