@@ -88,7 +88,7 @@ class LivePanel(QWidget):
         for row in self._rows.values():
             row.edited.connect(self._send_soon)
             row.settled.connect(self._send)
-            row.reset_wanted.connect(partial(self._give, row.name))
+            row.reset_wanted.connect(partial(self.give, row.name))
             row.schedule_wanted.connect(partial(self._ask_for_schedule, row.name))
             layout.addWidget(row)
         layout.addStretch(1)
@@ -141,6 +141,14 @@ class LivePanel(QWidget):
             self._pending.clear()
         self._update_undo()
 
+    def row(self, name: str) -> LiveRow:
+        """Return the row of a setting.
+
+        Raises:
+            KeyError: it is no live setting of this panel.
+        """
+        return self._rows[name]
+
     # Values -------------------------------------------------------------------------------------
 
     def tunables(self) -> Tunables:
@@ -186,7 +194,7 @@ class LivePanel(QWidget):
         for name, _ in followed.schedules:
             self._rows[name].show_step(getattr(followed, name), step, steps)
 
-    def _give(self, name: str, value: LiveValue, *, undoing: bool = False) -> None:
+    def give(self, name: str, value: LiveValue, *, undoing: bool = False) -> None:
         """Show a value or a schedule, and request it."""
         wanted = at_step(with_values(self._in_use(), {name: value}), self._step, self._steps)
         self._show_row(name, wanted)
@@ -196,7 +204,7 @@ class LivePanel(QWidget):
         at = self._in_use(), self._step, self._steps
         dialog = ScheduleDialog(name, spec(self._kind, name), *at, self)
         if dialog.exec() == ScheduleDialog.DialogCode.Accepted:
-            self._give(name, dialog.schedule)
+            self.give(name, dialog.schedule)
 
     def offer(self, first: Tunables | None, last: Tunables, *, show: bool = True) -> None:
         """Show the last values of a run, and offer those it was started with if they differ."""
@@ -295,7 +303,7 @@ class LivePanel(QWidget):
             edit = self._history.pop()
             # A change that the run refused has been reverted already.
             if self._rows[edit.name].given() != edit.before:
-                self._give(edit.name, edit.before, undoing=True)
+                self.give(edit.name, edit.before, undoing=True)
                 break
         self._update_undo()
 
@@ -305,7 +313,7 @@ class LivePanel(QWidget):
         self._send()
         if self._history.next is not None:
             edit = self._history.redo()
-            self._give(edit.name, edit.after, undoing=True)
+            self.give(edit.name, edit.after, undoing=True)
         self._update_undo()
 
     def _update_undo(self) -> None:
