@@ -33,7 +33,6 @@ from td3core.config import (
     specs,
     with_values,
 )
-from td3core.config.piecewise import is_text
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned
 from td3core.text import Text, tr
@@ -188,7 +187,7 @@ class LivePanel(QWidget):
     def follow(self, step: int, steps: int) -> None:
         """Show where on their schedules the settings are at a step of a run of ``steps``."""
         self._step, self._steps = step, steps
-        if not any(is_text(row.given()) for row in self._rows.values()):
+        if not any(row.follows_schedule for row in self._rows.values()):
             return
         followed = at_step(self._in_use(), step, steps)
         for name, _ in followed.schedules:
