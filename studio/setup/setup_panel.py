@@ -64,7 +64,7 @@ class SetupPanel(QWidget):
         self._fields = FixedFields(self)
         self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings), consent)
         self._env = self.environment.picker
-        self._fields.info.use_query(self.environment.ask_by_hand)
+        self._fields.use_query(self.environment.ask_by_hand)
         self._presets = PresetChoice(lambda: self.settings(self._live()), self)
         self.welcome = remark(str(WELCOME))
         self.origin, self.disk = OriginLabel(), DiskLabel()
@@ -165,7 +165,7 @@ class SetupPanel(QWidget):
     def shutdown(self) -> None:
         """End the processes that examine environments, and stop looking at the disk."""
         self.environment.shutdown()
-        self._fields.info.shutdown()
+        self._fields.shutdown()
         self.disk.shutdown()
 
     def point_out(self, problem: RequestError) -> Text | str:
@@ -189,6 +189,10 @@ class SetupPanel(QWidget):
     def focus_steps(self) -> None:
         """Focus the number of steps."""
         self._fields.focus("steps")
+
+    def make_all_fields(self) -> None:
+        """Make the fields under Advanced now, which would be made when they are first shown."""
+        self._fields.make_all()
 
     # Values -------------------------------------------------------------------------------------
 

@@ -283,8 +283,7 @@ class RunReader:
         for each in warnings:
             if each.number > self._warned:
                 self._warned = each.number
-                message = Text("{text}", text=each.message)
-                yield events.Warned(env_steps=each.env_steps, message=message)
+                yield events.Warned(env_steps=each.env_steps, message=each.message)
 
     # The end ------------------------------------------------------------------------------------
 

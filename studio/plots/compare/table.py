@@ -140,7 +140,7 @@ class CompareTable(QWidget):
             return
         with QSignalBlocker(self.tree):
             self._fill(shown)
-        self._offer_groups([each.name for each in shown.comparison.groups])
+        self.offer_groups([each.name for each in shown.comparison.groups])
         self._show_chance()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
@@ -252,7 +252,8 @@ class CompareTable(QWidget):
         else:
             self._session.set_run_visible(key, ticked)
 
-    def _offer_groups(self, names: list[str]) -> None:
+    def offer_groups(self, names: list[str]) -> None:
+        """Offer these groups for the comparison of two of them; those chosen stay."""
         for combo, at in ((self._better, 0), (self._worse, 1)):
             before = combo.currentText()
             combo.clear()

@@ -207,7 +207,7 @@ def test_a_start_that_failed_leaves_queue_form_and_message_alone(qtbot, window, 
     QTimer.singleShot(0, window, partial(ended.append, None))
     qtbot.waitUntil(lambda: len(ended) == 2)
     assert len(window.many.queue.runs) == 1
-    assert not window.many.queue._claiming
+    assert not window.many.queue.claiming
     assert find("env_combo").currentText() == "No/Such-v0"
     assert window.banner.isVisible()
     assert "No/Such" in window.banner.text
@@ -230,7 +230,7 @@ def test_a_group_of_which_nothing_could_start_leaves_the_queue_alone(
     qtbot.waitUntil(lambda: bool(done))
     assert played.last is first
     assert len(window.many.queue.runs) == 1
-    assert not window.many.queue._claiming
+    assert not window.many.queue.claiming
 
 
 def test_an_idle_queue_says_how_to_start_it(qtbot, window, find, panel, played) -> None:

@@ -421,9 +421,10 @@ def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch)
 def test_a_group_that_is_joined_by_another_is_compared_with_it(qtbot, alone) -> None:
     table = CompareTable(alone.comparison.session, load_theme("light"))
     qtbot.addWidget(table)
-    table._offer_groups(["DDPG"])
-    table._offer_groups(["TD3", "DDPG"])
-    assert (table._better.currentText(), table._worse.currentText()) == ("TD3", "DDPG")
+    table.offer_groups(["DDPG"])
+    table.offer_groups(["TD3", "DDPG"])
+    combos = [table.findChild(QComboBox, f"compare_{one}_combo") for one in ("better", "worse")]
+    assert [combo.currentText() for combo in combos] == ["TD3", "DDPG"]
 
 
 def test_environments_stand_side_by_side_without_a_probability(qtbot, alone, runs_dir) -> None:
