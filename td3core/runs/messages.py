@@ -26,9 +26,9 @@ def from_keys(found: Mapping[str, Any], most: int) -> Text:
     try:
         told = text.from_plain(found["text"])
     except (KeyError, ValueError):
-        return Text(sentence)
+        return quoted(sentence)
     # Where both were not written together, the sentence counts.
-    return told if told.english == sentence else Text(sentence)
+    return told if told.english == sentence else quoted(sentence)
 
 
 def shortened(message: Text, most: int) -> Text:

@@ -359,7 +359,7 @@ def test_the_sentence_of_a_status_counts_where_it_has_no_text_that_says_the_same
     (path / "status.json").write_text(json.dumps(found))
     status = Status.read(path)
     assert status is not None
-    assert status.warnings[0].message == Text("3 rows were lost.")
+    assert status.warnings[0].message.english == "3 rows were lost."
 
 
 def test_a_status_of_the_first_version_is_read(path: Path) -> None:

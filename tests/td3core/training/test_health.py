@@ -76,8 +76,8 @@ def test_the_rank_is_that_of_the_last_features_of_q1_where_the_policy_acts(
             if layer_norm:
                 features = torch.nn.functional.layer_norm(features, features.shape[1:])
             features = torch.relu(features)
-    values = torch.linalg.svdvals(features.double())
-    shares = torch.cumsum(values, 0) / values.sum()
+    singular = torch.linalg.svdvals(features.double())
+    shares = torch.cumsum(singular, 0) / singular.sum()
     expected = int((shares < 0.99).sum()) + 1
     assert 1 < expected < 16
     assert health(agent, buffer, **values)["critic_rank"] == expected / 16
