@@ -89,6 +89,8 @@ def _load_engine(window: MainWindow) -> None:
         if not thread.is_alive():
             waiting.stop()
             window.replay.play_at_start()
+            # Nobody waits now, as somebody who opens them would.
+            window.setup.make_all_fields()
 
     waiting.timeout.connect(look)
     waiting.start()

@@ -68,8 +68,7 @@ def format_return(value: float | None, spread: float | None = None) -> str:
     """Format a return, perhaps with its spread: −207.1, 1,234.5 ± 9.0; empty without one."""
     if value is None:
         return ""
-    # Minus zero is no return that anybody wants to read about.
-    text = f"{value + 0.0:,.1f}".replace("-0.0", "0.0") if abs(value) < 0.05 else f"{value:,.1f}"
+    text = value_text.format_return(value)
     return typographic(text if spread is None else f"{text} ± {spread:,.1f}")
 
 

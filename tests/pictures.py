@@ -33,6 +33,7 @@ from td3core.experiments.groups.seed_status import SeedState  # noqa: E402
 from td3core.playing.compared import ComparedAgent  # noqa: E402
 from td3core.playing.disturbance import Variant  # noqa: E402
 from td3core.runs.directory import step_checkpoint  # noqa: E402
+from tests.support.parts import part_of  # noqa: E402
 
 ENV = "Pendulum-v1"
 PATIENCE_S = 180
@@ -58,7 +59,7 @@ class Photographer:
             self.wait(20)
 
     def find(self, name: str) -> QWidget:
-        found = self.window.findChild(QWidget, name)
+        found = part_of(self.window, name)
         assert found is not None, name
         return found
 

@@ -35,8 +35,9 @@ _NO_QUEUE = Text("“Train next” adds the run in Setup.")
 _QUEUE_STARTS = Text("The first starts when what trains has ended.")
 _QUEUE_WAITS = Text("Press ▶ to start the first.")
 
-_NARROW, _HIGH = 380, 320
-"""Below this width, and from this height on, the queue is below the group; with the usual font."""
+_NARROW, _HIGH = 560, 320
+"""Below this width, and from this height on, the queue is below the group; with the usual font. The
+table has no room for the best return and the progress beside the queue then."""
 _SHARES = [450, 190]
 """Of the group and of the queue."""
 

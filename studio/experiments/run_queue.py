@@ -41,6 +41,11 @@ class RunQueue(QObject):
         """What waits, next first."""
         return self._shared.runs
 
+    @property
+    def claiming(self) -> bool:
+        """Whether the next run is being taken out, to start it."""
+        return self._claiming
+
     def add(self, run: QueuedRun) -> None:
         """Let a run wait behind the others."""
         self._change(lambda runs: (*runs, run))

@@ -22,6 +22,7 @@ from studio.widgets.controls import describe
 from studio.widgets.forms import make_form, resize_within_screen, setting_label
 from studio.widgets.labels import breakable, plain_label, shortened
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
+from studio.widgets.setting_names import in_labels
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, check_together, specs
 from td3core.config.spec import Spec
@@ -183,7 +184,7 @@ class BranchDialog(QDialog):
         try:
             check_together(*branch_settings(self._path, self._header, self.values()))
         except RequestError as problem:
-            self.problem.setText(breakable(str(problem)))
+            self.problem.setText(breakable(in_labels(problem.message)))
             self.problem.show()
             return
         self.accept()

@@ -88,7 +88,7 @@ class RunLauncher(QObject):
         super().__init__(window)
         self._controller, self._model, self._consent = controller, model, consent
         self._runs_dir, self._window = runs_dir, window
-        self._obstacle, self._edited = obstacle, edited
+        self.obstacle, self._edited = obstacle, edited
         self.beside = RunsBeside(self)
         self.beside.refused.connect(self.refused)
         self._reader = BackgroundTask("read-run", self)
@@ -117,7 +117,7 @@ class RunLauncher(QObject):
             self._reader.read(function, pass_on)
 
     def _may_start(self) -> bool:
-        problem = self._obstacle()
+        problem = self.obstacle()
         if problem is not None:
             self.refused.emit(problem)
         return problem is None and not self._controller.busy
@@ -203,7 +203,7 @@ class RunLauncher(QObject):
         # Not at the top: with all that a branch needs, it would hold up the start of the window.
         from studio.launch.branch_dialog import BranchDialog, When
 
-        occupied = self._obstacle() is not None or self._controller.busy
+        occupied = self.obstacle() is not None or self._controller.busy
         dialog = BranchDialog(checkpoint, header, self._window, occupied=occupied)
         if dialog.exec() != QDialog.DialogCode.Accepted:
             return
@@ -243,7 +243,7 @@ class RunLauncher(QObject):
             return _header_of(checkpoint), read_parent_curves(checkpoint, stopped)
 
         def start(found: tuple[Header, RunCurves]) -> None:
-            if self._obstacle() or self._controller.busy:
+            if self.obstacle() or self._controller.busy:
                 self.branch_refused.emit("")
                 return
             header, curves = found

@@ -33,7 +33,6 @@ from td3core.config import (
     specs,
     with_values,
 )
-from td3core.config.piecewise import is_text
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned
 from td3core.text import Text, tr
@@ -88,7 +87,7 @@ class LivePanel(QWidget):
         for row in self._rows.values():
             row.edited.connect(self._send_soon)
             row.settled.connect(self._send)
-            row.reset_wanted.connect(partial(self._give, row.name))
+            row.reset_wanted.connect(partial(self.give, row.name))
             row.schedule_wanted.connect(partial(self._ask_for_schedule, row.name))
             layout.addWidget(row)
         layout.addStretch(1)
@@ -141,6 +140,14 @@ class LivePanel(QWidget):
             self._pending.clear()
         self._update_undo()
 
+    def row(self, name: str) -> LiveRow:
+        """Return the row of a setting.
+
+        Raises:
+            KeyError: it is no live setting of this panel.
+        """
+        return self._rows[name]
+
     # Values -------------------------------------------------------------------------------------
 
     def tunables(self) -> Tunables:
@@ -180,13 +187,13 @@ class LivePanel(QWidget):
     def follow(self, step: int, steps: int) -> None:
         """Show where on their schedules the settings are at a step of a run of ``steps``."""
         self._step, self._steps = step, steps
-        if not any(is_text(row.given()) for row in self._rows.values()):
+        if not any(row.follows_schedule for row in self._rows.values()):
             return
         followed = at_step(self._in_use(), step, steps)
         for name, _ in followed.schedules:
             self._rows[name].show_step(getattr(followed, name), step, steps)
 
-    def _give(self, name: str, value: LiveValue, *, undoing: bool = False) -> None:
+    def give(self, name: str, value: LiveValue, *, undoing: bool = False) -> None:
         """Show a value or a schedule, and request it."""
         wanted = at_step(with_values(self._in_use(), {name: value}), self._step, self._steps)
         self._show_row(name, wanted)
@@ -196,7 +203,7 @@ class LivePanel(QWidget):
         at = self._in_use(), self._step, self._steps
         dialog = ScheduleDialog(name, spec(self._kind, name), *at, self)
         if dialog.exec() == ScheduleDialog.DialogCode.Accepted:
-            self._give(name, dialog.schedule)
+            self.give(name, dialog.schedule)
 
     def offer(self, first: Tunables | None, last: Tunables, *, show: bool = True) -> None:
         """Show the last values of a run, and offer those it was started with if they differ."""
@@ -295,7 +302,7 @@ class LivePanel(QWidget):
             edit = self._history.pop()
             # A change that the run refused has been reverted already.
             if self._rows[edit.name].given() != edit.before:
-                self._give(edit.name, edit.before, undoing=True)
+                self.give(edit.name, edit.before, undoing=True)
                 break
         self._update_undo()
 
@@ -305,7 +312,7 @@ class LivePanel(QWidget):
         self._send()
         if self._history.next is not None:
             edit = self._history.redo()
-            self._give(edit.name, edit.after, undoing=True)
+            self.give(edit.name, edit.after, undoing=True)
         self._update_undo()
 
     def _update_undo(self) -> None:

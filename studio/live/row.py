@@ -106,6 +106,11 @@ class LiveRow(QWidget):
         """Return the setting as it was given: its value, or the text of its schedule."""
         return self.value() if self._schedule is None else self._schedule.text
 
+    @property
+    def follows_schedule(self) -> bool:
+        """Whether the setting follows a schedule."""
+        return self._schedule is not None
+
     def show_value(self, value: LiveValue, schedule: PiecewiseSchedule | None) -> None:
         """Show a value and the schedule it follows, if there is one, without a signal."""
         self._control.set_value(value)

@@ -115,17 +115,27 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         return found.adjusted(0, -_FAR, 0, _FAR)
 
     def _moved_inside(self, labels: Sequence[_Label]) -> list[_Label]:
-        """Move labels at the ends inside; leave out their neighbours if they touched them."""
-        area = self.mapRectFromParent(self.geometry())
-        moved: list[_Label] = []
-        others: list[_Label] = []
-        for rect, flags, text in labels:
-            place = _moved_into(rect, area)
-            (others if place == rect else moved).append((place, flags, text))
+        """Move labels at the ends inside; where they touch others then, leave out every other one.
+
+        Without their neighbours alone, the last labels would be farther apart than the rest.
+        """
+        area, along = self.mapRectFromParent(self.geometry()), self.orientation == "bottom"
+        moved = [(_moved_into(rect, area), flags, text) for rect, flags, text in labels]
+        moved.sort(key=lambda each: each[0].center().x() if along else -each[0].center().y())
+        if self.logMode:
+            return self._with_room(moved)
+        for every in range(1, len(moved)):
+            # The last one stays: it tells how far the axis reaches.
+            kept = moved[::-1][::every]
+            if len(self._with_room(kept)) == len(kept):
+                return kept
+        return self._with_room(moved)
+
+    def _with_room(self, labels: Sequence[_Label]) -> list[_Label]:
+        """Leave out the labels that touch another, but not the last and the first."""
         kept: list[_Label] = []
-        # The last one first: it tells how far the axis reaches.
-        for label in [*reversed(moved), *others]:
-            gap = _BETWEEN_LABELS / 2 if self.orientation == "bottom" else 0
+        gap = _BETWEEN_LABELS / 2 if self.orientation == "bottom" else 0
+        for label in [*labels[-1:], *labels[:-1]]:
             room = label[0].adjusted(-gap, 0, gap, 0)
             if not any(room.intersects(other[0]) for other in kept):
                 kept.append(label)

@@ -254,7 +254,11 @@ class Player(QObject):
 
     def reduce_rate(self, reduced: bool) -> None:
         """Draw fewer pictures per second, to leave the processor to a run."""
-        self._rate = protocol.Rate(most=_REDUCED_RATE if reduced else _FULL_RATE)
+        self.limit_rate(_REDUCED_RATE if reduced else _FULL_RATE)
+
+    def limit_rate(self, most: float) -> None:
+        """Draw at most so many pictures per second."""
+        self._rate = protocol.Rate(most=most)
         self._send(self._rate)
 
     def measure(self, on: bool) -> None:

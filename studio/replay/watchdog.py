@@ -60,7 +60,7 @@ class Watchdog(QObject):
         if late:
             # The window itself stood still, such as in a sleeping computer; so did the renderer.
             return
-        problem = _problem_of(self._signs, now)
+        problem = problem_of(self._signs, now)
         if problem == self._problem:
             return
         self._problem = problem
@@ -70,7 +70,8 @@ class Watchdog(QObject):
             self.answering.emit()
 
 
-def _problem_of(signs: LifeSigns, now: float) -> Text:
+def problem_of(signs: LifeSigns, now: float) -> Text:
+    """Return what is wrong with a renderer by its signs of life; empty if nothing is."""
     beat, since = signs.beat.value, signs.waiting_since.value
     if now - beat > BEAT_S:
         return _STOPPED

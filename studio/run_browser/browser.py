@@ -173,6 +173,11 @@ class RunBrowser(QWidget):
 
     # Reading ------------------------------------------------------------------------------------
 
+    @property
+    def reading(self) -> bool:
+        """Whether the folder is being read."""
+        return self._scanner.busy
+
     @Slot()
     def refresh_soon(self) -> None:
         """Look at the folder in a moment, if the list is visible."""

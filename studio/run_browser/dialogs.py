@@ -39,7 +39,7 @@ def ask_note(parent: QWidget, name: str, note: str) -> str | None:
 def ask_to_trash(parent: QWidget, runs: Sequence[RunRow]) -> bool:
     """Ask whether runs may go to the trash."""
     question = tr("Move {runs} to the trash?", runs=_several(runs))
-    return _agreed(parent, question, tr("Move to trash"))
+    return agreed(parent, question, tr("Move to trash"))
 
 
 def ask_to_delete(parent: QWidget, runs: Sequence[RunRow]) -> bool:
@@ -49,7 +49,7 @@ def ask_to_delete(parent: QWidget, runs: Sequence[RunRow]) -> bool:
         " The agents and records cannot be recovered.",
         runs=_several(runs),
     )
-    return _agreed(parent, question, tr("Delete permanently"))
+    return agreed(parent, question, tr("Delete permanently"))
 
 
 def _several(runs: Sequence[RunRow]) -> str:
@@ -60,7 +60,8 @@ def _several(runs: Sequence[RunRow]) -> str:
     return f"{shortened(run.title)} ({folder})" if run.summary else folder
 
 
-def _agreed(parent: QWidget, question: str, action: str) -> bool:
+def agreed(parent: QWidget, question: str, action: str) -> bool:
+    """Ask a question; return whether the answer was ``action``, the words of a button."""
     box = QMessageBox(QMessageBox.Icon.Question, tr("Delete runs"), "", parent=parent)
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(question)

@@ -124,7 +124,7 @@ class _Follower:
     def _on_answer(self, answered: Answered) -> None:
         ticket, answer = self._tickets.pop(answered.ticket, 0), answered.answer
         if not answer.done:
-            self._refuse(answered.ask, ticket, Text("{reason}", reason=answer.message))
+            self._refuse(answered.ask, ticket, answer.message)
         elif ticket:
             self._acknowledge(ticket, answer.env_steps)
 

@@ -10,11 +10,14 @@ from td3core.text import tr
 
 
 def change_in_words(known: Spec, old: Any, new: Any) -> str:
-    """Describe a change: ``τ 0.005 → 0.01``, or ``τ schedule → 0.01`` where a schedule ended."""
+    """Describe a change: ``τ 0.005 → 0.01``, or ``τ schedule → 0.01`` where a schedule ended.
+
+    A setting without a symbol of one letter has its label: ``Critic learning rate 0.001 → 0.0003``.
+    """
     before, after = (
         tr("schedule") if is_text(each) else format_setting(known, each) for each in (old, new)
     )
-    return f"{known.symbol or known.label} {before} → {after}"
+    return f"{known.sign} {before} → {after}"
 
 
 @dataclass(slots=True, kw_only=True)

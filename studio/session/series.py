@@ -34,6 +34,11 @@ class Series:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory of all cells, those too that are not in use yet."""
+        return self._cells.nbytes
+
     def add_columns(self, names: Sequence[str]) -> None:
         """Add columns at the end; what came before has no values of them."""
         self.columns += tuple(names)

@@ -1,15 +1,16 @@
 """A field for each setting that is fixed for a run, most of them under Advanced."""
 
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 from typing import Any
 
-from PySide6.QtCore import QObject, QSignalBlocker, Signal
+from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QAbstractSpinBox, QFormLayout, QLabel, QLineEdit, QWidget
 
-from studio.setup.info_field import InfoField
+from studio.setup.info_field import Ask, InfoField
 from studio.widgets.collapsible import Collapsible
 from studio.widgets.forms import make_form, setting_label
-from studio.widgets.setting_fields import make_field
+from studio.widgets.setting_fields import Field, guard_wheel, make_field
 from td3core.config import RunConfig, default, spec, specs
 from td3core.errors import RequestError
 from td3core.text import Text, tr
@@ -55,7 +56,11 @@ def _heading(text: str) -> QLabel:
 
 
 class FixedFields(QObject):
-    """The fields of a form, except environment and preset, which have widgets of their own."""
+    """The fields of a form, except environment and preset, which have widgets of their own.
+
+    Those under Advanced are made when they are first needed: they are two thirds of the widgets of
+    the form, and most windows never show them. Until then their values are kept here.
+    """
 
     changed = Signal()
     disk_changed = Signal()
@@ -64,24 +69,56 @@ class FixedFields(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._fields = {
-            name: make_field(name, known, default(name))
-            for name, known in specs(RunConfig)
-            if name not in _CHOSEN_ELSEWHERE
-        }
+        self._names = tuple(n for n, _ in specs(RunConfig) if n not in _CHOSEN_ELSEWHERE)
+        self._fields: dict[str, Field] = {}
+        self._kept = {name: default(name) for name in self._names}
+        """The values of the fields that are not made yet."""
+        self._info: InfoField | None = None
+        self._ask: Ask | None = None
         for name in _ABOVE_ADVANCED:
-            self._fields[name].widget.setObjectName(f"{name}_spin")
+            self._make(name).widget.setObjectName(f"{name}_spin")
+        self._page, self._form = QWidget(), make_form()
+        self._page.setLayout(self._form)
+        self.advanced = Collapsible(tr("Advanced"), self._page)
+        self.advanced.setObjectName("advanced")
+        self.advanced.opening.connect(self.make_all)
+
+    def _make(self, name: str) -> Field:
+        field = self._fields[name] = make_field(name, spec(RunConfig, name), default(name))
+        value = self._kept.pop(name)
+        if value != default(name):
+            field.write(value)
+        field.changed.connect(self.changed)
+        if name in _ON_DISK:
+            field.changed.connect(self.disk_changed)
+        return field
+
+    @Slot()
+    def make_all(self) -> None:
+        """Make the fields under Advanced, unless they are there."""
+        if not self._kept:
+            return
+        for name in tuple(self._kept):
+            self._make(name)
         arguments = self._fields["env_args"].widget
         assert isinstance(arguments, QLineEdit)
         arguments.setPlaceholderText('{"xml_file": "/path/to/ant.xml"}')
         arguments.editingFinished.connect(self.env_args_entered)
         info = self._fields["info_columns"]
-        self.info = InfoField(info.widget, info.read, info.write)
-        for name, field in self._fields.items():
-            field.changed.connect(self.changed)
-            if name in _ON_DISK:
-                field.changed.connect(self.disk_changed)
-        self.advanced = self._make_advanced()
+        self._info = InfoField(info.widget, info.read, info.write)
+        if self._ask is not None:
+            self._info.use_query(self._ask)
+        self._add_advanced_rows(self._info)
+        guard_wheel(self._page)
+
+    def use_query(self, ask: Ask) -> None:
+        """Take what examines the environment in the form, before the fields are made."""
+        self._ask = ask
+
+    def shutdown(self) -> None:
+        """End the process that still examines an environment."""
+        if self._info is not None:
+            self._info.shutdown()
 
     def add_main_rows(self, form: QFormLayout) -> None:
         """Add the rows of the settings that are always shown."""
@@ -90,7 +127,7 @@ class FixedFields(QObject):
 
     def add_advanced_row(self, widget: QWidget) -> None:
         """Add a row below the settings under Advanced."""
-        self._advanced_form.addRow(widget)
+        self._form.addRow(widget)
 
     def sort_tabs(self, after_seed: QWidget) -> None:
         """Let Tab come to a field between the seed and the steps, where it is seen."""
@@ -98,25 +135,27 @@ class FixedFields(QObject):
         QWidget.setTabOrder(seed, after_seed)
         QWidget.setTabOrder(after_seed, steps)
 
-    def _make_advanced(self) -> Collapsible:
-        page = QWidget()
-        form = self._advanced_form = make_form()
-        page.setLayout(form)
+    def _add_advanced_rows(self, info: InfoField) -> None:
+        """Add the rows of the fields under Advanced, above those that are there already."""
         shown = {name for _, names in _GROUPS for name in names} | set(_ABOVE_ADVANCED)
-        rest = tuple(name for name in self._fields if name not in shown)
+        rest = tuple(name for name in self._names if name not in shown)
+        rows: list[tuple[QWidget, ...]] = []
+        stops: list[QWidget] = [self.advanced.heading]
         for heading, names in (*_GROUPS, (Text("Other"), rest)):
             if names:
-                form.addRow(_heading(str(heading)))
+                rows.append((_heading(str(heading)),))
             for name in names:
-                label = setting_label(spec(RunConfig, name))
-                if name in _WIDE:
-                    form.addRow(label)
-                    form.addRow(self.info if name == "info_columns" else self._fields[name].widget)
-                else:
-                    form.addRow(label, self._fields[name].widget)
-        box = Collapsible(tr("Advanced"), page)
-        box.setObjectName("advanced")
-        return box
+                label, widget = setting_label(spec(RunConfig, name)), self._fields[name].widget
+                stops.append(widget)
+                if name == "info_columns":
+                    stops.append(info.button)
+                    widget = info
+                rows += [(label,), (widget,)] if name in _WIDE else [(label, widget)]
+        for place, row in enumerate(rows):
+            self._form.insertRow(place, *row)
+        # Tab would come to what is made late after everything else.
+        for before, after in pairwise(stops):
+            QWidget.setTabOrder(before, after)
 
     def set_enabled(self, name: str, enabled: bool) -> None:
         """Enable or disable the field of a setting."""
@@ -126,7 +165,7 @@ class FixedFields(QObject):
 
     def env_args(self) -> str:
         """Return the environment arguments as entered."""
-        return str(self._fields["env_args"].read())
+        return str(self._read("env_args"))
 
     def values(self) -> dict[str, Any]:
         """Return the values entered.
@@ -134,14 +173,17 @@ class FixedFields(QObject):
         Raises:
             RequestError: one of them cannot be read.
         """
-        return {name: field.read() for name, field in self._fields.items()}
+        return {name: self._read(name) for name in self._names}
+
+    def _read(self, name: str) -> Any:
+        return self._kept[name] if name in self._kept else self._fields[name].read()
 
     def readable_values(self) -> dict[str, Any]:
         """Return the values entered, ``None`` for one that cannot be read."""
         found: dict[str, Any] = {}
-        for name, field in self._fields.items():
+        for name in self._names:
             try:
-                found[name] = field.read()
+                found[name] = self._read(name)
             except RequestError:
                 found[name] = None
         return found
@@ -149,6 +191,9 @@ class FixedFields(QObject):
     def write(self, values: Mapping[str, Any]) -> None:
         """Show these values without emitting ``changed``."""
         for name, value in values.items():
+            if name in self._kept:
+                self._kept[name] = value
+                continue
             field = self._fields[name]
             with QSignalBlocker(field.widget):
                 field.write(value)
@@ -160,12 +205,12 @@ class FixedFields(QObject):
         does not set, and what is recorded of the environment's info.
         """
         kept = {"seed", *keep, *({"env_args", "info_columns"} - values.keys())}
-        names = [name for name in self._fields if name not in kept]
+        names = [name for name in self._names if name not in kept]
         self.write({name: values.get(name, default(name)) for name in names})
 
     def write_config(self, config: RunConfig) -> None:
         """Show the settings of a run."""
-        self.write({name: getattr(config, name) for name in self._fields})
+        self.write({name: getattr(config, name) for name in self._names})
 
     def focus(self, name: str) -> None:
         """Focus the field of a setting, with its text selected."""
@@ -176,9 +221,8 @@ class FixedFields(QObject):
 
     def reveal(self, name: str) -> tuple[str, QWidget] | None:
         """Reveal the field of a setting; return its label and widget, None if there is none."""
-        field = self._fields.get(name)
-        if field is None:
+        if name not in self._names:
             return None
         if name not in _ABOVE_ADVANCED:
             self.advanced.expand()
-        return str(spec(RunConfig, name).label), field.widget
+        return str(spec(RunConfig, name).label), self._fields[name].widget

@@ -13,6 +13,9 @@ from td3core.config.info_columns import parse_names
 from td3core.errors import RequestError
 from td3core.text import Text, tr
 
+Ask = Callable[[EnvQuery, Callable[[Text], None]], None]
+"""Examines the environment in the form with a query, or says why not."""
+
 
 class InfoField(QWidget):
     """The field of the setting with a button that offers the names there are."""
@@ -23,7 +26,7 @@ class InfoField(QWidget):
         """Take the field, its text, and what enters another text."""
         super().__init__()
         self._read, self._write = read, write
-        self._ask: Callable[[EnvQuery, Callable[[Text], None]], None] | None = None
+        self._ask: Ask | None = None
         self._query, self.dialog = EnvQuery(self), InfoDialog(self)
         self.button = QToolButton()
         tip = tr("Choose from the numbers that the environment returns in info")
@@ -39,7 +42,7 @@ class InfoField(QWidget):
         self.dialog.dismissed.connect(self._query.cancel)
         self.dialog.accepted.connect(lambda: self._write(", ".join(self.dialog.chosen)))
 
-    def use_query(self, ask: Callable[[EnvQuery, Callable[[Text], None]], None]) -> None:
+    def use_query(self, ask: Ask) -> None:
         """Take what examines the environment in the form."""
         self._ask = ask
 

@@ -20,6 +20,7 @@ from studio.widgets.controls import MANUAL
 from studio.widgets.form_area import scroll_to
 from studio.widgets.forms import keep_lines, make_form, remark
 from studio.widgets.setting_fields import guard_wheel
+from studio.widgets.setting_names import in_labels
 from td3core.config import EnvChoice, RunConfig, Tunables, make_settings, specs, to_dict
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError
@@ -63,7 +64,7 @@ class SetupPanel(QWidget):
         self._fields = FixedFields(self)
         self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings), consent)
         self._env = self.environment.picker
-        self._fields.info.use_query(self.environment.ask_by_hand)
+        self._fields.use_query(self.environment.ask_by_hand)
         self._presets = PresetChoice(lambda: self.settings(self._live()), self)
         self.welcome = remark(str(WELCOME))
         self.origin, self.disk = OriginLabel(), DiskLabel()
@@ -164,11 +165,11 @@ class SetupPanel(QWidget):
     def shutdown(self) -> None:
         """End the processes that examine environments, and stop looking at the disk."""
         self.environment.shutdown()
-        self._fields.info.shutdown()
+        self._fields.shutdown()
         self.disk.shutdown()
 
     def point_out(self, problem: RequestError) -> Text | str:
-        """Focus the field that a refusal names first; return the refusal with the field's label."""
+        """Focus the field that a refusal names first; return the refusal with the form's labels."""
         name = _setting_named(problem)
         if name == "seeds":
             self.seeds.setFocus()
@@ -180,11 +181,18 @@ class SetupPanel(QWidget):
         label, widget = found
         widget.setFocus()
         scroll_to(widget)
-        return Text("{setting}: {problem}", setting=label, problem=problem.message)
+        said = in_labels(problem.message)
+        if said.startswith(label):
+            return said
+        return Text("{setting}: {problem}", setting=label, problem=said)
 
     def focus_steps(self) -> None:
         """Focus the number of steps."""
         self._fields.focus("steps")
+
+    def make_all_fields(self) -> None:
+        """Make the fields under Advanced now, which would be made when they are first shown."""
+        self._fields.make_all()
 
     # Values -------------------------------------------------------------------------------------
 

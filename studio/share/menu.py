@@ -131,7 +131,8 @@ class ShareTasks(QObject):
         self._consent, self._widget = consent, widget
         self._reader = BackgroundTask("read-environment", self)
         self._reader.failed.connect(self.refused)
-        self._dialogs: list[TaskDialog | PictureDialog] = []
+        self.dialogs: list[TaskDialog | PictureDialog] = []
+        """Those that are open."""
         self._waits_for_picture = False
         self._instruments = instruments
         self._player.captured.connect(self._on_captured)
@@ -247,7 +248,7 @@ class ShareTasks(QObject):
     def shutdown(self) -> None:
         """End what is under way: the window is closing."""
         self._reader.cancel()
-        for dialog in self._dialogs:
+        for dialog in self.dialogs:
             dialog.shutdown()
 
     @Slot(object, object)
@@ -277,8 +278,8 @@ class ShareTasks(QObject):
             dialog.job.set_variables(self._player.variables)
             dialog.job.busy_changed.connect(partial(self._on_busy, dialog))
             dialog.job.ended.connect(partial(self._on_ended, dialog))
-        self._dialogs.append(dialog)
-        dialog.destroyed.connect(lambda: self._dialogs.remove(dialog))
+        self.dialogs.append(dialog)
+        dialog.destroyed.connect(lambda: self.dialogs.remove(dialog))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()
 

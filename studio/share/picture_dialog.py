@@ -41,7 +41,7 @@ class PictureDialog(QDialog):
         self.setObjectName("picture_dialog")
         self.setWindowTitle(tr("Save picture"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._screenshot, self._file = screenshot, name
+        self.screenshot, self._file = screenshot, name
         self._queue = BackgroundQueue("write-picture", self)
         self.captions = QCheckBox(tr("With captions"))
         describe(
@@ -86,7 +86,7 @@ class PictureDialog(QDialog):
     def composed(self) -> QImage:
         """Return the picture as chosen."""
         return compose(
-            self._screenshot,
+            self.screenshot,
             self.palette(),
             captions=self.captions.isChecked(),
             instruments=self.instruments.isChecked(),

@@ -4,8 +4,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from PySide6.QtGui import QIcon
-from qtawesome.iconic_font import IconicFont
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QIcon, QPixmap
+from qtawesome.iconic_font import CharIconEngine, IconicFont
 
 _NAME = "materialdesignicons6-webfont"
 _SET = "mdi6"
@@ -17,6 +18,26 @@ def icon(name: str, **look: Any) -> QIcon:
     return found
 
 
+class _KeptPixmaps(CharIconEngine):  # type: ignore[misc]
+    """Paints an icon once in each size: Qt asks for it whenever a button is painted."""
+
+    def __init__(self, font: IconicFont, painter: Any, options: Any) -> None:
+        super().__init__(font, painter, options)
+        self._kept: dict[tuple[Any, ...], QPixmap] = {}
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        """Return the icon in a size in pixels."""
+        key = size.width(), size.height(), mode, state
+        if key not in self._kept:
+            self._kept[key] = super().pixmap(size, mode, state)
+        return self._kept[key]
+
+
+class _Font(IconicFont):  # type: ignore[misc]
+    def _icon_by_painter(self, painter: Any, options: Any) -> QIcon:
+        return QIcon(_KeptPixmaps(self, painter, options))
+
+
 @cache
 def _font() -> IconicFont:
     # qtawesome itself would load a dozen fonts, which takes a tenth of the window's start.
@@ -25,4 +46,4 @@ def _font() -> IconicFont:
         next(name for name in names if name.startswith(_NAME) and name.endswith(suffix))
         for suffix in (".ttf", ".json")
     )
-    return IconicFont((_SET, font, charmap))
+    return _Font((_SET, font, charmap))

@@ -102,6 +102,11 @@ class StartPage(QFrame):
 
     # What is known ------------------------------------------------------------------------------
 
+    @property
+    def reading(self) -> bool:
+        """Whether the latest runs are being read."""
+        return self._reader.busy
+
     @Slot()
     def refresh(self) -> None:
         """Read the latest runs again."""

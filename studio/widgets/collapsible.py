@@ -1,6 +1,6 @@
 """A section of a form that can be collapsed."""
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from studio.theme.theme import Theme
@@ -8,6 +8,9 @@ from studio.theme.theme import Theme
 
 class Collapsible(QWidget):
     """A heading that shows or hides the page below it."""
+
+    opening = Signal()
+    """The page is about to be shown; what is costly there may be made only now."""
 
     def __init__(self, title: str, page: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,6 +33,11 @@ class Collapsible(QWidget):
         """Whether the page is shown."""
         return self._heading.isChecked()
 
+    @property
+    def heading(self) -> QPushButton:
+        """What shows or hides the page."""
+        return self._heading
+
     def expand(self) -> None:
         """Show the page."""
         self._heading.setChecked(True)
@@ -45,6 +53,8 @@ class Collapsible(QWidget):
 
     @Slot(bool)
     def _show(self, shown: bool) -> None:
+        if shown:
+            self.opening.emit()
         self._page.setVisible(shown)
         self._show_icon()
 

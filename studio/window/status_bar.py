@@ -73,6 +73,7 @@ class StatusBar(QStatusBar):
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self._theme = theme
+        self._advice.setIcon(theme.icon("stethoscope", theme.warn))
         self._refresh()
 
     def show_state(self, state: SessionState, *, following: bool = False) -> None:
@@ -89,11 +90,11 @@ class StatusBar(QStatusBar):
     def show_advice(self, titles: Sequence[str]) -> None:
         """Say that the health of the current run is out of order in so many ways."""
         count = len(titles)
-        self._advice.setText(
-            str(Text.counted("{n} health warning", "{n} health warnings", n=count))
-        )
+        text = str(Text.counted("{n} health warning", "{n} health warnings", n=count))
+        # Set again, the same text would lay out the window; hidden, it takes no room.
+        if count and text != self._advice.text():
+            self._advice.setText(text)
         self._advice.setToolTip("\n".join(titles))
-        self._advice.setIcon(self._theme.icon("stethoscope", self._theme.warn))
         self._advice.setVisible(count > 0)
 
     def show_sweep(self, training: bool) -> None:

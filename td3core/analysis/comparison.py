@@ -1,7 +1,7 @@
 """Compares groups of runs: curves with bands, final and best with intervals, who is better."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -88,10 +88,12 @@ def compare(
     by: Sequence[str] = (BY_SETTINGS,),
     names: Mapping[Path, str] | None = None,
     x: XAxis = "steps",
+    called: Callable[[str], str] = str,
 ) -> Comparison:
     """Compare runs in groups.
 
-    Where a run has no evaluations, the episode returns of all are compared instead.
+    Where no run has evaluations, episode returns are compared instead; else those without are left
+    out. Both are noted.
 
     Args:
         runs: the runs.
@@ -102,6 +104,7 @@ def compare(
         names: what groups are called instead of the name they have by themselves, by the folder of
             their first run. One that another group has is left out.
         x: the axis that the curves are drawn along; what has no place on it is noted.
+        called: returns what a setting is called in the name of a group; by default its key.
 
     Raises:
         RequestError: no run is given, or they cannot be grouped in this way.
@@ -109,7 +112,8 @@ def compare(
     if not runs:
         raise RequestError("No runs to compare.")
     used, notes = _measurable(runs, metric)
-    groups = tuple(_result(group, used) for group in _renamed(group_runs(runs, by), names or {}))
+    found = _renamed(group_runs(runs, by, called), names or {})
+    groups = tuple(_result(group, used) for group in found)
     if tuple(by) != (BY_RUN,):
         notes += _few(groups)
     notes += _unplaced(runs, x)
@@ -117,7 +121,7 @@ def compare(
         metric=used,
         groups=groups,
         differing=differing(runs),
-        notes=(*notes, *(note for each in groups for note in _notes(each, used))),
+        notes=(*notes, *(note for each in groups for note in _notes(each, used, x))),
     )
 
 
@@ -178,23 +182,35 @@ def curve_smoothing(metric: Metric) -> int:
 
 
 def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, list[Text]]:
-    """Return what all runs can be compared by, and why it is not what was asked for.
+    """Return what runs are compared by, and why it is not what was asked for, or not all of them.
 
     A run that trains may be evaluated later.
     """
-    if metric == "bias" or is_info(metric):
+    if metric != "eval":
         return metric, []
     without = [run for run in runs if not len(run.evaluations)]
-    later = [run for run in without if run.live and run.config.eval_interval]
-    if metric == "return" or (without == later and len(later) < len(runs)):
+    if len(without) == len(runs):
+        note = Text.counted(
+            "{run} has no evaluations; episode returns are compared instead.",
+            "{n} runs have no evaluations; episode returns are compared instead.",
+            n=len(without),
+            run=without[0].title,
+        )
+        return "return", [note]
+    never = [run for run in without if not _to_be_evaluated(run)]
+    if not never:
         return metric, []
     note = Text.counted(
-        "{run} has no evaluations; episode returns are compared instead.",
-        "{n} runs have no evaluations; episode returns are compared instead.",
-        n=len(without),
-        run=without[0].title,
+        "{run} has no evaluations and is left out.",
+        "{n} runs have no evaluations and are left out.",
+        n=len(never),
+        run=never[0].title,
     )
-    return "return", [note]
+    return metric, [note]
+
+
+def _to_be_evaluated(run: RunResults) -> bool:
+    return run.live and run.config.eval_interval > 0
 
 
 def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
@@ -274,11 +290,15 @@ def _unplaced(runs: Sequence[RunResults], x: XAxis) -> list[Text]:
     ]
 
 
-def _notes(result: GroupResult, metric: Metric) -> list[Text]:
-    runs, count, name = result.group.runs, len(result.finals), result.name
+def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
+    runs, name = result.group.runs, result.name
     found = []
-    if count < len(runs):
-        values = {"missing": len(runs) - count, "count": len(runs), "group": name}
+    missing = len(runs) - len(result.finals)
+    if metric == "eval":
+        # Of those that never will be evaluated another note speaks.
+        missing = sum(not len(run.evaluations) and _to_be_evaluated(run) for run in runs)
+    if missing:
+        values = {"missing": missing, "count": len(runs), "group": name}
         if metric == "bias":
             found.append(
                 Text("The bias was not measured in {missing} of {count} runs of {group}.", **values)
@@ -306,4 +326,19 @@ def _notes(result: GroupResult, metric: Metric) -> list[Text]:
                 last=max(ends),
             )
         )
-    return found
+    return [*found, *_apart(result, metric, x)]
+
+
+def _apart(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
+    """Say that a group has no curve because its runs have no place on the axis in common."""
+    curves = (run.curve(metric, x)[0] for run in result.group.runs)
+    places = [places for places in curves if len(places)]
+    if not places or max(each[0] for each in places) <= min(each[-1] for each in places):
+        return []
+    name = result.name
+    if x == "steps":
+        return [Text("The runs of {group} have no step in common: no curve is drawn.", group=name)]
+    if x == "episodes":
+        text = Text("The runs of {group} have no episode in common: no curve is drawn.", group=name)
+        return [text]
+    return [Text("The runs of {group} have no time in common: no curve is drawn.", group=name)]

@@ -51,7 +51,9 @@ class ComparedGroup:
 
 
 def group_runs(
-    runs: Sequence[RunResults], by: Sequence[str] = (BY_SETTINGS,)
+    runs: Sequence[RunResults],
+    by: Sequence[str] = (BY_SETTINGS,),
+    called: Callable[[str], str] = str,
 ) -> tuple[ComparedGroup, ...]:
     """Sort runs into groups, in the order in which each group comes up first.
 
@@ -59,6 +61,7 @@ def group_runs(
         runs: the runs.
         by: ``settings``: runs that were started as a group, or whose settings differ in the seed
             only; ``run``: each run by itself; or names of settings that runs of a group share.
+        called: returns what a setting is called in the name of a group; by default its key.
 
     Raises:
         RequestError: there is no such setting, or a group would pool several environments.
@@ -68,7 +71,7 @@ def group_runs(
     for run in runs:
         found.setdefault(key(run), []).append(run)
     members = list(found.values())
-    names = _names(members, by)
+    names = _names(members, by, called)
     for name, group in zip(names, members, strict=True):
         _require_one_env(name, group)
     return tuple(
@@ -129,17 +132,19 @@ def _require_one_env(name: str, group: Sequence[RunResults]) -> None:
 # Names -------------------------------------------------------------------------------------------
 
 
-def _names(groups: Sequence[Sequence[RunResults]], by: Sequence[str]) -> list[str]:
+def _names(
+    groups: Sequence[Sequence[RunResults]], by: Sequence[str], called: Callable[[str], str]
+) -> list[str]:
     """Name each group, as short as tells them apart."""
     if tuple(by) == (BY_RUN,):
         return _unique([_run_names(groups)])
     if tuple(by) != (BY_SETTINGS,):
-        return _unique([[_described(settings_of(group[0]), by) for group in groups]])
+        return _unique([[_described(settings_of(group[0]), by, called) for group in groups]])
     # Groups with the same settings can still be told apart by the names of their folders.
     names = [
         run if len(group) == 1 and group[0].name else settings
         for group, run, settings in zip(
-            groups, _run_names(groups), _setting_names(groups), strict=True
+            groups, _run_names(groups), _setting_names(groups, called), strict=True
         )
     ]
     return _unique(
@@ -169,7 +174,9 @@ def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
     return names
 
 
-def _setting_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
+def _setting_names(
+    groups: Sequence[Sequence[RunResults]], called: Callable[[str], str]
+) -> list[str]:
     """Add to names that several groups have the first settings in which these groups differ."""
     heads = _preset_names(groups)
     named: dict[str, list[str]] = {}
@@ -179,7 +186,7 @@ def _setting_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
         names = differing(runs) if count > 1 else ()
         named[head] = _telling([name for name in names if name not in _IN_NAME_ONLY], runs)
     return [
-        " ".join(filter(None, (head, _described(settings_of(group[0]), named[head]))))
+        " ".join(filter(None, (head, _described(settings_of(group[0]), named[head], called))))
         for head, group in zip(heads, groups, strict=True)
     ]
 
@@ -201,8 +208,10 @@ def _telling(names: list[str], runs: Sequence[RunResults]) -> list[str]:
     return telling[:_MOST_NAMED]
 
 
-def _described(settings: Mapping[str, Any], names: Sequence[str]) -> str:
-    return ", ".join(f"{name} {value_text(settings[name])}" for name in names)
+def _described(
+    settings: Mapping[str, Any], names: Sequence[str], called: Callable[[str], str]
+) -> str:
+    return ", ".join(f"{called(name)} {value_text(settings[name])}" for name in names)
 
 
 def _unique(attempts: Sequence[list[str]]) -> list[str]:

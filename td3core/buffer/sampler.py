@@ -81,24 +81,24 @@ class Sampler:
         stride: int = 1,
     ) -> None:
         """``stride``: the next step of an episode is so many rows later."""
-        self._buffer, self._source = buffer, source
-        self._normaliser, self._stride = normaliser, stride
+        self.buffer, self.stride = buffer, stride
+        self._source, self._normaliser = source, normaliser
 
     def draw(self, updates: int, tunables: Tunables) -> Iterator[Draws]:
         """Draw for so many updates: at once if memory allows, else by and by."""
         most = max(_LARGEST_DRAW // tunables.batch_size, 1)
         for first in range(0, updates, most):
             count = min(updates - first, most)
-            index = self._buffer.draw(self._source, (count, tunables.batch_size))
+            index = self.buffer.draw(self._source, (count, tunables.batch_size))
             yield self.take(index, tunables)
 
     def take(self, index: NDArray[np.int64], tunables: Tunables) -> Draws:
         """Return the transitions that begin at these rows (updates, batch) of the buffer."""
-        rows, floor = self._buffer.rows, tunables.reward_floor
+        rows, floor = self.buffer.rows, tunables.reward_floor
         if tunables.n_step > 1:
             rows = self._n_step_rows(index.ravel(), tunables)
             index, floor = np.arange(index.size).reshape(index.shape), -np.inf
-        return Draws(self._buffer, rows, index, self._normaliser, floor)
+        return Draws(self.buffer, rows, index, self._normaliser, floor)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return a copy of the state of its generator."""
@@ -119,7 +119,7 @@ class Sampler:
         start where this one ends, too: an episode may have been given up, and ``unmarked`` rows
         show in no other way that one was truncated.
         """
-        ring, stored, at = self._buffer.rows, self._buffer.stored, self._buffer.layout
+        ring, stored, at = self.buffer.rows, self.buffer.stored, self.buffer.layout
         next_obs, after = slice(at.next_obs, at.terminated), slice(at.next_obs, at.end)
         steps, gamma, floor = tunables.n_step, tunables.gamma, np.float32(tunables.reward_floor)
         rows = ring[index]
@@ -128,8 +128,8 @@ class Sampler:
         discount = np.ones(len(index), np.float32)
         alive = _goes_on(rows[:, at.terminated])
         for step in range(1, steps):
-            alive &= left >= step * self._stride
-            following = ring[(index + step * self._stride) % len(ring)]
+            alive &= left >= step * self.stride
+            following = ring[(index + step * self.stride) % len(ring)]
             alive &= (following[:, at.obs : at.action] == rows[:, next_obs]).all(axis=1)
             if not alive.any():
                 break

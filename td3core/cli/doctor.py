@@ -52,7 +52,7 @@ def examine() -> Iterator[Diagnosis]:
         threads=default_threads(),
     )
     yield Diagnosis(tr("processor"), str(cores))
-    yield from _numerics()
+    yield from examine_numerics()
     whole, free = usable_memory() / 2**30, free_memory() / 2**30
     memory = tr("{whole:.1f} GiB, {free:.1f} GiB free", whole=whole, free=free)
     yield Diagnosis(tr("memory"), memory)
@@ -70,7 +70,7 @@ def examine() -> Iterator[Diagnosis]:
             continue
         count = Text.counted("{n} environment", "{n} environments", n=len(members))
         yield Diagnosis(group, str(count), True)
-        yield _renders(first.env_id)
+        yield renders(first.env_id)
 
 
 def forget_code(module: str) -> Text:
@@ -84,7 +84,7 @@ def forget_code(module: str) -> Text:
     return Text("{module} is asked about again.", module=module)
 
 
-def _numerics() -> Iterator[Diagnosis]:
+def examine_numerics() -> Iterator[Diagnosis]:
     """Yield the class of kernels, what in the environment slows libraries, and what that costs."""
     here, others = numerics.current(), [n for n in numerics.available() if n != numerics.current()]
     values = {"here": here, "kernels": numerics.kernels()}
@@ -103,13 +103,13 @@ def _numerics() -> Iterator[Diagnosis]:
         else:
             said = tr("{value} in the environment may slow the libraries", value=value)
             yield Diagnosis(name, said, False)
-    for library, microseconds in _products():
+    for library, microseconds in products():
         size = f"{_SIZE} × {_SIZE} × {_SIZE}"
         took = tr("{time:.0f} µs ({size}, one thread)", time=microseconds, size=size)
         yield Diagnosis(tr("a product by {library}", library=library), took)
 
 
-def _products() -> Iterator[tuple[str, float]]:
+def products() -> Iterator[tuple[str, float]]:
     """Yield libraries, and how many microseconds a product of float32 matrices takes them."""
     import numpy as np
     import torch
@@ -170,7 +170,7 @@ def _writable() -> bool:
     return os.access(folder, os.W_OK)
 
 
-def _renders(env_id: str) -> Diagnosis:
+def renders(env_id: str) -> Diagnosis:
     """Render one image in a new process: a broken graphics driver may end the process."""
     what = tr("renders {env_id}", env_id=env_id)
     try:

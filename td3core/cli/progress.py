@@ -137,7 +137,10 @@ class ProgressReporter(BarReporter):
         self._time_left = TimeLeft(event.config)
         self._bar.update(self._task, total=event.config.steps)
         self._print(Text("Run {run}", run=event.run))
-        if event.env_steps:
+        if event.branched_from:
+            parent = {"parent": event.branched_from, "step": event.env_steps}
+            self._print(Text("branched from {parent} at step {step:,}", **parent))
+        elif event.env_steps:
             self._print(Text("resumed at step {step:,}", step=event.env_steps))
         if event.repeated_steps:
             self._print(wording.repeated_steps(event))

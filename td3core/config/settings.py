@@ -55,6 +55,16 @@ def specs(settings: Settings | type[Settings]) -> Iterator[tuple[str, Spec]]:
         yield item.name, spec_of(item)
 
 
+def label_of(name: str) -> str:
+    """Return what the window calls a setting; other words as they are."""
+    return str(spec_of(_all_fields()[name]).label) if name in _all_fields() else name
+
+
+def sign_of(name: str) -> str:
+    """Return what the window calls a setting where there is little room: its symbol or label."""
+    return str(spec_of(_all_fields()[name]).sign) if name in _all_fields() else name
+
+
 def default(name: str) -> Any:
     """Return the default value of the setting ``name``; ``None`` if it has none."""
     value = _all_fields()[name].default

@@ -34,6 +34,11 @@ class Spec:
     """What the lowest allowed value means, if not a quantity."""
 
     @property
+    def sign(self) -> Text | str:
+        """The symbol, or the label where it is more than one: ``α Q 0.001`` reads as two things."""
+        return self.label if not self.symbol or " " in self.symbol else self.symbol
+
+    @property
     def slider_range(self) -> tuple[float, float]:
         """The part of the allowed range that a slider covers."""
         return self.shown or (self.low, self.high)

@@ -30,6 +30,12 @@ def format_count(count: float) -> str:
     return f"{count:,.0f}"
 
 
+def format_return(value: float) -> str:
+    """Format a return: -207.1, 1,234.5, and 0.0 for what rounds to minus zero."""
+    text = f"{value:,.1f}"
+    return "0.0" if text == "-0.0" else text
+
+
 def format_duration(seconds: float) -> str:
     """Format a duration: 45 s, 6 min, 2 h 10 min."""
     if seconds < 90:

@@ -87,7 +87,7 @@ def source_of(actor: DeployedActor) -> str:
         obs_dim=facts["obs_dim"],
         act_dim=facts["act_dim"],
         repeat=facts["action_repeat"],
-        rate="" if rate is None else f"#define TD3_CONTROL_RATE_HZ {_number(rate)}\n",
+        rate="" if rate is None else f"#define TD3_CONTROL_RATE_HZ {number(rate)}\n",
         arrays="\n".join(_arrays(actor)),
         widest=widest,
         observation="observation[i]" if actor.normalisation is None else _NORMALISED,
@@ -120,14 +120,14 @@ def _arrays(actor: DeployedActor) -> list[str]:
 
 
 def _array(name: str, values: Floats) -> str:
-    numbers = [_number(value) for value in values]
+    numbers = [number(value) for value in values]
     rows = (
         "    " + ", ".join(numbers[at : at + _COLUMNS]) for at in range(0, len(numbers), _COLUMNS)
     )
     return f"static const float td3_{name}[{len(numbers)}] = {{\n" + ",\n".join(rows) + "\n};"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return a literal that is read as the same float32."""
     text = f"{np.float32(value):.9g}"
     return f"{text}f" if "." in text or "e" in text else f"{text}.0f"

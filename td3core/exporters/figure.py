@@ -1,5 +1,6 @@
 """Draws a figure of curves for print: light, with axes, units and legend."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ from td3core.analysis.figure_data import WHOLE_AXES, FigureData, FigureLine, dra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.ticker import Formatter
 
 PALETTE = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
@@ -43,6 +45,8 @@ _MOST_IN_PLOT = 6
 _DPI = 300
 _NARROW_IN = 4.5
 _STEPS = (1, 2, 2.5, 5, 10)
+_THOUSANDS = re.compile(r"(?<![\d.])\d{4,}")
+"""The digits before the decimal point, of four or more."""
 
 
 def export(figure: FigureData, target: Path) -> None:
@@ -80,13 +84,25 @@ def draw(axes: "Axes", figure: FigureData) -> None:
     axes.xaxis.set_major_locator(
         MaxNLocator(6 if figure.width_in > _NARROW_IN else 4, steps=_STEPS)
     )
-    if figure.x_label in WHOLE_AXES:
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    whole = figure.x_label in WHOLE_AXES
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}") if whole else _grouping())
     if figure.logarithmic:
         axes.set_yscale("log", nonpositive="mask")
     else:
-        # A tick says its own value, not the distance to a number in a corner.
-        axes.ticklabel_format(axis="y", useOffset=False)
+        axes.yaxis.set_major_formatter(_grouping())
+
+
+def _grouping() -> "Formatter":
+    """Return what writes ticks with groups of thousands, as the other axis and texts have them."""
+    from matplotlib.ticker import ScalarFormatter
+
+    class Grouping(ScalarFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            text: str = super().__call__(x, pos)
+            return _THOUSANDS.sub(lambda digits: f"{int(digits[0]):,}", text, count=1)
+
+    # A tick says its own value, not the distance to a number in a corner.
+    return Grouping(useOffset=False)
 
 
 def look_of(place: int) -> tuple[str, str]:
@@ -97,7 +113,7 @@ def look_of(place: int) -> tuple[str, str]:
 def _draw(axes: "Axes", line: FigureLine) -> None:
     colour, dash = look_of(line.place)
     single = "o" if line.points or len(line.x) == 1 else None
-    label = _literal(line.label if drawable(line) else f"{line.label}: no results")
+    label = _literal(line.label if drawable(line) else f"{line.label}: no curve")
     style = "none" if line.points else dash
     (drawn,) = axes.plot(
         line.x, line.y, color=colour, linestyle=style, label=label, marker=single, markersize=3

@@ -43,7 +43,7 @@ def model_of(actor: DeployedActor) -> bytes:
     """Return the model, with the facts about the actor as its metadata."""
     from onnx import TensorProto, checker, helper, numpy_helper
 
-    constants, nodes = _graph(actor)
+    constants, nodes = graph_of(actor)
     obs_dim, act_dim = actor.source.header.env.sizes
     graph = helper.make_graph(
         [helper.make_node(kind, inputs, [to], **options) for kind, inputs, to, options in nodes],
@@ -67,7 +67,7 @@ _Node = tuple[str, list[str], str, dict[str, Any]]
 """Operator, names of its inputs, name of its output, attributes."""
 
 
-def _graph(actor: DeployedActor) -> tuple[dict[str, Floats], list[_Node]]:
+def graph_of(actor: DeployedActor) -> tuple[dict[str, Floats], list[_Node]]:
     """Return constants by name, and operators in order."""
     constants, nodes, x = dict[str, Floats](), list[_Node](), "obs"
     if actor.normalisation is not None:

@@ -181,16 +181,10 @@ def with_suffix_of(target: Path, exporters: tuple[Exporter[S], ...]) -> Exporter
     Raises:
         RequestError: it names none.
     """
-    suffix = target.suffix.lower()
-    for exporter in exporters:
-        if suffix in exporter.suffixes:
-            return exporter
-    known = ", ".join(each for exporter in exporters for each in exporter.suffixes)
-    raise RequestError(
-        "The suffix of {target} matches no format; choose one: {names}.",
-        target=str(target),
-        names=known,
-    )
+    found = _matching(target, exporters)
+    if not found:
+        raise _no_format(target, exporters)
+    return found[0]
 
 
 def find_exporter(
@@ -206,14 +200,27 @@ def find_exporter(
         if not named:
             raise unknown_name("format", name, [exporter.name for exporter in exporters])
         return named[0]
-    suffix = target.suffix.lower()
-    found = [exporter for exporter in exporters if suffix in exporter.suffixes]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(exporter.name for exporter in found or exporters)
-    values = {"target": str(target), "names": names}
-    if found:
+    found = _matching(target, exporters)
+    if not found:
+        raise _no_format(target, exporters)
+    if len(found) > 1:
         raise RequestError(
-            "The suffix of {target} matches several formats; choose one: {names}.", **values
+            "The suffix of {target} matches several formats; choose one: {names}.",
+            target=str(target),
+            names=", ".join(exporter.name for exporter in found),
         )
-    raise RequestError("The suffix of {target} matches no format; choose one: {names}.", **values)
+    return found[0]
+
+
+def _matching(target: Path, exporters: tuple[Exporter[S], ...]) -> list[Exporter[S]]:
+    suffix = target.suffix.lower()
+    return [exporter for exporter in exporters if suffix in exporter.suffixes]
+
+
+def _no_format(target: Path, exporters: tuple[Exporter[S], ...]) -> RequestError:
+    """Return the refusal of a file name; it names suffixes, which are what has to change."""
+    return RequestError(
+        "The suffix of {target} matches no format; choose one: {names}.",
+        target=str(target),
+        names=", ".join(each for exporter in exporters for each in exporter.suffixes),
+    )

@@ -58,6 +58,9 @@ class Started:
     """Steps on record after ``env_steps`` that no checkpoint covers: they are taken again."""
     name: str = ""
     """What the run is called (see :mod:`td3core.runs.naming`)."""
+    branched_from: str = ""
+    """Folder of the run whose agent of step ``env_steps`` it begins with; empty if it is none, and
+    for a branch that is resumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

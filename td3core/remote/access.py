@@ -15,7 +15,9 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Phase
 from td3core.remote.inbox import Inbox, Request
 from td3core.runs.directory import step_checkpoint
-from td3core.runs.status import Notice, RequestOutcome, Status
+from td3core.runs.messages import shortened
+from td3core.runs.status import MOST_TEXT, Notice, RequestOutcome, Status
+from td3core.text import NO_TEXT, Text
 
 LOOK_S = 0.25
 """Seconds between two looks for requests."""
@@ -24,8 +26,8 @@ STATUS_S = 1.0
 
 _MOST_ANSWERS = 64
 _MOST_WARNINGS = 20
-_MOST_TEXT = 500
-_ENDED = "The run ended before."
+_ENDED = Text("The run ended before.")
+_NO_CHECKPOINT = Text("The checkpoint could not be written.")
 
 
 class RemoteAccess:
@@ -92,13 +94,13 @@ class RemoteAccess:
             self._write()
 
     def close(self) -> None:
-        """RequestOutcome what is left: the run is over."""
+        """Answer what is left: the run is over."""
         if self._status is None:
             return
         for ask, requests in self._pending.items():
             for name, _ in requests:
                 done = ask == "stop"
-                self._answer(name, done=done, message="" if done else _ENDED)
+                self._answer(name, done=done, message=NO_TEXT if done else _ENDED)
             requests.clear()
         for request in self._inbox.take():
             self._answer(request.name, done=request.ask == "stop", message=_ENDED)
@@ -120,7 +122,7 @@ class RemoteAccess:
                     self._answer(name)
                 self._answer(request.name)
             case "pause" if status.phase is Phase.PAUSED:
-                self._answer(request.name, message="The run was paused already.")
+                self._answer(request.name, message=Text("The run was paused already."))
             case ask:
                 getattr(self._control, ask)()
                 self._pending[ask].append((request.name, 0))
@@ -130,7 +132,7 @@ class RemoteAccess:
             check_together(self._config, replace(applied, **request.values))
             revision = self._control.change(request.values, applied)
         except RequestError as problem:
-            self._answer(request.name, done=False, message=str(problem))
+            self._answer(request.name, done=False, message=problem.message)
         else:
             self._pending["tune"].append((request.name, revision))
 
@@ -139,12 +141,12 @@ class RemoteAccess:
         return taken
 
     def _answer(
-        self, name: str, *, done: bool = True, revision: int = 0, message: str = ""
+        self, name: str, *, done: bool = True, revision: int = 0, message: Text = NO_TEXT
     ) -> None:
         step = self._status.env_steps if self._status else 0
-        text = message[:_MOST_TEXT]
+        told = shortened(message, MOST_TEXT)
         self._answers.append(
-            RequestOutcome(request=name, done=done, env_steps=step, revision=revision, message=text)
+            RequestOutcome(request=name, done=done, env_steps=step, revision=revision, message=told)
         )
         self._unwritten = True
 
@@ -177,7 +179,7 @@ class RemoteAccess:
         if self._status is None:
             return
         if self._saving_at is not None:
-            self._finish_saving("The checkpoint could not be written.")
+            self._finish_saving(_NO_CHECKPOINT)
         before = self._status.phase
         self._status = replace(
             self._status,
@@ -213,7 +215,7 @@ class RemoteAccess:
             return
         self._status = replace(self._status, env_steps=event.env_steps)
         if self._saving_at is not None:
-            self._finish_saving("The checkpoint could not be written.")
+            self._finish_saving(_NO_CHECKPOINT)
         if event.event == "save" and self._pending["save"]:
             self._saving_at = event.env_steps
         elif event.event in ("pause", "stop") and self._pending[event.event]:
@@ -228,7 +230,7 @@ class RemoteAccess:
         if step is not None and event.path == step_checkpoint(self._run, step):
             self._finish_saving()
 
-    def _finish_saving(self, problem: str = "") -> None:
+    def _finish_saving(self, problem: Text = NO_TEXT) -> None:
         self._saving_at = None
         for name, _ in self._take("save"):
             self._answer(name, done=not problem, message=problem)
@@ -239,7 +241,7 @@ class RemoteAccess:
         warning = Notice(
             number=self._warned,
             env_steps=event.env_steps,
-            message=event.message.english[:_MOST_TEXT],
+            message=shortened(event.message, MOST_TEXT),
         )
         self._warnings.append(warning)
 

@@ -18,7 +18,7 @@ from typing import Any
 from td3core.config import Tunables, specs
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.system.regular_files import read_bytes
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 REQUESTS = "requests"
 ASKS = ("tune", "pause", "resume", "save", "stop")
@@ -27,6 +27,8 @@ _MOST_BYTES = 16 * 1024
 _MOST_AT_ONCE = 32
 _MOST_STALE = 10_000
 _DAMAGE = (OSError, ValueError, OverflowError, RecursionError)
+_LEFT_OVER = Text("The run had ended or was interrupted before.")
+_NOT_OWN = Text("The request was not made by the run's user, or others may write to it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class Request:
     """Of its file, without the suffix."""
     ask: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
-    problem: str = ""
+    problem: Text = NO_TEXT
 
 
 class Inbox:
@@ -54,7 +56,7 @@ class Inbox:
         """Make the folder if it is missing, and refuse what was requested of an earlier process."""
         self._make()
         return [
-            Request(name=request.name, problem="The run had ended or was interrupted before.")
+            Request(name=request.name, problem=_LEFT_OVER)
             for request in self.take(most=_MOST_STALE)
         ]
 
@@ -82,8 +84,8 @@ class Inbox:
         except OSError as problem:
             # A folder, perhaps, or withdrawn just now.
             self._stuck.add(name)
-            reason = request.problem or f"The request cannot be deleted: {problem.strerror}."
-            return Request(name=request.name, problem=reason)
+            undeleted = Text("The request cannot be deleted: {reason}.", reason=problem.strerror)
+            return Request(name=request.name, problem=request.problem or undeleted)
         return request
 
     def _make(self) -> None:
@@ -112,16 +114,15 @@ class Inbox:
         try:
             about = path.lstat()
             if not stat.S_ISREG(about.st_mode):
-                return Request(name=request, problem="The request is not a regular file.")
+                return Request(name=request, problem=Text("The request is not a regular file."))
             if not _is_own(about):
-                problem = "The request was not made by the run's user, or others may write to it."
-                return Request(name=request, problem=problem)
+                return Request(name=request, problem=_NOT_OWN)
             return _parse(request, json.loads(read_bytes(path, _MOST_BYTES)))
         except RequestError as problem:
-            return Request(name=request, problem=str(problem))
+            return Request(name=request, problem=problem.message)
         except _DAMAGE as problem:
-            text = f"The request cannot be read: {brief(problem)}"
-            return Request(name=request, problem=text)
+            unread = Text("The request cannot be read: {reason}", reason=brief(problem))
+            return Request(name=request, problem=unread)
 
 
 def _is_own(about: os.stat_result) -> bool:

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from td3core import text
 from td3core.protocol.run_status import RunStatus
+from td3core.runs.messages import as_keys, characters, from_keys
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import read_text
 from td3core.system.timestamp import now
@@ -74,9 +74,8 @@ def write_ending(folder: Path, values: Mapping[str, Any]) -> None:
     known = {name: values[name] for name in Ending.__slots__ if name in values}
     ending = Ending(**({"ended": now()} | known))
     RunStatus.after(ending.stopped)
-    # The sentence is for scripts, the text for whoever reads it in another language.
-    told = {"message": ending.message.english, "text": text.plain(ending.message)}
-    write_atomically(folder / ENDING, json.dumps(asdict(ending) | told).encode())
+    told = asdict(ending) | as_keys(ending.message)
+    write_atomically(folder / ENDING, json.dumps(told).encode())
 
 
 def read_ending(folder: Path) -> Ending | None:
@@ -86,27 +85,16 @@ def read_ending(folder: Path) -> Ending | None:
         RunStatus.after(found["stopped"])
         return Ending(
             stopped=found["stopped"],
-            message=_message(found),
+            message=from_keys(found, _MOST_TEXT),
             env_steps=_steps(found.get("env_steps", 0)),
             wall_s=min(_finite(found.get("wall_s")) or 0.0, _MOST_WALL_S),
             last_eval_return=_finite(found.get("last_eval_return")),
             best_eval_return=_finite(found.get("best_eval_return")),
             steps_per_s=max(_finite(found.get("steps_per_s")) or 0.0, 0.0),
-            ended=_text(found.get("ended", ""), _MOST_NAME),
+            ended=characters(found.get("ended", ""), _MOST_NAME),
         )
     except (AttributeError, *_DAMAGE):
         return None
-
-
-def _message(found: Mapping[str, Any]) -> Text:
-    """Return why a run ended; earlier versions wrote a sentence only."""
-    sentence = Text(_text(found.get("message", ""), _MOST_TEXT))
-    try:
-        told = text.from_plain(found["text"])
-    except (KeyError, ValueError):
-        return sentence
-    # Where both were not written together, the sentence counts.
-    return told if told.english == sentence.template else sentence
 
 
 def write_label(folder: Path, notes: RunLabel) -> None:
@@ -124,7 +112,7 @@ def read_label(folder: Path) -> RunLabel:
     try:
         found = json.loads(read_text(folder / NOTES))
         name, note = found.get("name") or "", found.get("note") or ""
-        return RunLabel(name=_text(name, _MOST_NAME), note=_text(note, _MOST_TEXT))
+        return RunLabel(name=characters(name, _MOST_NAME), note=characters(note, _MOST_TEXT))
     except (AttributeError, *_DAMAGE):
         return RunLabel()
 
@@ -153,12 +141,6 @@ def parse_parent(found: Any) -> Parent | None:
         for name in (parent.run, parent.checkpoint)
     )
     return parent if plain and 0 <= parent.env_steps <= MOST_STEPS else None
-
-
-def _text(value: Any, most: int) -> str:
-    """Return at most so many characters of text that any terminal or file takes."""
-    # JSON may hold halves of characters.
-    return str(value)[:most].encode(errors="replace").decode()
 
 
 def _steps(value: Any) -> int:

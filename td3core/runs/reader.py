@@ -171,7 +171,7 @@ class RunReader:
                 self._apply(entry)
         if status is None or status.session != self._session:
             self._warned = 0
-        config = self.directory.config
+        config, parent = self.directory.config, self.directory.parent
         return events.Started(
             run=self.run,
             config=config,
@@ -183,6 +183,7 @@ class RunReader:
             reward_threshold=self._threshold_of(status) if status else None,
             repeated_steps=repeated,
             name=name_of(self.directory),
+            branched_from=parent.run if parent and parent.env_steps == env_steps else "",
         )
 
     # What is new --------------------------------------------------------------------------------
@@ -282,8 +283,7 @@ class RunReader:
         for each in warnings:
             if each.number > self._warned:
                 self._warned = each.number
-                message = Text("{text}", text=each.message)
-                yield events.Warned(env_steps=each.env_steps, message=message)
+                yield events.Warned(env_steps=each.env_steps, message=each.message)
 
     # The end ------------------------------------------------------------------------------------
 

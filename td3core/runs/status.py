@@ -7,21 +7,24 @@ its name is flushed to disk.
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from td3core.protocol.events import Phase
+from td3core.runs.messages import as_keys, from_keys
 from td3core.runs.metadata import MOST_STEPS
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import read_text
+from td3core.text import NO_TEXT, Text
 
 STATUS = "status.json"
 _SCHEMA = 2
 """The first said more: what the lock, the tables and the journal say too."""
 _KEYS = {"engine": "products"}
 """Keys of the file that have a name of an earlier version."""
-_MOST_TEXT = 500
+MOST_TEXT = 500
+"""Characters of a message."""
 _MOST_ENTRIES = 1_000
 _DAMAGE = (OSError, AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
 
@@ -37,7 +40,7 @@ class RequestOutcome:
     """The step after which it took effect, or was refused."""
     revision: int = 0
     """Of the live settings that contain the change, if it was one."""
-    message: str = ""
+    message: Text = NO_TEXT
     """Why it was refused, or what else is worth knowing."""
 
 
@@ -47,7 +50,7 @@ class Notice:
 
     number: int
     env_steps: int
-    message: str
+    message: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +88,9 @@ class Status:
         Raises:
             OSError: the folder cannot be written; the file is as it was.
         """
-        values = {_KEYS.get(name, name): value for name, value in asdict(self).items()}
+        values = {_KEYS.get(name, name): getattr(self, name) for name in self.__slots__}
+        for name in ("answers", "warnings"):
+            values[name] = [_as_keys(each) for each in values[name]]
         text = json.dumps({"schema": _SCHEMA} | values)
         write_atomically(run / STATUS, text.encode(), durable=False)
 
@@ -117,13 +122,17 @@ _COUNTS = ("beat", "began_at", "threads", "env_steps", "episodes", "revision")
 _NUMBERS = ("steps_per_s", "wall_s", "exploration_noise")
 
 
+def _as_keys(each: RequestOutcome | Notice) -> dict[str, Any]:
+    return {name: getattr(each, name) for name in each.__slots__} | as_keys(each.message)
+
+
 def _answer(found: Mapping[str, Any]) -> RequestOutcome:
     return RequestOutcome(
         request=_text(found["request"]),
         done=found["done"] is True,
         env_steps=_whole(found["env_steps"]),
         revision=_whole(found["revision"]),
-        message=_text(found["message"]),
+        message=from_keys(found, MOST_TEXT),
     )
 
 
@@ -131,7 +140,7 @@ def _warning(found: Mapping[str, Any]) -> Notice:
     return Notice(
         number=_whole(found["number"]),
         env_steps=_whole(found["env_steps"]),
-        message=_text(found["message"]),
+        message=from_keys(found, MOST_TEXT),
     )
 
 
@@ -139,7 +148,7 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("not text")
     # JSON may hold halves of characters.
-    return value[:_MOST_TEXT].encode(errors="replace").decode()
+    return value[:MOST_TEXT].encode(errors="replace").decode()
 
 
 def _whole(value: Any) -> int:

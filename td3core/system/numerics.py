@@ -53,7 +53,7 @@ def available() -> tuple[str, ...]:
         return (NEON,)
     if machine not in ("x86_64", "amd64"):
         return (OTHER,)
-    if not has.issuperset(("avx2", "fma")) or _numpy_is_held_back():
+    if not has.issuperset(("avx2", "fma")) or numpy_is_held_back():
         return (GENERIC,)
     return PORTABLE if has.issuperset(processor.AVX512_PARTS) else (AVX2,)
 
@@ -63,7 +63,7 @@ def natural() -> str:
     return available()[0]
 
 
-def _numpy_is_held_back() -> bool:
+def numpy_is_held_back() -> bool:
     """Return whether NumPy must do without AVX2 and FMA: its tanh gives other bits then."""
     if "numpy" in sys.modules:
         has = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__

@@ -21,7 +21,7 @@ AVX512_PARTS = ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl")
 @functools.cache
 def name() -> str:
     """Return the model as its maker calls it, as far as the system tells."""
-    found = re.search(r"^model name\s*:\s*(.+)$", _cpuinfo(), re.MULTILINE)
+    found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo(), re.MULTILINE)
     if found:
         return found.group(1).strip()
     if sys.platform == "darwin":
@@ -32,7 +32,7 @@ def name() -> str:
 @functools.cache
 def kind() -> str:
     """Return name, family and model: what tells one kind of processor from another."""
-    numbers = (re.search(rf"^{word}\s*:\s*(\d+)$", _cpuinfo(), re.MULTILINE) for word in _NUMBERS)
+    numbers = (re.search(rf"^{word}\s*:\s*(\d+)$", cpuinfo(), re.MULTILINE) for word in _NUMBERS)
     return " ".join([name(), *(f"{found.group(1)}" for found in numbers if found)])
 
 
@@ -42,14 +42,14 @@ _NUMBERS = ("cpu family", "model")
 @functools.cache
 def maker() -> str:
     """Return the vendor's own identification, such as ``AuthenticAMD``; empty if unknown."""
-    found = re.search(r"^vendor_id\s*:\s*(\S+)$", _cpuinfo(), re.MULTILINE)
+    found = re.search(r"^vendor_id\s*:\s*(\S+)$", cpuinfo(), re.MULTILINE)
     return found.group(1) if found else ""
 
 
 @functools.cache
 def features() -> frozenset[str]:
     """Return the instruction sets it has, in Linux's spelling (``avx2``, ``avx512f``)."""
-    found = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _cpuinfo(), re.MULTILINE)
+    found = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo(), re.MULTILINE)
     if found:
         return frozenset(found.group(1).split())
     if sys.platform == "darwin":
@@ -71,7 +71,7 @@ def _windows_features() -> frozenset[str]:
 
 
 @functools.cache
-def _cpuinfo() -> str:
+def cpuinfo() -> str:
     """Return what Linux says of the first processor; empty elsewhere."""
     try:
         return _CPUINFO.read_text("utf-8", "replace").partition("\n\n")[0]

@@ -129,6 +129,7 @@ class Trainer:
         )
         self._metric_sources: Sequence[MetricSource] = (agent,)
         self._repeated_steps = repeated_steps
+        self._branched_from = ""
         self._deviations: list[Text] = []
         self._reported_at = 0.0
         self._warned_of_unmarked = False
@@ -180,6 +181,8 @@ class Trainer:
         self._recorder.log_entry(point.origin, self.env_steps, **drawn)
         self._recorder.log_deviations(self._deviations, self.env_steps)
         parent = self.directory.parent
+        if parent is not None and not resumed:
+            self._branched_from = parent.run
         own = parent is None or parent.env_steps < self.env_steps
         if own and self._reached(config.checkpoint_interval):
             self._checkpointer.complete_step(point)
@@ -418,6 +421,7 @@ class Trainer:
                 reward_threshold=self._info.reward_threshold,
                 engine=self._engine,
                 name=name_of(self.directory),
+                branched_from=self._branched_from,
             )
         )
         for message in self._deviations:

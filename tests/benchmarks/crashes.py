@@ -74,6 +74,8 @@ class Outcome:
     number: int
     kind: str
     env: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    """As drawn: another version may draw others from the same seed."""
     kills: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     alone: int = 0
@@ -97,7 +99,8 @@ class Trial:
         self.place = folder / "killed"
         self.runs_dir = self.place / "runs"
         self.straight = folder / "straight"
-        self.outcome = Outcome(drawn.number, drawn.kind, drawn.env, scheduled=len(drawn.schedule))
+        self.outcome = Outcome(drawn.number, drawn.kind, drawn.env, drawn.settings)
+        self.outcome.scheduled = len(drawn.schedule)
         self._source = drawn.source
         self._by_hand: set[str] = set()
         """The settings that were changed by hand."""

@@ -82,6 +82,10 @@ BROKEN: dict[str, tuple[str, ...]] = {
     "actor_without_gradient": (
         *("Pendulum-v1", "--steps", "9000", "--set", "critic_lr=1", "--seed", "224"),
     ),
+    "actor_dead": (
+        *("MountainCarContinuous-v0", "--steps", "5000", "--set", "learning_starts=1000"),
+        *("--set", "actor_lr=0.03", "--seed", "321"),
+    ),
     "policy_still": ("Pendulum-v1", "--steps", "9000", "--set", "actor_lr=1e-7", "--seed", "403"),
     "target_missing": ("Pendulum-v1", "--steps", "4000", "--set", "tau=1", "--seed", "203"),
     "target_stale": ("Pendulum-v1", "--steps", "5000", "--set", "tau=1e-6", "--seed", "204"),

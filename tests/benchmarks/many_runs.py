@@ -203,7 +203,7 @@ def browser(folder: Path, count: int) -> None:
     first: list[float] = []
     browser.model.modelReset.connect(lambda: first.append(time.perf_counter() - began))
     wait_until(lambda: len(browser.model.rows) >= count)
-    wait_until(lambda: not browser._scanner.busy)
+    wait_until(lambda: not browser.reading)
     QApplication.processEvents()
     print(
         f"{count} runs: first rows after {first[0]:.2f} s, all after "

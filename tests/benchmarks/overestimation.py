@@ -5,6 +5,7 @@
     .venv/bin/python tests/benchmarks/overestimation.py                print the table
     .venv/bin/python tests/benchmarks/overestimation.py draw FILE.png  draw the bias over steps
     .venv/bin/python tests/benchmarks/overestimation.py cost           time runs with and without it
+    .venv/bin/python tests/benchmarks/overestimation.py waits          how long the training waits
 
 Both sides have the same settings but for ``algorithm``; DDPG is TD3 without its three tricks.
 ``overestimation/ENV.csv`` keeps every evaluation as it was recorded, ``overestimation/ENV.json``
@@ -17,6 +18,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,10 +257,54 @@ def cost(pairs: int) -> None:
         print(f"| {' '.join(words)} | {pairs} | {' | '.join(cells)} |", flush=True)
 
 
+def waits() -> None:
+    """Print how long the thread that trains is busy with evaluations, and waits for them.
+
+    With a second core that is all by which the measurement can slow a run down. The evaluation at
+    the end, for which every run waits, is left out.
+    """
+    from td3core.config.presets import compose
+    from td3core.protocol.control import Control
+    from td3core.training.evaluator import Evaluator
+    from td3core.training.launch import train as train_run
+
+    submit, wait = Evaluator.submit, Evaluator.wait
+    for interval in (1, 0):
+        for env, steps in (("Pendulum-v1", 20_000), ("Hopper-v5", 35_000)):
+            values = {"steps": steps, "bias_interval": interval, "threads": 1}
+            config, tunables = compose(env, (), values)
+            busy, waited, last = [0.0], [0.0], [0]
+
+            def submitted(self: Any, agent: Any, busy: Any = busy, last: Any = last) -> None:
+                last[0] = agent.header.counters.env_steps
+                start = time.thread_time()
+                submit(self, agent)
+                busy[0] += time.thread_time() - start
+
+            def awaited(
+                self: Any, *given: Any, waited: Any = waited, last: Any = last, end: int = steps
+            ) -> Iterator[Any]:
+                start = time.perf_counter()
+                yield from wait(self, *given)
+                if last[0] < end:
+                    waited[0] += time.perf_counter() - start
+
+            Evaluator.submit, Evaluator.wait = submitted, awaited  # type: ignore[method-assign]
+            with tempfile.TemporaryDirectory() as folder:
+                start = time.perf_counter()
+                train_run(config, tunables, Control(), lambda _: None, Path(folder))
+                took = time.perf_counter() - start
+            print(
+                f"{env}, {steps:,} steps, bias_interval {interval}: {took:.1f} s in all, "
+                f"{busy[0]:.3f} s to hand agents over, {waited[0]:.3f} s waited",
+                flush=True,
+            )
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("act", nargs="?", choices=("train", "keep", "draw", "cost"))
+    parser.add_argument("act", nargs="?", choices=("train", "keep", "draw", "cost", "waits"))
     parser.add_argument("place", type=Path, nargs="?")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="of each run that is timed")
     chosen = parser.parse_args()
@@ -266,6 +312,8 @@ def main() -> None:
         print(tables())
     elif chosen.act == "cost":
         cost(chosen.pairs)
+    elif chosen.act == "waits":
+        waits()
     else:
         acts = {"train": train, "keep": keep, "draw": draw}
         acts[chosen.act](chosen.place)

@@ -28,7 +28,6 @@ from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from studio.consent.code_consent import CodeConsent  # noqa: E402
 from studio.replay.pane import ReplayPane  # noqa: E402
-from studio.replay.renderer import protocol  # noqa: E402
 from studio.replay.renderer.protocol import Frame  # noqa: E402
 from studio.theme.theme import apply_theme, load_theme  # noqa: E402
 
@@ -96,7 +95,7 @@ class Costs:
 def play(pane: ReplayPane, count: int) -> Costs:
     """Play so many pictures, as many a second as the renderer draws."""
     player, costs = pane.player, Costs(pane)
-    player._send(protocol.Rate(most=1000.0))
+    player.limit_rate(1000.0)
     player.set_speed(8.0)
     player.play()
     renderer = psutil.Process(player.pid)

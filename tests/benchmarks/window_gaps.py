@@ -83,6 +83,7 @@ def main() -> None:
         window.show()
         spin(0.5)
         window.findChild(QComboBox, "env_combo").setCurrentText(chosen.env)
+        window.setup.make_all_fields()
         window.findChild(QSpinBox, "field_learning_starts").setValue(chosen.warm_up)
         if chosen.no_eval:
             window.findChild(QSpinBox, "field_eval_interval").setValue(0)

@@ -16,6 +16,7 @@ from studio.session.controller import SessionState
 from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow
 from tests.studio.renewed import SIZE, Renewal
+from tests.support.parts import part_of
 
 
 def keep_settings_in(folder: Path) -> None:
@@ -143,7 +144,7 @@ def find(window: MainWindow) -> Callable[[str], QWidget]:
     """Return a widget of the window by its object name, as a script would."""
 
     def look(name: str) -> QWidget:
-        found = window.findChild(QWidget, name)
+        found = part_of(window, name)
         assert found is not None, f"the window has no {name}"
         return found
 

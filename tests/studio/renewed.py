@@ -89,7 +89,6 @@ class Renewal:
             for name in (_OTHER_ENV, _FIRST_ENV):
                 env.setCurrentText(name)
             window.setup.findChild(QComboBox, "variant_combo").setCurrentIndex(0)
-            window.setup.findChild(QWidget, "field_env_args").clear()
             window.setup.findChild(QWidget, "seed_spin").setValue(0)
         own_process = self._find(QCheckBox, "own_process_check")
         assert isinstance(own_process, QCheckBox)

@@ -25,6 +25,7 @@ from td3core.analysis.results import (
 )
 from td3core.analysis.results import read_training as read_training_of
 from td3core.arrays import Doubles
+from td3core.config import sign_of
 from td3core.errors import RequestError, message_of
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.directory import RunDirectory
@@ -242,7 +243,8 @@ def build(found: RunSet, view: ComparisonChoice) -> ShownComparison:
     """
     by = (BY_SETTINGS if view.grouped else BY_RUN,)
     names = view.names if view.grouped else {}
-    comparison = compare([run.results for run in found.runs], view.metric, by, names, view.x)
+    results = [run.results for run in found.runs]
+    comparison = compare(results, view.metric, by, names, view.x, called=sign_of)
     runs = {run.path: run for run in found.runs}
     return ShownComparison(
         comparison=comparison,

@@ -23,7 +23,7 @@ from studio.session.live_runs import LiveRuns
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.analysis.comparison import curve_smoothing
 from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_of, return_label
-from td3core.analysis.groups import BY_RUN, BY_SETTINGS
+from td3core.analysis.groups import BY_RUN, BY_SETTINGS, group_runs
 from td3core.analysis.measured import Measured
 from td3core.analysis.results import Metric
 from td3core.errors import RequestError
@@ -205,13 +205,16 @@ class CompareSession(QObject):
         return options + self.name_options(self._paths)
 
     def name_options(self, paths: Sequence[Path]) -> list[str]:
-        """Return the options that call groups of these runs what the user calls them."""
+        """Return the options that call groups of these runs what they are called here."""
         groups = self.shown.comparison.groups if self.shown is not None else ()
+        runs = [run for each in groups for run in each.group.runs]
+        usual = group_runs(runs, (BY_SETTINGS if self.view.grouped else BY_RUN,))
+        by_themselves = {each.runs[0].path: each.name for each in usual}
         firsts = [(each.group.runs[0].path, each.name) for each in groups]
         return [
             word
             for path, name in firsts
-            if path in paths and name == self.view.names.get(path)
+            if path in paths and name != by_themselves.get(path)
             for word in ("--rename", f"{path}={name}")
         ]
 
@@ -241,7 +244,8 @@ class CompareSession(QObject):
         counts = {each.name: len(each.finals) for each in comparison.groups}
         lines: list[FigureLine] = []
         for line in self.shown.lines[plotted]:
-            if not len(line.curve.x):
+            # A group with results whose runs have no step in common is named without a curve.
+            if not len(line.curve.x) and not counts.get(line.label):
                 continue
             count = f" (n = {counts[line.label]})" if line.label in counts else ""
             lines.append(line_of(line.label + count, line.place, line.curve))

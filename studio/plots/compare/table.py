@@ -36,6 +36,7 @@ from td3core.analysis.wording import (
     decimals_of,
     estimate_text,
 )
+from td3core.config import label_of, sign_of
 from td3core.errors import RequestError
 from td3core.text import Text, tr
 
@@ -139,7 +140,7 @@ class CompareTable(QWidget):
             return
         with QSignalBlocker(self.tree):
             self._fill(shown)
-        self._offer_groups([each.name for each in shown.comparison.groups])
+        self.offer_groups([each.name for each in shown.comparison.groups])
         self._show_chance()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
@@ -158,10 +159,12 @@ class CompareTable(QWidget):
         differing = shown.comparison.differing
         of_bias = shown.comparison.metric == "bias"
         heads = [*_HEADS[:3], Text("Deviation")] if of_bias else _HEADS
-        self.tree.setHeaderLabels([*map(str, heads), *differing])
+        self.tree.setHeaderLabels([*map(str, heads), *map(sign_of, differing)])
         for column, about in (_FIGURES | ({3: _DEVIATION} if of_bias else {})).items():
             self.tree.headerItem().setToolTip(column, plain_tip(str(about)))
             self.tree.headerItem().setTextAlignment(column, _RIGHT)
+        for column, name in enumerate(differing, len(heads)):
+            self.tree.headerItem().setToolTip(column, plain_tip(label_of(name)))
         for place, each in enumerate(shown.comparison.groups):
             item = self._group_row(each, place, shown)
             self.tree.addTopLevelItem(item)
@@ -249,7 +252,8 @@ class CompareTable(QWidget):
         else:
             self._session.set_run_visible(key, ticked)
 
-    def _offer_groups(self, names: list[str]) -> None:
+    def offer_groups(self, names: list[str]) -> None:
+        """Offer these groups for the comparison of two of them; those chosen stay."""
         for combo, at in ((self._better, 0), (self._worse, 1)):
             before = combo.currentText()
             combo.clear()

@@ -149,11 +149,13 @@ class Timeline(QAbstractSlider):
 
     # Where a point is ---------------------------------------------------------------------------
 
-    def _x(self, point: TimelinePoint) -> float:
+    def x_of(self, point: TimelinePoint) -> float:
+        """Return where an agent is, in pixels from the left."""
         last = max(self._points[-1].env_steps, 1)
         return _SIDE + (self.width() - 2 * _SIDE) * point.env_steps / last
 
-    def _height_of(self, point: TimelinePoint) -> float:
+    def height_of(self, point: TimelinePoint) -> float:
+        """Return how high the bar of an agent is, in pixels."""
         means = [p.mean_return for p in self._points if p.mean_return is not None]
         if point.mean_return is None:
             return _STUB
@@ -163,7 +165,7 @@ class Timeline(QAbstractSlider):
 
     def point_at(self, x: float) -> TimelinePoint | None:
         """Return the agent nearest to a position."""
-        return min(self._points, key=lambda p: abs(self._x(p) - x), default=None)
+        return min(self._points, key=lambda p: abs(self.x_of(p) - x), default=None)
 
     # The user -----------------------------------------------------------------------------------
 
@@ -248,7 +250,7 @@ class Timeline(QAbstractSlider):
     def _paint_point(
         self, painter: QPainter, theme: Theme, point: TimelinePoint, *, shown: bool
     ) -> None:
-        x, height = self._x(point), self._height_of(point)
+        x, height = self.x_of(point), self.height_of(point)
         base = self.height() - self._bottom()
         painter.setPen(Qt.PenStyle.NoPen)
         colour = theme.accent if shown else theme.curve_eval

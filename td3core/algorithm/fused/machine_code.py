@@ -63,24 +63,24 @@ def key() -> str:
         [(name, version(name)) for name in _PACKAGES],
         processor,
         [(name, getattr(config, name, None)) for name in _SETTINGS],
-        sorted((name, hashlib.sha256(text).hexdigest()) for name, text in _sources().items()),
+        sorted((name, hashlib.sha256(text).hexdigest()) for name, text in sources().items()),
     )
     return hashlib.sha256(repr(about).encode()).hexdigest()[:32]
 
 
-def _sources() -> dict[str, bytes]:
+def sources() -> dict[str, bytes]:
     """Return the texts of what is compiled and of all that it imports from here, by module."""
-    found = {name: _text(name) for name in _CALLERS}
+    found = {name: text_of(name) for name in _CALLERS}
     waiting = list(MODULES)
     while waiting:
         name = waiting.pop()
-        if name not in found and (text := _text(name)):
+        if name not in found and (text := text_of(name)):
             found[name] = text
             waiting += _imports(ast.parse(text))
     return found
 
 
-def _text(name: str) -> bytes:
+def text_of(name: str) -> bytes:
     """Return the source of a module; empty if it is none, or of another package."""
     if not name.startswith("td3core."):
         return b""
@@ -133,7 +133,7 @@ class _FixedMachineCode(_MachineCode):
         log.debug("%s was compiled for %s", self._name, sig)
 
 
-def _functions() -> dict[str, Any]:
+def functions() -> dict[str, Any]:
     """Return what Numba compiles, by its first name: two may be made of the same text."""
     named = {
         each: f"{module}.{name}"
@@ -147,9 +147,9 @@ def _functions() -> dict[str, Any]:
 def collect() -> Compiled:
     """Return where all machine code will be that Numba compiles in this process from now on."""
     compiled: Compiled = {}
-    functions = _functions()
-    for name, function in functions.items():
-        function._cache = _MachineCode(name, functions, compiled)
+    known = functions()
+    for name, function in known.items():
+        function._cache = _MachineCode(name, known, compiled)
     return compiled
 
 
@@ -165,9 +165,9 @@ def install(data: bytes) -> None:
         Exception: it is something else, or Numba cannot make functions of it.
     """
     compiled: Compiled = _of_bytes(data)
-    functions = _functions()
-    for name, function in functions.items():
-        function._cache = _FixedMachineCode(name, functions, compiled)
+    known = functions()
+    for name, function in known.items():
+        function._cache = _FixedMachineCode(name, known, compiled)
         # What is for two threads starts them, so it is loaded when it is first called.
         if name.startswith(f"{MODULES[0]}."):
             for types, _ in compiled.get(name, ()):

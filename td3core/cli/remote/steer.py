@@ -114,4 +114,5 @@ def _ask(
             )
         print_result(str(applied).removesuffix("."))
     result = {"run": str(path), "request": request, "env_steps": answer.env_steps}
-    return CommandResult(result=result | {"revision": answer.revision, "message": answer.message})
+    told = {"revision": answer.revision, "message": answer.message.english}
+    return CommandResult(result=result | told)

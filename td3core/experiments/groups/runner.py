@@ -142,7 +142,7 @@ class GroupRunner:
     def _start(self, status: SeedStatus) -> None:
         seed = status.seed
         try:
-            job = self._job_of(status)
+            job = self.job_of(status)
         except RequestError as problem:
             self._show(replace(status, state=SeedState.FAILED, message=problem.message))
             return
@@ -159,7 +159,8 @@ class GroupRunner:
         else:
             self._show(replace(status, state=SeedState.STARTING))
 
-    def _job_of(self, status: SeedStatus) -> Job:
+    def job_of(self, status: SeedStatus) -> Job:
+        """Return what the process of a seed does: begin its run, branch, or resume it."""
         group = self._group
         if status.run is not None:
             return ResumedRun(

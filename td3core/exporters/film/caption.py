@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
+
+from td3core.exporters.film.lettering import Font, font
 
 _STRIP = (24, 27, 33)
 _TEXT = (240, 242, 245)
@@ -82,31 +84,24 @@ def _drawn_strip(caption: Caption, width: int, height: int) -> Image.Image:
     strip = Image.new("RGB", (width, height), _STRIP)
     draw = ImageDraw.Draw(strip)
     margin, middle = max(4, height // 4), height / 2
-    font = _font_that_fits(caption, width - 2 * margin, height)
-    draw.text((margin, middle), caption.left, _TEXT, font, anchor="lm")
+    chosen = _font_that_fits(caption, width - 2 * margin, height)
+    draw.text((margin, middle), caption.left, _TEXT, chosen, anchor="lm")
     if caption.mark:
-        at = margin + font.getlength(f"{caption.left}  ")
-        draw.text((at, middle), caption.mark, _MARK, font, anchor="lm")
-    draw.text((width - margin, middle), caption.right, _TEXT, font, anchor="rm")
+        at = margin + chosen.getlength(f"{caption.left}  ")
+        draw.text((at, middle), caption.mark, _MARK, chosen, anchor="lm")
+    draw.text((width - margin, middle), caption.right, _TEXT, chosen, anchor="rm")
     return strip
 
 
-def _font_that_fits(caption: Caption, room: int, height: int) -> ImageFont.FreeTypeFont:
+def _font_that_fits(caption: Caption, room: int, height: int) -> Font:
     # Two blanks before the mark, and at least three before the text on the right.
     text = f"{caption.left}  {caption.mark}   {caption.right}"
     size = max(_LEAST_FONT, round(height * _MOST_FONT_SHARE))
-    font = _font(size)
-    while size > _LEAST_FONT and font.getlength(text) > room:
+    chosen = font(size)
+    while size > _LEAST_FONT and chosen.getlength(text) > room:
         size -= 1
-        font = _font(size)
-    return font
-
-
-def _font(size: int) -> ImageFont.FreeTypeFont:
-    font = ImageFont.load_default(size)
-    # Pillow's wheels all come with FreeType.
-    assert isinstance(font, ImageFont.FreeTypeFont)
-    return font
+        chosen = font(size)
+    return chosen
 
 
 def _fitted(picture: Image.Image, room: tuple[int, int]) -> Image.Image:

@@ -14,6 +14,7 @@ from td3core.checkpoint.agent import agent_of
 from td3core.errors import RequestError
 from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.frames import FilmedEpisode, filmed_episode
+from td3core.exporters.film.lettering import return_text
 from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
 from td3core.playing.step import BEGINNING, RolloutStep
@@ -226,8 +227,7 @@ def _caption(scene: Scene, step: RolloutStep, index: int, settings: FilmSettings
     return Caption(
         left=f"Step {scene.env_steps:,}{episode}",
         mark="best" if scene.best else "",
-        # With a hyphen for the minus sign: Pillow's font has nothing better.
-        right=f"Return {step.total:,.1f}",
+        right=f"Return {return_text(step.total)}",
     )
 
 

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from td3core.arrays import Doubles
+from td3core.exporters.film.lettering import font, return_text
 from td3core.playing.numbers import SATURATED, EpisodeNumbers
 
 _BACK, _CARD, _GRID = (24, 27, 33), (32, 36, 44), (62, 68, 80)
@@ -22,7 +23,6 @@ _FINER = 3
 
 Colour = tuple[int, int, int]
 Box = tuple[int, int, int, int]
-Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 class _Line(NamedTuple):
@@ -55,7 +55,7 @@ class InstrumentCanvas:
         scale = max(1.0, _LEAST_WIDTH / width)
         self._picture_size = round(width * scale) & ~1, round(height * scale) & ~1
         self._size = self._picture_size[0], round(self._picture_size[0] * _SHARE) & ~1
-        self._font = ImageFont.load_default(max(9, round(self._size[0] / 62)))
+        self._font = font(max(9, round(self._size[0] / 62)))
         self._line_height: int = round(self._size[0] / 62 * 1.5)
         self._base = Image.new("RGB", self._size, _BACK)
         self._charts = [self._draw_chart(*each) for each in self._contents()]
@@ -141,7 +141,7 @@ class InstrumentCanvas:
         self._draw_heading(draw, chart.box, chart.title)
         at = float(right)
         for line in reversed(chart.lines if len(chart.lines) <= 2 else ()):
-            text = f"{line.name} {line.values[row]:.1f}".strip()
+            text = f"{line.name} {return_text(line.values[row])}".strip()
             draw.text((at, self._head(top)), text, line.colour, self._font, anchor="rt")
             at -= self._font.getlength(f"{text}   ")
 

@@ -169,7 +169,7 @@ def test_a_run_that_could_not_start_stays_listed_and_the_next_one_starts(
     queue = open_queue()
     qtbot.waitUntil(lambda: len(queue.runs) == 1)
     queue.start_next()
-    assert not queue._claiming
+    assert not queue.claiming
     queue.start_again()
     qtbot.waitUntil(lambda: machine.started == [2, 1])
     assert queue.runs == ()
@@ -241,7 +241,7 @@ def test_a_run_taken_out_by_a_window_that_closes_stays_in_the_queue(
     qtbot.waitUntil(lambda: len(queue.runs) == 2)
     queue.start_next()
     queue.shutdown()
-    qtbot.waitUntil(lambda: not queue._claiming)
+    qtbot.waitUntil(lambda: not queue.claiming)
     assert machine.started == []
     assert [run.config.seed for run in read_queue(runs_dir)] == [1, 2]
 

@@ -6,7 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QSpinBox, QTableView
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QTableView,
+)
 
 from studio.experiments.trial_file import KeptTrial
 from studio.health.panel import HealthPanel
@@ -102,7 +109,8 @@ def test_a_threshold_that_the_user_has_changed_counts_from_then_on(
     box.setValue(0.5)
     break_it(broken, 5_000, rank=0.4)
     assert find("status_advice").isVisible()
-    dialog._restore()
+    kind = QDialogButtonBox.StandardButton
+    dialog.findChild(QDialogButtonBox).button(kind.RestoreDefaults).click()
     assert broken.health.board.thresholds() == {}
     assert not find("status_advice").isVisible()
 

@@ -136,7 +136,7 @@ def test_a_branch_from_the_end_is_offered_more_steps(qtbot, parent):
 
 @pytest.mark.parametrize(
     ("name", "value", "says"),
-    [("steps", 1000, "steps cannot be 1000"), ("batch_size", 5000, "larger than buffer_size")],
+    [("steps", 1000, "Steps cannot be 1000"), ("batch_size", 5000, "larger than Replay buffer")],
 )
 def test_settings_that_cannot_be_keep_the_dialog_open_and_say_why(qtbot, dialog, name, value, says):
     part(dialog, QSpinBox, f"branch_{name}").setValue(value)
@@ -316,7 +316,7 @@ def test_a_branch_that_is_read_while_something_else_starts_waits_again(
 ):
     window.many.queue.add(waiting_branch(parent.step_checkpoint(500)))
     with monkeypatch.context() as patch:
-        patch.setattr(window.launcher, "_obstacle", lambda: "A group is training.")
+        patch.setattr(window.launcher, "obstacle", lambda: "A group is training.")
         with qtbot.waitSignal(window.launcher.branch_refused, timeout=20_000):
             window.many.queue.start_next()
     assert [run.problem for run in window.many.queue.runs] == [""]
@@ -326,7 +326,7 @@ def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     qtbot, window, parent, monkeypatch
 ):
     monkeypatch.setattr("studio.launch.beside.RunProcess", PlayedProcess)
-    monkeypatch.setattr(window.launcher, "_obstacle", lambda: Text("A group is training."))
+    monkeypatch.setattr(window.launcher, "obstacle", lambda: Text("A group is training."))
     answer_with(monkeypatch, When.BESIDE)
     PlayedProcess.last = None
     window.launcher.branch(parent.step_checkpoint(500))
@@ -400,7 +400,9 @@ def test_the_list_says_how_much_room_the_run_takes(window, parent):
 
 
 def test_the_defaults_of_the_sliders_stay_those_of_the_preset(qtbot, window, find, parent):
-    window.launcher._branch(parent.last, {"steps": 1600, "tau": 0.3}, "auto", False)
+    values = {"steps": 1600, "tau": 0.3}
+    config, tunables = branch_settings(parent.last, read_header(parent.last), values)
+    window.launcher.branch_as(parent.last, config, tunables)
     qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
     wait_until_idle(qtbot, window)
     assert window.controller.state is SessionState.IDLE

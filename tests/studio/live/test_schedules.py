@@ -37,7 +37,7 @@ def test_the_row_draws_its_schedule_and_follows_the_run(panel, look, requests) -
     assert curve.grab().toImage() != before
     # To follow is no change, and asks nothing of the run.
     look("slider_gamma").setValue(100)
-    panel._send()
+    look("slider_gamma").sliderReleased.emit()
     assert given(requests.made[-1], "tau") == TAU
     assert len(requests.made) == 1
 
@@ -89,7 +89,7 @@ def test_a_schedule_is_entered_in_a_dialog_that_says_what_is_wrong(panel, look, 
         ok.click()
 
     QTimer.singleShot(0, enter)
-    panel._rows["gamma"].schedule_wanted.emit()
+    panel.row("gamma").schedule_wanted.emit()
     assert seen == ["0.99@0", "gamma cannot be 7.0; it must be a number from 0 to 1."]
     assert given(requests.made[-1], "gamma") == "0.9@0, 0.99@100%"
     assert look("schedule_gamma").isVisible()
@@ -97,7 +97,7 @@ def test_a_schedule_is_entered_in_a_dialog_that_says_what_is_wrong(panel, look, 
 
 def test_a_row_offers_a_schedule_or_its_end(qtbot, panel, look, requests) -> None:
     def actions(name: str) -> list:
-        row = panel._rows[name]
+        row = panel.row(name)
         row.contextMenuEvent(_menu_event(row))
         (menu,) = row.findChildren(QMenu)
         return menu.actions()

@@ -32,7 +32,7 @@ def test_the_form_draws_the_schedules_of_a_preset_and_an_opened_run_its_place(
 
 def test_a_slider_follows_its_run_until_a_hand_moves_it(qtbot, window, find) -> None:
     find("env_combo").setCurrentText("Pendulum-v1")
-    window.live._give("tau", TAU)
+    window.live.give("tau", TAU)
     start_pendulum(qtbot, window, find)
     qtbot.waitUntil(lambda: 0.1 < find("spin_tau").value() < 0.499, timeout=60_000)
     assert not window.live.pending

@@ -55,7 +55,7 @@ def test_a_drag_is_taken_back_as_one(window, find):
     first = window.live.tunables()
     for position in range(200, 800, 50):
         find("slider_tau").setValue(position)
-        window.live._send()
+        find("slider_tau").sliderReleased.emit()
     window.live.undo()
     assert window.live.tunables() == first
     assert not window.live.can_undo

@@ -1,6 +1,7 @@
 """The labels of axes, whatever range they show."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from PySide6.QtGui import QFont, QImage, QPainter
@@ -55,6 +56,16 @@ def test_every_axis_of_a_small_plot_has_two_labels(canvas) -> None:
             found = labels(canvas, side)
             assert len(found) >= 2, (side, span, found)
             assert len(set(found)) == len(found), (side, span, found)
+            # None is left out between others.
+            numbers = sorted(map(number, found))
+            gaps = [after - before for before, after in pairwise(numbers)]
+            assert max(gaps) == pytest.approx(min(gaps), rel=1e-3), (side, span, found)
+
+
+def number(label: str) -> float:
+    """Return the number that a label reads."""
+    units = {"k": 1e3, "M": 1e6}
+    return float(label.rstrip("kM").replace("\N{MINUS SIGN}", "-")) * units.get(label[-1], 1.0)
 
 
 def test_every_logarithmic_axis_of_a_small_plot_has_two_labels(canvas) -> None:

@@ -65,9 +65,12 @@ def test_arrows_read_one_value_after_the_other(qtbot, window, card, said) -> Non
     assert card.readout == ""
 
 
-def test_enter_fills_the_middle_with_a_plot_and_shows_all_again(qtbot, window, card) -> None:
-    for filled in (True, False):
-        qtbot.keyClick(card.plot, Key.Key_Return)
+@pytest.mark.parametrize("back", [Key.Key_Return, Key.Key_Escape])
+def test_enter_fills_the_middle_with_a_plot_and_a_key_shows_all_again(
+    qtbot, window, card, back: Key
+) -> None:
+    for key, filled in ((Key.Key_Return, True), (back, False)):
+        qtbot.keyClick(card.plot, key)
         assert window.plots.card("plot_critic_loss").isHidden() is filled
         assert not card.isHidden()
 

@@ -11,7 +11,6 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from pytestqt.qtbot import QtBot
 
 from studio.replay.pane import ReplayPane
-from studio.replay.renderer import protocol
 from studio.replay.renderer.protocol import Frame
 from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers
 
@@ -57,7 +56,7 @@ def test_thousands_of_pictures_leave_no_memory_behind_and_a_closed_pane_costs_no
     player, costs = pane.player, Costs(pane)
     load(qtbot, player, staged("Sound-v0"))
     (renderer,) = renderers()
-    player._send(protocol.Rate(most=2000.0))
+    player.limit_rate(2000.0)
     player.set_speed(8.0)
     player.play()
 

@@ -14,7 +14,7 @@ from studio.replay.pane import ReplayPane
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer import heartbeat
 from studio.replay.renderer.heartbeat import LifeSigns, new_signs
-from studio.replay.watchdog import _problem_of
+from studio.replay.watchdog import problem_of
 from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers, watched
 
 NOTICED_S = 2.0
@@ -237,7 +237,7 @@ def test_what_counts_as_silence(
     signs: LifeSigns = new_signs()
     signs.beat.value, signs.waiting_since.value = beat, since
     signs.loading.value, signs.idle_s.value = loading, idle
-    found = _problem_of(signs, 100.0)
+    found = problem_of(signs, 100.0)
     assert word in str(found) if word else not found
 
 

@@ -48,7 +48,7 @@ def run(tmp_path: Path) -> RunDirectory:
 def at(pane: ReplayPane, index: int) -> QPoint:
     """Return where an agent is on the timeline."""
     timeline = pane.timeline
-    return QPoint(round(timeline._x(timeline.points[index])), timeline.height() // 2)
+    return QPoint(round(timeline.x_of(timeline.points[index])), timeline.height() // 2)
 
 
 def test_files_of_the_same_step_are_one_point_with_all_marks() -> None:
@@ -76,7 +76,7 @@ def test_a_click_a_drag_and_the_arrow_keys_play_other_agents_of_the_run(
     wanted = [{Mark.MANUAL}, {Mark.BEST, Mark.BRANCH}, {Mark.LAST}]
     qtbot.waitUntil(lambda: [p.marks for p in timeline.points] == wanted, timeout=WAIT_MS)
     assert [p.mean_return for p in timeline.points] == [-900.0, -150.0, -300.0]
-    heights = [timeline._height_of(point) for point in timeline.points]
+    heights = [timeline.height_of(point) for point in timeline.points]
     assert heights[0] < heights[2] < heights[1]
 
     def plays(step: int) -> bool:

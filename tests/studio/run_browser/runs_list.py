@@ -19,7 +19,7 @@ def read_again(qtbot, browser: RunBrowser) -> None:
 
 def wait_until_read(qtbot, browser: RunBrowser) -> None:
     """Wait until all of the folder is listed."""
-    qtbot.waitUntil(lambda: not browser._scanner.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not browser.reading, timeout=20_000)
 
 
 def listed(browser: RunBrowser, column: RunColumn = RunColumn.RUN) -> list[str]:

@@ -148,6 +148,17 @@ def test_the_changes_of_one_drag_are_one_marker_and_a_way_back_is_another() -> N
     ]
 
 
+def test_a_setting_without_a_symbol_of_one_letter_is_called_by_its_label() -> None:
+    journal = RunJournal()
+    changes = (("tau", 0.005, 0.01), ("critic_lr", 0.001, 0.0003), ("actor_lr", 0.001, 0.0003))
+    texts = [journal.add_change(10, *change).text for change in changes]
+    assert texts == [
+        "τ 0.005 → 0.01",
+        "Critic learning rate 0.001 → 0.0003",
+        "Actor learning rate 0.001 → 0.0003",
+    ]
+
+
 def started(path: str, env_steps: int = 0) -> events.Started:
     return begun(
         RunConfig(env="Pendulum-v1", steps=1000),

@@ -65,7 +65,7 @@ def test_the_memory_of_a_series_is_bounded_and_its_means_are_those_of_its_rows()
         x = np.arange(begin, begin + 50_000)
         series.append(np.column_stack((x, np.sin(x / 1e5))))
     assert len(series) <= CAPACITY
-    assert series._cells.nbytes <= 3 * 2 * 8 * CAPACITY
+    assert series.nbytes <= 3 * 2 * 8 * CAPACITY
     assert series.rows_each == 16
     mean = np.sin(np.arange(1_000_000) / 1e5).reshape(-1, 16).mean(axis=1)
     np.testing.assert_allclose(series.column("y"), mean, atol=1e-9)

@@ -228,10 +228,10 @@ def test_what_is_found_out_too_late_is_not_said_of_another_one(
     qtbot, window, find, picker, own_module
 ):
     type_name(qtbot, picker, own_module)
-    assert window.setup.environment._lookup.busy
+    assert window.setup.environment.looking_up
     type_name(qtbot, picker, "window_envs:Hanging")
     picker.setCurrentText("Ant-v5")
-    assert not window.setup.environment._lookup.busy
+    assert not window.setup.environment.looking_up
     assert facts(find).startswith("105 observations")
     type_name(qtbot, picker, own_module)
     qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
@@ -262,7 +262,7 @@ def test_arguments_stay_when_another_algorithm_is_chosen(window, find, picker):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ('{"size": ', "env_args cannot be"),
+        ('{"size": ', "Environment arguments cannot be"),
         # Only the process that would train on it finds out.
         pytest.param('{"sise": 3}', "env_args cannot contain sise", marks=pytest.mark.slow),
     ],
@@ -312,7 +312,7 @@ def dialog(window) -> QDialog:
 def check(qtbot, window, find, dialog) -> str:
     click(qtbot, find("env_check_button"))
     assert dialog.isVisible()
-    qtbot.waitUntil(lambda: not window.setup.environment._check.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not window.setup.environment.checking, timeout=60_000)
     return dialog.text
 
 
@@ -389,9 +389,9 @@ def test_closing_the_dialog_ends_a_check_that_hangs(
 ):
     picker.setCurrentText("window_envs:Hanging")
     click(qtbot, find("env_check_button"))
-    assert window.setup.environment._check.busy
+    assert window.setup.environment.checking
     dialog.close()
-    assert not window.setup.environment._check.busy
+    assert not window.setup.environment.checking
 
 
 @pytest.mark.own_window
@@ -399,7 +399,7 @@ def test_closing_the_window_ends_a_check_that_hangs(qtbot, window, find, picker,
     picker.setCurrentText("window_envs:Hanging")
     click(qtbot, find("env_check_button"))
     window.close()
-    assert not window.setup.environment._check.busy
+    assert not window.setup.environment.checking
 
 
 @pytest.mark.own_window

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.live.row import LiveRow
+from tests.studio.window.test_preferences import stored
 
 pytestmark = pytest.mark.shared_window
 
@@ -108,7 +109,7 @@ def test_a_height_that_a_person_gave_the_setup_is_kept(qtbot, window, find, monk
     find("advanced").expand()
     assert column(window)[0] == given
     window.close()
-    assert window._settings.value("setup_sized_by_hand", False, bool) is True
+    assert stored().value("setup_sized_by_hand", False, bool) is True
 
 
 def test_a_refused_setting_is_called_as_in_the_form_and_brought_into_view(
@@ -118,7 +119,7 @@ def test_a_refused_setting_is_called_as_in_the_form_and_brought_into_view(
     field.setText("8, x")
     assert not field.isVisible()
     window.start_training()
-    assert window.banner.text.startswith("Critic layers: critic_hidden cannot be '8, x'")
+    assert window.banner.text.startswith("Critic layers cannot be '8, x'")
     qtbot.waitUntil(lambda: not field.visibleRegion().isEmpty())
     assert window.focusWidget() is field
 

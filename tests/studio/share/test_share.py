@@ -265,7 +265,7 @@ def test_the_picture_of_a_comparison_has_all_agents_with_their_names(
     rows = -(-3 // columns)
     assert (alone.width(), alone.height()) == (504 * columns - 4, 504 * rows - 4)
     assert captioned.height() > alone.height() + 20 * rows
-    assert list(dialog._screenshot.names) == [
+    assert list(dialog.screenshot.names) == [
         "step 50,000",
         "step 50,000 · noise σ 0.1",
         "step 50,000 · pushed",
@@ -322,7 +322,7 @@ def test_a_task_that_is_refused_gives_its_sentence(
     assert "no run" in status(dialog)
     dialog.close()
     qtbot.waitUntil(lambda: not shown.window().findChildren(GrowthFilmDialog), timeout=WAIT_MS)
-    assert share.tasks._dialogs == []
+    assert share.tasks.dialogs == []
 
 
 def film_dialog(

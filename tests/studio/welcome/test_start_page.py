@@ -31,7 +31,7 @@ def shown(page: StartPage, name: str) -> list[str]:
 def read(qtbot: QtBot, page: StartPage) -> None:
     page.show()
     page.refresh()
-    qtbot.waitUntil(lambda: not page._reader.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not page.reading, timeout=20_000)
 
 
 def test_it_offers_the_latest_runs_and_the_last_one_that_can_go_on(

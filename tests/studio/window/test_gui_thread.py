@@ -4,6 +4,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.studio.fake_runs import make_run
 from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
 from tests.studio.run_browser.runs_list import action, choose
 from tests.studio.window.test_main_job import Listener, click, drag
+from tests.support.parts import part_of
 
 TEXT = Qt.ItemDataRole.DisplayRole
 
@@ -56,7 +58,7 @@ def watched(
 
 @pytest.fixture
 def look(watched: MainWindow) -> Callable[[str], QWidget]:
-    return lambda name: watched.findChild(QWidget, name)
+    return partial(part_of, watched)
 
 
 def test_the_guard_notices_whatever_the_main_thread_does(guard, runs_dir) -> None:

@@ -394,11 +394,11 @@ def test_machine_code_goes_from_one_process_to_another(
 def test_the_cache_of_other_sources_or_settings_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     from numba.core import config
 
-    key, text_of = machine_code.key(), machine_code._text
+    key, text_of = machine_code.key(), machine_code.text_of
     assert machine_code.key() == key
     changed = [
-        (machine_code, "_text", lambda name: text_of(name) + b"#" * name.endswith(".parallel")),
-        (machine_code, "_text", lambda name: text_of(name) + b"#" * name.endswith(".update")),
+        (machine_code, "text_of", lambda name: text_of(name) + b"#" * name.endswith(".parallel")),
+        (machine_code, "text_of", lambda name: text_of(name) + b"#" * name.endswith(".update")),
         (machine_code, "version", lambda name: "0" if name == "scipy" else "1"),
         (config, "OPT", 1),
         (config, "CPU_NAME", "generic"),
@@ -412,8 +412,8 @@ def test_the_cache_of_other_sources_or_settings_is_another(monkeypatch: pytest.M
 
 
 def test_every_function_that_is_compiled_in_is_part_of_the_key() -> None:
-    modules = {each.py_func.__module__ for each in machine_code._functions().values()}
-    assert {*machine_code.MODULES} <= modules <= machine_code._sources().keys()
+    modules = {each.py_func.__module__ for each in machine_code.functions().values()}
+    assert {*machine_code.MODULES} <= modules <= machine_code.sources().keys()
 
 
 @pytest.mark.release

@@ -175,12 +175,41 @@ def test_a_single_run_has_no_band_and_a_note_says_so(runs_dir: Path) -> None:
     assert "one run: no interval" in str(found.notes[0])
 
 
-def test_episodes_are_compared_where_a_run_has_no_evaluations(runs_dir: Path) -> None:
+def test_runs_without_evaluations_are_left_out_and_named(runs_dir: Path) -> None:
     paths = [write_run(runs_dir, [1.0], [7.0] * 5), write_run(runs_dir, [], [8.0] * 5, seed=1)]
+    paths.append(write_run(runs_dir, [], [9.0] * 5, tau=0.01))
+    runs = read(paths)
+    found = compare(runs)
+    assert found.metric == "eval"
+    assert [list(each.finals) for each in found.groups] == [[1.0], []]
+    notes = [str(note) for note in found.notes]
+    assert notes[0] == "2 runs have no evaluations and are left out."
+    assert not any("no results yet" in note for note in notes)
+    # One that trains may still get one.
+    training = replace(runs[1], live=True)
+    notes = [str(note) for note in compare([runs[0], training]).notes]
+    assert "1 of 2 runs of TD3 have no results yet." in notes
+    assert not any("left out" in note for note in notes)
+
+
+def test_episodes_are_compared_where_no_run_has_evaluations(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, [], [7.0 + seed] * 5, seed=seed) for seed in range(2)]
     found = compare(read(paths))
     assert found.metric == "return"
     assert found.groups[0].final.value == 7.5
-    assert "has no evaluations; episode returns are compared" in str(found.notes[0])
+    assert "2 runs have no evaluations; episode returns are compared" in str(found.notes[0])
+
+
+def test_a_group_without_a_common_step_is_said_to_have_no_curve(runs_dir: Path) -> None:
+    early, late = read([write_run(runs_dir, [1.0, 2.0], seed=seed) for seed in range(2)])
+    said = "The runs of TD3 have no {} in common: no curve is drawn."
+    assert said.format("step") not in map(str, compare([early, late]).notes)
+    late = replace(late, evaluations=late.evaluations + np.array([1000.0, 0.0, 1000.0]))
+    late = replace(late, clock=late.clock + 1000.0)
+    found = compare([early, late])
+    assert len(band(found.groups[0].group, "eval", "steps").x) == 0
+    assert said.format("step") in map(str, found.notes)
+    assert said.format("time") in map(str, compare([early, late], x="time").notes)
 
 
 def test_a_run_without_results_is_counted_out(runs_dir: Path) -> None:

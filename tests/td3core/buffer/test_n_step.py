@@ -193,8 +193,8 @@ def test_a_run_learns_from_rows_of_the_length_that_was_set(
 
     def watched(sampler: Sampler, index: Any, tunables: Tunables) -> Any:
         # The probe has a buffer of its own.
-        if sampler._buffer.capacity == 1000:
-            asked.append((tunables.n_step, tunables.gamma, sampler._stride))
+        if sampler.buffer.capacity == 1000:
+            asked.append((tunables.n_step, tunables.gamma, sampler.stride))
         return made(sampler, index, tunables)
 
     monkeypatch.setattr(Sampler, "take", watched)

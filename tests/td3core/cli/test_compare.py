@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -126,6 +127,23 @@ def test_figures_are_vectors_with_title_axes_and_legend(
     again = tmp_path / "b.svg"
     run("Pend*", "--svg", str(again), "--size", "5x3", "--title", "My $ title")
     assert again.read_text() == svg
+
+
+def test_both_axes_of_a_figure_have_groups_of_thousands(
+    run, runs_dir: Path, tmp_path: Path
+) -> None:
+    write_run(runs_dir, [-4000.0, -2500.5, -1000.0], every=1000)
+    write_run(runs_dir, [0.0], every=9000, seed=1)
+    words = ("--group-by", "run", "--size", "7x4")
+    assert run("Pend*", "--svg", str(tmp_path / "a.svg"), *words)[0] == 0
+    root = ET.fromstring((tmp_path / "a.svg").read_text())
+    texts = {"".join(each.itertext()).strip() for each in root.iter()}
+    assert {"\N{MINUS SIGN}2,000", "2,000"} <= texts
+    assert not {text for text in texts if re.fullmatch(r"\W?\d{4,}", text)}
+    # Runs without a step in common have no curve, which the legend says.
+    _, _, told = run("Pend*", "--svg", str(tmp_path / "b.svg"))
+    assert "The runs of TD3 have no step in common" in told
+    assert "TD3 (n = 2): no curve" in (tmp_path / "b.svg").read_text()
 
 
 @pytest.mark.parametrize(

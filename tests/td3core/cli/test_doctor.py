@@ -7,7 +7,7 @@ from td3core.system import numerics, processor
 
 
 def findings() -> dict[str, str]:
-    return {each.what: each.value for each in doctor._numerics()}
+    return {each.what: each.value for each in doctor.examine_numerics()}
 
 
 def test_it_shows_class_kernels_and_the_time_of_a_product() -> None:

@@ -74,7 +74,7 @@ def test_what_the_doctor_finds_is_translated(
     stretched: None,
     wide: None,
 ) -> None:
-    monkeypatch.setattr(doctor, "_products", products)
+    monkeypatch.setattr(doctor, "products", products)
     monkeypatch.setattr(doctor, "RENDER_ONCE", "raise SystemExit(3)")
     monkeypatch.setattr(doctor, "KNOWN", KNOWN[:1])
     monkeypatch.setattr(doctor.processor, "name", lambda: "Processor")

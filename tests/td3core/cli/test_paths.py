@@ -179,9 +179,13 @@ def test_a_branch_may_name_the_run_it_starts_from(
 ) -> None:
     options = ["--runs-dir", str(runs_dir), "--steps", "80", "--json"]
     assert app.main(["branch", run.name, *options]) == 0
-    made = json.loads(capsys.readouterr().out.splitlines()[-1])
+    said = capsys.readouterr()
+    made = json.loads(said.out.splitlines()[-1])
     assert made["env_steps"] == 80
     assert Path(made["run"]).parent == runs_dir
+    told = " ".join(said.err.split())
+    assert f"branched from {run.name} at step " in told
+    assert "resumed" not in told
 
 
 def test_a_file_is_no_folder_of_runs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -269,7 +269,7 @@ def test_neither_an_environment_variable_nor_what_lies_in_a_run_can_allow_code(
 def test_commands_without_the_option_import_nothing_of_a_strangers_run(
     stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "_renders", lambda _: doctor.Diagnosis("renders", "not tried"))
+    monkeypatch.setattr(doctor, "renders", lambda _: doctor.Diagnosis("renders", "not tried"))
     named = [str(run)] if words[0] not in ("list", "doctor") else []
     app.main([*words, *named])
     assert stranger.imported == set()
@@ -450,7 +450,7 @@ def test_what_is_allowed_is_listed_and_can_be_taken_back(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(doctor, "_renders", lambda _: doctor.Diagnosis("renders", "not tried"))
+    monkeypatch.setattr(doctor, "renders", lambda _: doctor.Diagnosis("renders", "not tried"))
     stranger.allow(NAME)
     assert app.main(["doctor"]) == 0
     # Without the white space: a long path is broken wherever the line ends.

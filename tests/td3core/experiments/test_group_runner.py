@@ -285,7 +285,7 @@ def test_the_runs_of_a_group_branch_off_its_checkpoint_with_seeds_of_their_own(
     group = open_group(made.path)
     assert group == made
     runner = GroupRunner(group, Allocation(jobs=1, threads=1, reason=Text("")), lambda *_: None)
-    jobs = [runner._job_of(SeedStatus(seed=seed)) for seed in group.seeds]
+    jobs = [runner.job_of(SeedStatus(seed=seed)) for seed in group.seeds]
     assert [type(job) for job in jobs] == [Branch, Branch]
     for seed, job in zip(group.seeds, jobs, strict=True):
         assert isinstance(job, Branch)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.config import to_dict
+from td3core.config import RunConfig, Tunables, specs, to_dict
 from td3core.errors import RequestError
 from td3core.experiments.lessons import Lesson, load_lessons, parse_lesson
 
@@ -55,6 +55,10 @@ def test_the_arms_of_a_bundled_lesson_differ_and_its_texts_are_there(lesson: Les
     assert all(one != other for one in settings for other in settings if one is not other)
     assert all((lesson.title, lesson.question, lesson.text, lesson.look, lesson.seen))
     assert len(lesson.seeds) >= 3
+    # They are read in the window, which has labels in place of keys.
+    texts = " ".join(map(str, (lesson.question, lesson.text, lesson.look, lesson.seen)))
+    keys = {name for kind in (RunConfig, Tunables) for name, _ in specs(kind) if "_" in name}
+    assert not {key for key in keys if key in texts}
 
 
 def measured(runs: list[dict[str, Any]], at: float | None = None) -> set[str]:

@@ -64,7 +64,7 @@ def test_every_number_of_the_header_is_read_as_the_same_float32() -> None:
     values = np.random.default_rng(0).normal(size=1000).astype(np.float32)
     extremes = np.array([0.0, 1.0, -2.0, 1e-30, 3.4e38, 1e-45], np.float32)
     for value in (*values, *extremes):
-        text = c_header._number(value)
+        text = c_header.number(value)
         assert text.endswith("f")
         assert np.float32(text[:-1]) == value
         assert "." in text or "e" in text

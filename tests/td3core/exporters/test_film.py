@@ -24,6 +24,7 @@ from td3core.exporters.film.growth import (
     scenes_of_run,
 )
 from td3core.exporters.film.instruments import InstrumentCanvas
+from td3core.exporters.film.lettering import font, return_text
 from td3core.exporters.film.numbers import play
 from td3core.exporters.film.progress import FilmProgress
 from td3core.exporters.film.writer import FilmWriter
@@ -83,8 +84,19 @@ def test_a_growth_film_shows_every_checkpoint_in_order_with_its_evaluated_episod
 
 @pytest.mark.slow
 def test_a_film_of_chosen_checkpoints_measures_what_an_evaluation_measures(
-    ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ten: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    captions: list[Caption] = []
+    compose = Canvas.compose
+
+    def told_of(canvas: Canvas, picture: NDArray[np.uint8], caption: Caption) -> Any:
+        captions.append(caption)
+        return compose(canvas, picture, caption)
+
+    monkeypatch.setattr(Canvas, "compose", told_of)
     run = RunDirectory.open(ten)
     last, first = run.step_checkpoint(200), run.step_checkpoint(20)
     assert [scene.env_steps for scene in scenes_of_files([last, first])] == [200, 20]
@@ -98,6 +110,9 @@ def test_a_film_of_chosen_checkpoints_measures_what_an_evaluation_measures(
     assert (shown["checkpoint"], shown["returns"]) == (str(last), evaluated["returns"])
     assert shown["lengths"] == [200]
     assert shown["complete"]
+    # As the window writes it.
+    assert captions[-1].right == f"Return {return_text(evaluated['returns'][0])}"
+    assert "\N{MINUS SIGN}" in captions[-1].right
 
 
 @pytest.fixture
@@ -228,6 +243,14 @@ def test_a_faster_film_leaves_out_what_no_player_shows_in_time(
     # A GIF counts in hundredths of a second.
     assert duration == pytest.approx(120 / fps / speed, abs=0.02)
     assert film.fps == pytest.approx(float(rate))
+
+
+def test_the_font_of_films_has_what_names_and_returns_are_written_with() -> None:
+    assert return_text(-1234.56) == "\N{MINUS SIGN}1,234.6"
+    assert return_text(-0.01) == "0.0"
+    missing = bytes(font(20).getmask("\ue123"))
+    for sign in "\N{MINUS SIGN}σγτ·×":
+        assert bytes(font(20).getmask(sign)) != missing, sign
 
 
 @pytest.mark.parametrize(("width", "height"), [(600, 400), (84, 84), (480, 480), (61, 401)])

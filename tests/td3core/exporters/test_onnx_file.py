@@ -56,13 +56,13 @@ def test_the_model_carries_what_a_robot_must_know(tmp_path: Path, onnx: Any) -> 
 def test_a_model_that_deviates_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, onnx: Any
 ) -> None:
-    good = onnx_file._graph
+    good = onnx_file.graph_of
 
     def wrong(actor: Any) -> Any:
         constants, nodes = good(actor)
         return constants | {"half": constants["half"] * np.float32(1.001)}, nodes
 
-    monkeypatch.setattr(onnx_file, "_graph", wrong)
+    monkeypatch.setattr(onnx_file, "graph_of", wrong)
     with pytest.raises(RequestError, match="deviates by"):
         onnx_file.export(BUNDLED / "Pendulum-v1.safetensors", tmp_path / "actor.onnx")
     assert list(tmp_path.iterdir()) == []

@@ -37,7 +37,7 @@ from td3core.runs.lock import RunLock
 from td3core.runs.reader import RunReader
 from td3core.runs.status import Notice, Status
 from td3core.runs.tail import Tail
-from td3core.text import NO_TEXT
+from td3core.text import NO_TEXT, Text
 from td3core.training.launch import resume
 from tests.support.scripted import Script
 from tests.td3core.helpers import Told, fail, finish, run
@@ -246,13 +246,13 @@ def test_warnings_of_the_run_reach_the_follower_once(runs_dir: Path, scripted: A
 
 def test_warnings_of_a_resumed_run_count_from_one_and_are_reported(runs_dir: Path) -> None:
     path = finish(runs_dir).run
-    status, notice = Status.read(path), Notice(number=1, env_steps=1, message="first")
+    status, notice = Status.read(path), Notice(number=1, env_steps=1, message=Text("first"))
     assert status is not None
     replace(status, warnings=(notice,)).write(path)
     reader = RunReader(path)
     assert [str(each.message) for each in of(Warned, list(reader.poll()))] == ["first"]
     assert of(Warned, list(reader.poll())) == []
-    again = (replace(notice, message="second"),)
+    again = (replace(notice, message=Text("second")),)
     replace(status, session="another", warnings=again).write(path)
     assert [str(each.message) for each in of(Warned, list(reader.poll()))] == ["second"]
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from td3core.config import Tunables, specs
 from td3core.remote.inbox import Inbox, Request
+from td3core.text import Text
 
 NAME = "00000000000000000001-0123456789abcdef"
 
@@ -74,13 +75,13 @@ def test_a_malformed_request_is_refused_with_a_sentence(
     folder: Path, text: str, sentence: str
 ) -> None:
     put(folder, text.encode())
-    assert sentence in taken(folder).problem
+    assert sentence in taken(folder).problem.english
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
 def test_a_request_that_others_could_have_written_is_refused(folder: Path, mode: int) -> None:
     put(folder, b'{"ask": "stop"}', mode=mode)
-    assert "others may write to it" in taken(folder).problem
+    assert "others may write to it" in taken(folder).problem.english
 
 
 def test_a_request_of_another_user_is_refused(
@@ -101,7 +102,7 @@ def test_special_files_are_refused_and_never_opened(folder: Path, tmp_path: Path
     (folder / f"4-{'a' * 16}.json").symlink_to(tmp_path / "outside")
     inbox = Inbox(folder.parent)
     found = inbox.take()
-    assert [each.problem for each in found] == ["The request is not a regular file."] * 4
+    assert [each.problem for each in found] == [Text("The request is not a regular file.")] * 4
     assert (tmp_path / "outside").exists()
     assert inbox.take() == []
 

@@ -16,7 +16,7 @@ from td3core.remote.access import RemoteAccess
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
-from td3core.runs.status import RequestOutcome, Status
+from td3core.runs.status import MOST_TEXT, RequestOutcome, Status
 from td3core.text import Text
 from td3core.training.launch import resume, train
 from tests.support.events import progress, started
@@ -323,6 +323,43 @@ def test_a_status_says_nothing_that_tables_journal_or_lock_say(path: Path) -> No
     Listener(path).progress()
     found = json.loads((path / "status.json").read_text())
     assert not {"updates", "tunables", "pid", "host", "time"} & set(found)
+
+
+def test_a_status_keeps_its_texts_beside_a_sentence_for_scripts(path: Path) -> None:
+    listener, remote = Listener(path), RemoteControl(path)
+    remote.change({"batch_size": 5000})
+    long = Text("{word}!", word="x" * 2 * MOST_TEXT)
+    for message in (Text("{n:,} rows were lost.", n=1200), long):
+        listener.access.report(Warned(env_steps=1, message=message))
+    listener.progress()
+    found = json.loads((path / "status.json").read_text())
+    (answer,), (lost, cut) = found["answers"], found["warnings"]
+    assert lost["message"] == "1,200 rows were lost."
+    assert lost["text"] == {"template": "{n:,} rows were lost.", "values": {"n": 1200}}
+    assert cut["message"] == "x" * MOST_TEXT
+    status = Status.read(path)
+    assert status is not None
+    assert status.warnings[0].message == Text("{n:,} rows were lost.", n=1200)
+    assert status.answers[0].message.english == answer["message"]
+    assert status.answers[0].message.values["batch_size"] == 5000
+
+
+@pytest.mark.parametrize("text", [None, "Another.", {"template": "{n:>9999}", "values": {"n": 1}}])
+def test_the_sentence_of_a_status_counts_where_it_has_no_text_that_says_the_same(
+    path: Path, text: Any
+) -> None:
+    listener = Listener(path)
+    listener.access.report(Warned(env_steps=1, message=Text("{n} rows were lost.", n=3)))
+    listener.progress()
+    found = json.loads((path / "status.json").read_text())
+    (warning,) = found["warnings"]
+    del warning["text"]
+    if text is not None:
+        warning["text"] = text
+    (path / "status.json").write_text(json.dumps(found))
+    status = Status.read(path)
+    assert status is not None
+    assert status.warnings[0].message == Text("3 rows were lost.")
 
 
 def test_a_status_of_the_first_version_is_read(path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_processor_has_the_classes_of_its_instructions(
     monkeypatch: pytest.MonkeyPatch, machine: str, features: Any, expected: Any
 ) -> None:
     has(monkeypatch, machine, features)
-    monkeypatch.setattr(numerics, "_numpy_is_held_back", lambda: False)
+    monkeypatch.setattr(numerics, "numpy_is_held_back", lambda: False)
     assert numerics.available() == expected
     assert numerics.natural() == expected[0]
 
@@ -168,7 +168,7 @@ def test_a_processor_is_told_from_linuxs_description(monkeypatch: pytest.MonkeyP
     for part in (processor.name, processor.kind, processor.maker, processor.features):
         part.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(processor, "_cpuinfo", lambda: text)
+        patch.setattr(processor, "cpuinfo", lambda: text)
         assert (processor.name(), processor.kind()) == ("Xeon", "Xeon 6 143")
         assert (processor.maker(), processor.features()) == ("GenuineIntel", {"a", "b"})
     for part in (processor.name, processor.kind, processor.maker, processor.features):

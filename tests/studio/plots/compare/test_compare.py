@@ -20,6 +20,7 @@ from studio.theme.theme import load_theme
 from td3core.analysis.comparison import compare, improvement
 from td3core.analysis.results import read_results
 from td3core.analysis.wording import estimate_text
+from td3core.config import sign_of
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
@@ -108,7 +109,7 @@ def groups(runs_dir: Path) -> list[Path]:
 def test_the_runs_chosen_are_shown_as_groups_with_the_numbers_of_the_core(
     qtbot, window, find, groups
 ) -> None:
-    wanted = compare([read_results(path) for path in groups])
+    wanted = compare([read_results(path) for path in groups], called=sign_of)
     start(qtbot, window, find, groups)
     assert window.comparison.isVisible()
     assert not window.plots.isVisible()
@@ -123,7 +124,7 @@ def test_the_runs_chosen_are_shown_as_groups_with_the_numbers_of_the_core(
         "Runs",
         "Final",
         "Best",
-        "tau",
+        "τ",
     ]
     for each in wanted.groups:
         item = next(item for item in (row(find, 0), row(find, 1)) if item.text(0) == each.name)
@@ -284,10 +285,13 @@ def test_a_report_calls_groups_what_the_user_does(qtbot, alone, groups) -> None:
     type_name(qtbot, alone, 0, "slow targets")
     session = alone.comparison.session
     (first, name) = session.view.names.copy().popitem()
-    assert session.report_options()[-2:] == ["--rename", f"{first}={name}"]
+    assert f"{first}={name}" in session.report_options()
     assert session.name_options([]) == []
-    # By its own name again.
+    # By its own name again, which has the symbols of the window.
     type_name(qtbot, alone, 0, "")
+    assert f"{first}=TD3 τ 0.005" in session.report_options()
+    # Single runs are called the same by the command.
+    pick(qtbot, alone, alone.find, "compare_group_combo", "Single runs")
     assert "--rename" not in session.report_options()
 
 
@@ -366,7 +370,7 @@ def test_the_figure_is_exported_with_its_labels(
         with qtbot.waitSignal(alone.comparison.session.exported, timeout=30_000):
             export.trigger()
     svg = (tmp_path / "figure.svg").read_text()
-    for text in ("Pendulum-v1", "Environment steps", "Evaluation return", "TD3 tau 0.01 (n = 3)"):
+    for text in ("Pendulum-v1", "Environment steps", "Evaluation return", "TD3 τ 0.01 (n = 3)"):
         assert text in svg
     with (tmp_path / "figure.csv").open() as file:
         assert len(list(csv.reader(file))) == 21
@@ -417,9 +421,10 @@ def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch)
 def test_a_group_that_is_joined_by_another_is_compared_with_it(qtbot, alone) -> None:
     table = CompareTable(alone.comparison.session, load_theme("light"))
     qtbot.addWidget(table)
-    table._offer_groups(["DDPG"])
-    table._offer_groups(["TD3", "DDPG"])
-    assert (table._better.currentText(), table._worse.currentText()) == ("TD3", "DDPG")
+    table.offer_groups(["DDPG"])
+    table.offer_groups(["TD3", "DDPG"])
+    combos = [table.findChild(QComboBox, f"compare_{one}_combo") for one in ("better", "worse")]
+    assert [combo.currentText() for combo in combos] == ["TD3", "DDPG"]
 
 
 def test_environments_stand_side_by_side_without_a_probability(qtbot, alone, runs_dir) -> None:

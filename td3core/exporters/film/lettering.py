@@ -1,0 +1,35 @@
+"""The font of films, and how numbers are written in them: as in the window."""
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+
+from PIL import ImageFont
+
+from td3core.config.value_text import format_return, typographic
+
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+
+def font(size: int) -> Font:
+    """Return the font of films in a size in pixels."""
+    file = font_file()
+    return ImageFont.load_default(size) if file is None else ImageFont.truetype(file, size)
+
+
+@cache
+def font_file() -> Path | None:
+    """Return a font with minus signs and Greek, which names of runs have and Pillow's own lacks."""
+    # Found, not imported: of matplotlib only this file is needed.
+    found = importlib.util.find_spec("matplotlib")
+    if found is None or found.origin is None:
+        return None
+    file = Path(found.origin).with_name("mpl-data") / "fonts" / "ttf" / "DejaVuSans.ttf"
+    return file if file.is_file() else None
+
+
+def return_text(value: float) -> str:
+    """Format a return, or what counts in the same unit: −207.1, 1,234.5."""
+    text = format_return(value)
+    # Pillow's own font would draw an empty box.
+    return text if font_file() is None else typographic(text)
