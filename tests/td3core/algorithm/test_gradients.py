@@ -42,6 +42,9 @@ def of_network(name: str, arrays: dict[str, Any]) -> dict[str, Any]:
 def test_gradients_and_networks_equal_those_of_autograd_for_any_shape(
     obs_dim: int, act_dim: int, count: int, seed: int, **values: Any
 ) -> None:
+    if values["critic_layer_norm"]:
+        # Two normalised units are always 1 and -1: what is left of a gradient is rounding.
+        values["critic_hidden"] = tuple(width + 7 for width in values["critic_hidden"])
     config, tunables = tiny(seed=seed, tau=0.1, **values)
     agent = new_agent(config, tunables, obs_dim, act_dim)
     reference = AutogradTD3(agent.state(), config, tunables)

@@ -65,8 +65,8 @@ def test_units_of_both_critics_are_counted_together() -> None:
 def test_the_rank_is_that_of_the_last_features_of_q1_where_the_policy_acts(
     layer_norm: bool,
 ) -> None:
-    values = {"critic_hidden": (24, 16), "critic_layer_norm": layer_norm}
-    agent, buffer = make_agent(**values), filled()
+    form = {"critic_hidden": (24, 16), "critic_layer_norm": layer_norm}
+    agent, buffer = make_agent(**form), filled()
     states = torch.from_numpy(buffer.layout.columns(buffer.rows[:700]).obs)
     states = states[np.linspace(0, 699, 512).astype(np.int64)]
     with torch.no_grad():
@@ -80,7 +80,7 @@ def test_the_rank_is_that_of_the_last_features_of_q1_where_the_policy_acts(
     shares = torch.cumsum(singular, 0) / singular.sum()
     expected = int((shares < 0.99).sum()) + 1
     assert 1 < expected < 16
-    assert health(agent, buffer, **values)["critic_rank"] == expected / 16
+    assert health(agent, buffer, **form)["critic_rank"] == expected / 16
 
 
 def test_the_saturated_dimension_is_told_from_the_mean() -> None:
