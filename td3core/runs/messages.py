@@ -9,7 +9,7 @@ from typing import Any
 
 from td3core import text
 from td3core.errors import quoted
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 
 def as_keys(message: Text) -> dict[str, Any]:
@@ -23,12 +23,13 @@ def from_keys(found: Mapping[str, Any], most: int) -> Text:
     Of a sentence at most ``most`` characters count.
     """
     sentence = characters(found.get("message", ""), most)
+    alone = quoted(sentence) if sentence else NO_TEXT
     try:
         told = text.from_plain(found["text"])
     except (KeyError, ValueError):
-        return quoted(sentence)
+        return alone
     # Where both were not written together, the sentence counts.
-    return told if told.english == sentence else quoted(sentence)
+    return told if told.english == sentence else alone
 
 
 def shortened(message: Text, most: int) -> Text:

@@ -362,6 +362,21 @@ def test_the_sentence_of_a_status_counts_where_it_has_no_text_that_says_the_same
     assert status.warnings[0].message.english == "3 rows were lost."
 
 
+def test_an_answer_of_an_earlier_version_that_says_nothing_has_no_message(path: Path) -> None:
+    listener, remote = Listener(path), RemoteControl(path)
+    remote.change({"batch_size": 5000})
+    listener.progress()
+    found = json.loads((path / "status.json").read_text())
+    for answer in found["answers"]:
+        answer.pop("text")
+        answer["message"] = ""
+    (path / "status.json").write_text(json.dumps(found))
+    status = Status.read(path)
+    assert status is not None
+    assert status.answers
+    assert not any(answer.message for answer in status.answers)
+
+
 def test_a_status_of_the_first_version_is_read(path: Path) -> None:
     Listener(path).progress()
     found = json.loads((path / "status.json").read_text())
