@@ -55,6 +55,7 @@ import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 from td3core import text  # noqa: E402
+from tests.support.quick_children import quick_children  # noqa: E402
 from tests.support.rewritten import rewrite_all  # noqa: E402
 from tests.support.scripted import Script, register_fixed, registered  # noqa: E402
 from tests.support.stretched import Stretched  # noqa: E402
@@ -63,6 +64,8 @@ ROOT = Path(__file__).resolve().parent.parent
 GRACE_S = 2.0
 MOST_PROCESSES = 8
 """Each takes up to a gigabyte."""
+QUICK = "not slow and not release"
+"""The expression of marks that pyproject.toml asks for."""
 
 # The same examples every time. .ci/release draws more of them, `explore` other ones each time.
 _SHARED = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
@@ -122,6 +125,16 @@ def stretched() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _scripted_environments() -> Iterator[None]:
     with register_fixed():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_children(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fork the children of quick tests; those of long ones are started as users' are."""
+    if request.config.option.markexpr != QUICK or not hasattr(os, "fork"):
+        yield
+        return
+    with quick_children():
         yield
 
 

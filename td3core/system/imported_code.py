@@ -99,10 +99,12 @@ class ImportedCode:
                 return
             new = sys.modules.keys() - self._seen - self._before
             self._seen |= new
+            # Thousands of modules lie below none of these.
+            below = tuple(os.path.join(folder, "") for folder in self._folders)  # noqa: PTH118
             # What was loaded of a compiled module is what it was, whatever its file is now.
             for name in new - {each for each, file in self._files.items() if file.compiled}:
                 path = _file_of(sys.modules.get(name))
-                if path and any(_is_users(path, folder) for folder in self._folders):
+                if path.startswith(below) and any(_is_users(path, each) for each in self._folders):
                     self._files[name] = _FileState.of(path)
 
 

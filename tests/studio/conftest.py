@@ -58,26 +58,25 @@ def _opened_window(runs_dir: Path) -> Iterator[MainWindow]:
 
 
 class SharedWindow:
-    """One window for all tests of a module that may share it, and never beside another one.
+    """One window for all tests that may share it, and never beside another one.
 
     Every style sheet that is set or taken off styles all windows there are: a second one would
     take several times as long to build.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
         self._stack = ExitStack()
         self._renew: Renewal | None = None
         self.window: MainWindow | None = None
 
-    def open(self, qtbot: QtBot, own_folder: Path) -> MainWindow:
-        """Return the window as a new one is; the test keeps its own settings in a folder."""
+    def open(self, qtbot: QtBot, folder: Path, new_folder: Callable[[str], Path]) -> MainWindow:
+        """Return the window as a new one is; the test keeps its own settings in ``folder``."""
         if self.window is None:
-            before = set(threading.enumerate())
-            keep_settings_in(self._folder)
-            self.window = self._stack.enter_context(_opened_window(self._folder / "runs"))
+            before, shared = set(threading.enumerate()), new_folder("shared")
+            keep_settings_in(shared)
+            self.window = self._stack.enter_context(_opened_window(shared / "runs"))
             self._renew = Renewal(self.window)
-            keep_settings_in(own_folder)
+            keep_settings_in(folder)
             # What it reads in the background belongs to no test.
             qtbot.waitUntil(lambda: set(threading.enumerate()) <= before, timeout=20_000)
         assert self._renew is not None
@@ -86,41 +85,55 @@ class SharedWindow:
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        self.window = self._renew = None
-        self._stack.close()
-        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        if self.window is not None:
+            self.window = self._renew = None
+            self._stack.close()
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+_shared = SharedWindow()
 
 
 def _shares(item: pytest.Item) -> bool:
     marks = {mark.name for mark in item.iter_markers()}
-    return "shared_window" in marks and "own_window" not in marks
+    return (
+        "shared_window" in marks
+        and "own_window" not in marks
+        and "window" in getattr(item, "fixturenames", ())
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let those that share the window of their module follow the others: it is built once then."""
-    first: dict[Path, int] = {}
-    for place, item in enumerate(items):
-        first.setdefault(item.path, place)
-    items.sort(key=lambda item: (first[item.path], _shares(item)))
+    """Let those that share the window follow all others of the studio: it is built once then."""
+    here = Path(__file__).parent
+    last = max((i for i, item in enumerate(items) if here in item.path.parents), default=0)
+    order = {id(item): (i > last, _shares(item)) for i, item in enumerate(items)}
+    items.sort(key=lambda item: order[id(item)])
 
 
-@pytest.fixture(scope="module")
-def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedWindow]:
-    made = SharedWindow(tmp_path_factory.mktemp("shared"))
-    yield made
-    made.close()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the window before the first test that does not share it."""
+    yield
+    if nextitem is None or not _shares(nextitem):
+        _shared.close()
 
 
 @pytest.fixture
-def window(request, qtbot, tmp_path: Path, _shared: SharedWindow) -> Iterator[MainWindow]:
+def window(
+    request: pytest.FixtureRequest,
+    qtbot: QtBot,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[MainWindow]:
     """The whole window, shown, over an empty runs folder.
 
     Building it takes longer than most tests: those that are marked ``shared_window`` share one
-    with others of their module, unless they are marked ``own_window`` as well. It is renewed for
-    each of them.
+    with others, also of other modules, unless they are marked ``own_window`` as well. It is renewed
+    for each of them.
     """
     if _shares(request.node):
-        yield _shared.open(qtbot, tmp_path)
+        yield _shared.open(qtbot, tmp_path, tmp_path_factory.mktemp)
         return
     _shared.close()
     with _opened_window(tmp_path / "runs") as window:
@@ -134,7 +147,7 @@ def window(request, qtbot, tmp_path: Path, _shared: SharedWindow) -> Iterator[Ma
 @pytest.fixture
 def runs_dir(request, tmp_path: Path) -> Path:
     """Return the folder of the runs that the window of a test lists; it has none yet."""
-    if _shares(request.node) and "window" in request.fixturenames:
+    if _shares(request.node):
         return request.getfixturevalue("window").runs_dir
     return tmp_path / "runs"
 

@@ -17,6 +17,8 @@ def card(qtbot, window, runs_dir):
     window.resize(1280, 800)
     window.opener.open([make_run(runs_dir).path])
     card = window.plots.card("plot_return")
+    drawn = lambda: any(len(p.steps) > 5 for layer in card.layers for p in layer.readable())  # noqa: E731
+    qtbot.waitUntil(drawn, timeout=20_000)
     qtbot.waitUntil(lambda: card.plot.focusPolicy() == Qt.FocusPolicy.StrongFocus, timeout=20_000)
     window.activateWindow()
     card.plot.setFocus()

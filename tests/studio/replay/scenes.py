@@ -15,6 +15,7 @@ from td3core.checkpoint import Counters, Header
 from td3core.config import make_settings
 from td3core.envs.info import EnvInfo
 from td3core.system import timestamp
+from tests.support.quick_children import server_pid
 
 PENDULUM = "Pendulum-v1"
 
@@ -140,9 +141,10 @@ def blocks() -> set[str]:
 
 
 def renderers() -> list[psutil.Process]:
-    """Return child processes, less the interpreter's own keeper of shared memory."""
-    children = psutil.Process().children()
-    return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
+    """Return child processes, less what the interpreter keeps for itself."""
+    children = psutil.Process().children(recursive=True)
+    own = [child for child in children if child.pid != server_pid()]
+    return [child for child in own if "resource_tracker" not in " ".join(child.cmdline())]
 
 
 def played(qtbot: QtBot, pane: ReplayPane, seed: int) -> list[float]:

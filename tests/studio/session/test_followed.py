@@ -70,6 +70,7 @@ def open_run(qtbot, window: MainWindow, find, runs_dir: Path) -> RunDirectory:
     return run
 
 
+@pytest.mark.slow
 def test_a_run_of_another_process_is_followed_and_steered(
     qtbot, runs_dir, child, window, find, monkeypatch
 ) -> None:

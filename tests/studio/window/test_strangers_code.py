@@ -23,7 +23,6 @@ from studio.share.film_dialogs import GrowthFilmDialog
 from studio.window.main_window import MainWindow
 from td3core.envs import trust_store
 from tests.studio.window.test_main_job import click
-from tests.support.marks import slow
 from tests.support.stranger import Stranger
 from tests.td3core.helpers import finish
 
@@ -162,7 +161,8 @@ def test_a_run_is_resumed_after_a_yes(
     assert "not allowed" not in window.banner.text
 
 
-@pytest.mark.parametrize("how", ["stop", *slow("close")])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["stop", "close"])
 def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
     qtbot: QtBot,
     window: MainWindow,

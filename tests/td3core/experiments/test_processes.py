@@ -97,6 +97,7 @@ def running(runs_dir: Path, **values: Any) -> Iterator[tuple[RunProcess, Reporte
         process.join(PATIENCE_S)
 
 
+@pytest.mark.slow
 def test_a_run_in_a_process_is_steered_like_any_other(runs_dir: Path) -> None:
     with running(runs_dir, steps=ENDLESS) as (process, reported):
         started = reported.until(Started)
