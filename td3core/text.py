@@ -16,7 +16,8 @@ import math
 import os
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from importlib.resources import files
 from string import Formatter
 from typing import Any, Self
@@ -29,6 +30,16 @@ _SPEC = re.compile(r"[<>^+ ]?,?\d{0,2},?(\.\d{1,2})?[a-z%]?")
 """How the templates of the studio format a value."""
 
 _translations = gettext.NullTranslations()
+
+
+class SettingName(str):
+    """The key of a setting as a value of a text.
+
+    A terminal reads the key, which is what ``--set`` takes; the window puts the label in its place
+    (:meth:`Text.with_settings`).
+    """
+
+    __slots__ = ()
 
 
 class Text:
@@ -83,6 +94,21 @@ class Text:
         plain = {k: v.english if isinstance(v, Text) else v for k, v in self.values.items()}
         return self._template().format(**plain)
 
+    @property
+    def setting(self) -> SettingName | None:
+        """The setting that the template names first; None where it names none itself."""
+        for _, field, _, _ in Formatter().parse(self.template) if self.values else ():
+            found = self.values.get(field or "")
+            if isinstance(found, SettingName):
+                return found
+        return None
+
+    def with_settings(self, called: Callable[[SettingName], object]) -> "Text":
+        """Return the text with the names of settings in other words, in the texts in it as well."""
+        text = copy(self)
+        text.values = {name: _called(value, called) for name, value in self.values.items()}
+        return text
+
     def __format__(self, spec: str) -> str:
         """Render as part of another text."""
         return format(str(self), spec)
@@ -128,8 +154,28 @@ NO_TEXT = Text("")
 def plain(text: Text) -> dict[str, Any]:
     """Return a text as JSON has it; values of other types than JSON's are kept as words."""
     values = {name: _plain_value(value) for name, value in text.values.items()}
-    found = {"template": text.template, "values": values}
+    found: dict[str, Any] = {"template": text.template, "values": values}
+    found |= plain_settings(text.values)
     return found if text.plural is None else found | {"plural": text.plural}
+
+
+def plain_settings(values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return which values name settings, to be kept beside them.
+
+    The values themselves stay strings, which is what earlier versions read.
+    """
+    names = [name for name, value in values.items() if isinstance(value, SettingName)]
+    return {"settings": names} if names else {}
+
+
+def with_setting_names(values: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values that were read, with those as names of settings that a file says are."""
+    names = kept.get("settings")
+    known = names if isinstance(names, list | tuple) else ()
+    return {
+        name: SettingName(value) if name in known and isinstance(value, str) else value
+        for name, value in values.items()
+    }
 
 
 def from_plain(found: Any) -> Text:
@@ -143,7 +189,7 @@ def from_plain(found: Any) -> Text:
             return Text(found)
         case {"template": str(template), "values": dict(values)}:
             known = {str(name): _value_of(value) for name, value in values.items()}
-            text = Text(template, **known)
+            text = Text(template, **with_setting_names(known, found))
             text.plural = found["plural"] if isinstance(found.get("plural"), str) else None
         case _:
             raise ValueError("no text")
@@ -162,6 +208,12 @@ def _require_fitting(template: str, values: dict[str, Any]) -> None:
         template.format(**values)
     except (LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise ValueError("a text whose values do not fit") from problem
+
+
+def _called(value: Any, called: Callable[[SettingName], object]) -> Any:
+    if isinstance(value, Text):
+        return value.with_settings(called)
+    return called(value) if isinstance(value, SettingName) else value
 
 
 def _plain_value(value: Any) -> Any:

@@ -25,6 +25,7 @@ from studio.session.agents import SavedAgents
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_label
 from studio.widgets.labels import breakable, plain_tip
+from studio.widgets.setting_names import in_labels
 from studio.widgets.sight import Shown, Sight
 from td3core.text import NO_TEXT, Text, tr
 
@@ -371,8 +372,9 @@ class ReplayPane(QWidget):
     @Slot(object)
     def show_message(self, text: Text) -> None:
         """Show a sentence below the controls; an empty one hides it."""
-        self.message.setText(breakable(str(text)))
-        self.message.setToolTip(plain_tip(str(text)))
+        said = in_labels(text)
+        self.message.setText(breakable(said))
+        self.message.setToolTip(plain_tip(said))
         self.message.setVisible(bool(text))
 
     @Slot(object)

@@ -219,10 +219,10 @@ class FixedFields(QObject):
         if isinstance(widget, QAbstractSpinBox | QLineEdit):
             widget.selectAll()
 
-    def reveal(self, name: str) -> tuple[str, QWidget] | None:
-        """Reveal the field of a setting; return its label and widget, None if there is none."""
+    def reveal(self, name: str) -> QWidget | None:
+        """Reveal the field of a setting; return its widget, None if there is none."""
         if name not in self._names:
             return None
         if name not in _ABOVE_ADVANCED:
             self.advanced.expand()
-        return str(spec(RunConfig, name).label), self._fields[name].widget
+        return self._fields[name].widget

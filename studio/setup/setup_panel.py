@@ -168,23 +168,16 @@ class SetupPanel(QWidget):
         self._fields.shutdown()
         self.disk.shutdown()
 
-    def point_out(self, problem: RequestError) -> Text | str:
+    def point_out(self, problem: RequestError) -> str:
         """Focus the field that a refusal names first; return the refusal with the form's labels."""
-        name = _setting_named(problem)
+        name = problem.message.setting
         if name == "seeds":
             self.seeds.setFocus()
             scroll_to(self.seeds)
-            return problem.message
-        found = self._fields.reveal(name)
-        if found is None:
-            return problem.message
-        label, widget = found
-        widget.setFocus()
-        scroll_to(widget)
-        said = in_labels(problem.message)
-        if said.startswith(label):
-            return said
-        return Text("{setting}: {problem}", setting=label, problem=said)
+        elif name is not None and (widget := self._fields.reveal(name)) is not None:
+            widget.setFocus()
+            scroll_to(widget)
+        return in_labels(problem.message)
 
     def focus_steps(self) -> None:
         """Focus the number of steps."""
@@ -306,16 +299,6 @@ class SetupPanel(QWidget):
     @Slot()
     def _compare_with_origin(self) -> None:
         self.origin.compare(self._shown_values())
-
-
-def _setting_named(problem: RequestError) -> str:
-    """Return the name that a refusal begins with: it is the same in every language.
-
-    The template is what identifies a message; nothing is read from its translation.
-    """
-    message = problem.message
-    first = message.template.partition(" ")[0]
-    return str(message.values.get(first.strip("{}"), first))
 
 
 def _describe(combo: QComboBox, name: str, label: str, tip: str) -> None:

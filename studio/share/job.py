@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
 from studio.widgets.labels import breakable, plain_label
+from studio.widgets.setting_names import in_labels
 from td3core.text import Text, tr
 
 _SHARE = re.compile(r"\s*(\d{1,3})\s*% *(.*)")
@@ -90,7 +91,7 @@ class CommandJob(QWidget):
     @Slot(object)
     def show_status(self, text: Text | str) -> None:
         """Show a sentence below the bar."""
-        self.status.setText(breakable(str(text)))
+        self.status.setText(breakable(in_labels(text)))
 
     def _end(self, text: str) -> None:
         self.bar.hide()

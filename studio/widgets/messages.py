@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from studio.theme.theme import Theme
 from studio.widgets.controls import make_row
 from studio.widgets.labels import breakable
+from studio.widgets.setting_names import in_labels
 from td3core.text import Text, tr
 
 _MARGIN = 8
@@ -123,7 +124,7 @@ class Banner(QFrame):
             action: label of a further button, and the function it calls.
             rich: the text contains HTML. Never for text from the user or from files.
         """
-        self._message = text = str(text)
+        self._message = text = in_labels(text)
         kinds = Qt.TextFormat
         self._text.setTextFormat(kinds.RichText if rich else kinds.PlainText)
         self._text.setText(text if rich else breakable(text))
@@ -217,7 +218,7 @@ class Log(QPlainTextEdit):
         theme = self._theme
         colour = {"error": theme.bad, "warning": theme.warn, "change": theme.marker}.get(level)
         time = f'<span style="color:{theme.muted}">{at:%H:%M:%S}</span>'
-        body = escape(str(text)).replace("\n", "<br>")
+        body = escape(in_labels(text)).replace("\n", "<br>")
         if colour:
             body = f'<span style="color:{colour}">{body}</span>'
         self.appendHtml(f"{time}&nbsp; {body}")

@@ -14,6 +14,7 @@ from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner
+from studio.widgets.setting_names import in_labels
 from studio.window.toolbar import Toolbar
 from td3core.config import changes
 from td3core.errors import RequestError
@@ -115,7 +116,7 @@ class RunPresenter(QObject):
             softer = partial(self._launcher.branch_with_half_rates, saved)
             banner.show_message("error", event.message, event.details, (str(_SOFTER), softer))
             return
-        text = str(event.message)
+        text = in_labels(event.message)
         if saved is not None:
             # What an environment says of its error need not end as a sentence does.
             end = "" if text.endswith((".", "!", "?")) else "."

@@ -7,6 +7,7 @@ from td3core.config.network_size import network_bytes
 from td3core.config.networks import Sizes
 from td3core.errors import RequestError
 from td3core.system.capacity import usable_memory
+from td3core.text import SettingName
 
 
 def require_device(name: str) -> None:
@@ -18,8 +19,12 @@ def require_device(name: str) -> None:
     if name != "cuda" or torch.cuda.is_available():
         return
     if torch.version.cuda is None:
-        raise RequestError("device cannot be cuda: this torch is a CPU build; use cpu.")
-    raise RequestError("device cannot be cuda: torch finds no GPU; use cpu.")
+        raise RequestError(
+            "{key} cannot be cuda: this torch is a CPU build; use cpu.", key=SettingName("device")
+        )
+    raise RequestError(
+        "{key} cannot be cuda: torch finds no GPU; use cpu.", key=SettingName("device")
+    )
 
 
 def require_memory(config: RunConfig, tunables: Tunables, sizes: Sizes) -> None:
@@ -31,8 +36,11 @@ def require_memory(config: RunConfig, tunables: Tunables, sizes: Sizes) -> None:
     needed, room = network_bytes(config, tunables, sizes), usable_memory()
     if needed > room:
         raise RequestError(
-            "These networks and batch_size {batch} take {needed:.1f} GiB; this machine has"
-            " {room:.1f} GiB. Choose smaller actor_hidden or critic_hidden.",
+            "These networks and {key} {batch} take {needed:.1f} GiB; this machine has"
+            " {room:.1f} GiB. Choose smaller {other} or {third}.",
+            key=SettingName("batch_size"),
+            other=SettingName("actor_hidden"),
+            third=SettingName("critic_hidden"),
             batch=max(values_of(tunables, "batch_size")),
             needed=needed / 2**30,
             room=room / 2**30,

@@ -13,7 +13,7 @@ from td3core.config.algorithms import DDPG, TD3
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.errors import RequestError
 from td3core.system import numerics
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 COMPILED_ALGORITHMS = (TD3, DDPG)
 """Those that the compiled update has; torch has all."""
@@ -32,11 +32,15 @@ def resolve(config: RunConfig) -> RunConfig:
         engine = COMPILED if can else TORCH
     elif engine == COMPILED and not has_it:
         raise RequestError(
-            "engine cannot be compiled: it has no {algorithm}; use torch.",
+            "{key} cannot be compiled: it has no {algorithm}; use torch.",
+            key=SettingName("engine"),
             algorithm=config.algorithm,
         )
     elif engine == COMPILED and not kernel_cache.works():
-        raise RequestError("engine cannot be compiled: Numba or SciPy is not installed here.")
+        raise RequestError(
+            "{key} cannot be compiled: Numba or SciPy is not installed here.",
+            key=SettingName("engine"),
+        )
     return replace(config, engine=engine, numerics=numerics.resolve(config.numerics))
 
 

@@ -18,6 +18,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
+from td3core.text import SettingName
 
 Metric = str
 """``eval``: mean return of an evaluation; ``return``: return of a training episode; ``bias``: how
@@ -162,7 +163,8 @@ def require_recorded(metric: Metric, runs: Sequence[RunResults]) -> None:
     if recorded:
         raise unknown_name("info column", metric, recorded)
     raise RequestError(
-        "None of the runs recorded {column}; the setting info_columns chooses what is.",
+        "None of the runs recorded {column}; the setting {key} chooses what is.",
+        key=SettingName("info_columns"),
         column=metric,
     )
 

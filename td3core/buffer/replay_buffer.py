@@ -7,6 +7,7 @@ from td3core.arrays import Floats
 from td3core.buffer.rows import Batch, RowLayout
 from td3core.errors import RequestError
 from td3core.system.capacity import usable_memory
+from td3core.text import SettingName
 
 SLACK = 20_000
 """Transitions the replay buffer holds beyond its capacity, and so the most that may be added
@@ -99,8 +100,9 @@ def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> Re
     wanted, room = row * capacity, usable_memory()
     if wanted > room:
         raise RequestError(
-            "buffer_size {capacity} takes {wanted:.0f} GiB; this machine has {room:.0f}"
+            "{key} {capacity} takes {wanted:.0f} GiB; this machine has {room:.0f}"
             " GiB. About {fitting} transitions would fit.",
+            key=SettingName("buffer_size"),
             capacity=capacity,
             wanted=wanted / 2**30,
             room=room / 2**30,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from td3core.errors import RequestError, brief, message_of
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 RESERVED = ("id", "render_mode", "disable_env_checker")
 """Arguments of ``gymnasium.make`` that the studio sets itself."""
@@ -109,7 +109,8 @@ def _refuse_constant(name: str) -> None:
 
 def _refusal(text: object, reason: Text) -> RequestError:
     return RequestError(
-        "env_args cannot be {value}: {reason}. Use a JSON object such as {example}.",
+        "{key} cannot be {value}: {reason}. Use a JSON object such as {example}.",
+        key=SettingName("env_args"),
         value=brief(repr(text), 300),
         reason=reason,
         example='{"xml_file": "/path/to/ant.xml"}',

@@ -1,7 +1,7 @@
 """Which numbers of an environment's ``info`` a run records: names, as the text of a setting."""
 
 from td3core.errors import RequestError, brief
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 PREFIX = "info."
 """Before the name, in the columns of ``episodes.csv`` and wherever they are named."""
@@ -45,5 +45,8 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 def _refusal(text: str, reason: Text) -> RequestError:
     return RequestError(
-        "info_columns cannot be {value}: {reason}.", value=brief(repr(text), 300), reason=reason
+        "{key} cannot be {value}: {reason}.",
+        key=SettingName("info_columns"),
+        value=brief(repr(text), 300),
+        reason=reason,
     )

@@ -15,6 +15,7 @@ from typing import Any
 
 from td3core.config.spec import Spec, checked_number, spec_of
 from td3core.errors import RequestError, brief
+from td3core.text import SettingName
 
 MOST_POINTS = 200
 _POINT = re.compile(r"\s*(x?)\s*([^@\s]+)\s*(?:@\s*([^@%\s]+)\s*(%?)\s*)?")
@@ -123,7 +124,7 @@ def parse(item: Field[Any], text: str) -> PiecewiseSchedule:
         raise RequestError(
             "{name} cannot be {text}; it must be a number, or a schedule: values at steps in"
             " ascending order, such as {example}.",
-            name=item.name,
+            name=SettingName(item.name),
             text=brief(repr(text)),
             example="0.02@20000, 0.005@40000",
         ) from problem

@@ -30,7 +30,7 @@ from td3core.config.algorithms import fixed_by
 from td3core.errors import RequestError, brief, quoted, unknown_name
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import parse_toml, read_text
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 PLUS = " + "
 """Joins the names of a preset and of the variants applied on top of it."""
@@ -134,7 +134,7 @@ def parse_preset(text: str) -> Preset:
         values=settings,
     )
     if "env" in found and not preset.env.strip():
-        raise _refusal(Text("env is empty; leave it out of a variant"))
+        raise _refusal(Text("{key} is empty; leave it out of a variant", key=SettingName("env")))
     make_settings({**preset.values, "env": preset.env or "any"})
     return preset
 

@@ -9,7 +9,7 @@ from td3core.config.spec import check_fields, setting
 from td3core.errors import RequestError
 from td3core.system.capacity import usable_cores
 from td3core.system.numerics import AUTO, CLASSES
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 COMPILED, TORCH = "compiled", "torch"
 """What can compute the updates."""
@@ -311,7 +311,10 @@ class RunConfig:
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.env.strip():
-            raise RequestError("env is empty; name a Gymnasium environment such as Pendulum-v1.")
+            raise RequestError(
+                "{key} is empty; name a Gymnasium environment such as Pendulum-v1.",
+                key=SettingName("env"),
+            )
         object.__setattr__(self, "env_args", self.choice.args)
         object.__setattr__(self, "info_columns", canonical_names(self.info_columns))
 

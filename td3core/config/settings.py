@@ -25,7 +25,7 @@ from td3core.config.spec import (
 from td3core.config.tunables import Tunables
 from td3core.config.value_text import format_value
 from td3core.errors import RequestError, unknown_name
-from td3core.text import NO_TEXT, Text
+from td3core.text import NO_TEXT, SettingName, Text
 
 Settings = RunConfig | Tunables
 LiveT = TypeVar("LiveT", bound=Tunables)
@@ -164,7 +164,10 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
         if name not in known:
             raise unknown_name("setting", name, list(known))
     if "env" not in values:
-        raise RequestError("env is missing; name a Gymnasium environment such as Pendulum-v1.")
+        raise RequestError(
+            "{key} is missing; name a Gymnasium environment such as Pendulum-v1.",
+            key=SettingName("env"),
+        )
     values = {**fixed_by(values), **values}
     if final is not None:
         values |= _falling(values, checked_number(_LR_FINAL_FIELD, final))
@@ -214,7 +217,9 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
     batch_size = max(values_of(tunables, "batch_size"))
     if batch_size > config.buffer_size:
         raise RequestError(
-            "batch_size {batch_size} is larger than buffer_size {buffer_size}.",
+            "{key} {batch_size} is larger than {other} {buffer_size}.",
+            key=SettingName("batch_size"),
+            other=SettingName("buffer_size"),
             batch_size=batch_size,
             buffer_size=config.buffer_size,
         )
@@ -227,33 +232,41 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
     for name, value in differing + followed:
         raise RequestError(
             "{name} must be {value} with algorithm {algorithm}.",
-            name=name,
+            name=SettingName(name),
             value=format_value(value),
             algorithm=config.algorithm,
         )
     if config.env_processes > config.num_envs:
         raise RequestError(
-            "env_processes {env_processes} is larger than num_envs {num_envs}; each process needs"
+            "{key} {env_processes} is larger than {other} {num_envs}; each process needs"
             " an environment to step.",
+            key=SettingName("env_processes"),
+            other=SettingName("num_envs"),
             env_processes=config.env_processes,
             num_envs=config.num_envs,
         )
     if config.engine == COMPILED and config.device != "cpu":
         raise RequestError(
-            "engine compiled needs device cpu, not {device}; torch computes on GPUs.",
+            "{key} compiled needs {other} cpu, not {device}; torch computes on GPUs.",
+            key=SettingName("engine"),
+            other=SettingName("device"),
             device=config.device,
         )
     if config.num_envs > config.buffer_size:
         raise RequestError(
-            "num_envs {num_envs} is larger than buffer_size {buffer_size}; a single step of all"
+            "{key} {num_envs} is larger than {other} {buffer_size}; a single step of all"
             " environments would overwrite its own transitions.",
+            key=SettingName("num_envs"),
+            other=SettingName("buffer_size"),
             num_envs=config.num_envs,
             buffer_size=config.buffer_size,
         )
     if config.num_envs > config.steps:
         raise RequestError(
-            "num_envs {num_envs} is larger than steps {steps}; a single step of all environments"
+            "{key} {num_envs} is larger than {other} {steps}; a single step of all environments"
             " would exceed the run.",
+            key=SettingName("num_envs"),
+            other=SettingName("steps"),
             num_envs=config.num_envs,
             steps=config.steps,
         )

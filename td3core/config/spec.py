@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Literal
 
 from td3core.errors import RequestError, brief
-from td3core.text import NO_TEXT, Text
+from td3core.text import NO_TEXT, SettingName, Text
 
 Scale = Literal["linear", "log", "complement"]
 """How a slider spreads its range; ``complement`` is logarithmic in 1 - value, for a discount."""
@@ -185,7 +185,7 @@ def _number(item: Field[Any], wanted: Any, value: Any) -> float | int:
 def _refusal(item: Field[Any], value: Any) -> RequestError:
     return RequestError(
         "{name} cannot be {value}; it must be {allowed}.",
-        name=item.name,
+        name=SettingName(item.name),
         value=brief(repr(value) if isinstance(value, str) else value),
         allowed=type_words_of(item),
     )

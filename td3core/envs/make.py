@@ -29,7 +29,7 @@ from td3core.errors import (
     unknown_name,
 )
 from td3core.system.imported_code import ImportedCode
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 _GYMNASIUMS = ("gymnasium", "shimmy")
 
@@ -163,7 +163,8 @@ def _require_regular_files(choice: EnvChoice) -> None:
             continue  # It names no file here.
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
             raise RequestError(
-                "env_args of {env_id} name {path}, which is not a regular file.",
+                "{key} of {env_id} name {path}, which is not a regular file.",
+                key=SettingName("env_args"),
                 env_id=choice.env_id,
                 path=brief(repr(text)),
             )
@@ -326,14 +327,16 @@ def _creation_error(choice: EnvChoice, problem: BaseException) -> RequestError:
     if unexpected and unexpected[1] in given:
         name = unexpected[1]
         return RequestError(
-            "env_args cannot contain {name} = {value}: {env_id} has no such argument.",
+            "{key} cannot contain {name} = {value}: {env_id} has no such argument.",
+            key=SettingName("env_args"),
             name=name,
             value=repr(given[name]),
             env_id=env_id,
         )
     if given:
         return RequestError(
-            "{env_id} cannot be made with env_args {args}: {reason}.",
+            "{env_id} cannot be made with {key} {args}: {reason}.",
+            key=SettingName("env_args"),
             env_id=env_id,
             args=choice.args,
             reason=_reason(problem),

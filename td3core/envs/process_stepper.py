@@ -28,7 +28,7 @@ from td3core.errors import RequestError, RunError, message_of, quoted, traceback
 from td3core.system import blas
 from td3core.system.child_process import ChildProcess, leave_signals_to_parent
 from td3core.system.json_lines import Codec
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,9 @@ class ProcessStepper:
         except RunError as problem:
             self.close()
             raise RequestError(
-                "env_processes cannot be {processes} for {env_id}: a new process cannot make it"
+                "{key} cannot be {processes} for {env_id}: a new process cannot make it"
                 " ({reason}). Name it as package.module:Class, or use 0.",
+                key=SettingName("env_processes"),
                 processes=processes,
                 env_id=info.env_id,
                 reason=problem.message,

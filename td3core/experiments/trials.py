@@ -19,6 +19,7 @@ from td3core.errors import RequestError
 from td3core.experiments.groups.seeds import HIGHEST_SEED
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
+from td3core.text import SettingName
 
 MOST_PAIRS = 10
 _EVALUATIONS = 4
@@ -81,7 +82,11 @@ def plan_trial(
             "pairs cannot be {pairs}; use 1 to {most}.", pairs=pairs, most=MOST_PAIRS
         )
     if steps < 1:
-        raise RequestError("steps cannot be {steps}; a trial takes at least one.", steps=steps)
+        raise RequestError(
+            "{key} cannot be {steps}; a trial takes at least one.",
+            key=SettingName("steps"),
+            steps=steps,
+        )
     config, reached = header.config, header.counters.env_steps
     shared: dict[str, Any] = {
         "steps": reached + steps,

@@ -17,7 +17,7 @@ from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
 from td3core.exporters.actor.torch_files import Call, Global, pickled, pth_file, zip_file
 from td3core.inference.normaliser import OBS_CLIP
 from td3core.system.files import write_atomically
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 VERSION = "2.6.0"
 """The oldest version of stable-baselines3 that the file was loaded with."""
@@ -73,7 +73,8 @@ def _require_suitable(actor: DeployedActor) -> None:
     if networks[CRITIC].layer_norm:
         raise RequestError(
             "TD3 of stable-baselines3 has no layer normalisation in its critics; this agent's"
-            " critics were trained with it (critic_layer_norm)."
+            " critics were trained with it ({key}).",
+            key=SettingName("critic_layer_norm"),
         )
     _require_unclipped(actor)
 

@@ -16,6 +16,7 @@ from td3core.runs import journal
 from td3core.runs.journal import Change
 from td3core.runs.metadata import Parent
 from td3core.runs.resumption import ResumePoint, differing, load_complete, pending_entries
+from td3core.text import SettingName
 
 _GENERATOR = "generator"
 """First part of the names of generators among the tensors of a checkpoint."""
@@ -36,15 +37,16 @@ def branch_settings(
     for name in differing(config, header.config):
         raise RequestError(
             "{name} cannot change in a branch; it is {value}, as in {checkpoint}.",
-            name=name,
+            name=SettingName(name),
             value=before[name],
             checkpoint=path.name,
         )
     reached = header.counters.env_steps
     if config.steps <= reached:
         raise RequestError(
-            "steps cannot be {steps} in a branch of step {reached}: it counts from the first step"
+            "{key} cannot be {steps} in a branch of step {reached}: it counts from the first step"
             " of the parent. Choose more, such as {more}.",
+            key=SettingName("steps"),
             steps=config.steps,
             reached=reached,
             more=2 * reached,

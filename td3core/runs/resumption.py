@@ -15,7 +15,7 @@ from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, Entry
 from td3core.system import numerics
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 FIXED_BY_CHECKPOINT = (
     *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
@@ -130,7 +130,8 @@ def with_total_steps(run: RunDirectory, reached: int, steps: int | None) -> RunD
     # Several environments together may go beyond the last step.
     if steps is not None and steps < reached:
         raise RequestError(
-            "steps cannot be {steps}: {run} is at step {reached}.",
+            "{key} cannot be {steps}: {run} is at step {reached}.",
+            key=SettingName("steps"),
             steps=steps,
             run=name,
             reached=reached,

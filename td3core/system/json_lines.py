@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.text import Text
+from td3core.text import Text, plain_settings, with_setting_names
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -136,6 +136,7 @@ def _array_of(value: Any, _: type) -> NDArray[Any]:
 
 def _plain_text(text: Text) -> object:
     plain = {"template": text.template, "values": _converter().unstructure(text.values)}
+    plain |= plain_settings(text.values)
     return plain if text.plural is None else plain | {"plural": text.plural}
 
 
@@ -144,6 +145,7 @@ def _text_of(value: Any, _: type) -> Text:
     if isinstance(value, str):
         return Text(value)
     values = {name: _anything_of(each, object) for name, each in value["values"].items()}
+    values = with_setting_names(values, value)
     template, plural = str(value["template"]), value.get("plural")
     if plural is None:
         return Text(template, **values)

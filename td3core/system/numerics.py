@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 
 from td3core.errors import RequestError
 from td3core.system import processor
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 AUTO = "auto"
 AVX512, AVX2, NEON, GENERIC, OTHER = "avx512", "avx2", "neon", "generic", "other"
@@ -140,8 +140,9 @@ def resolve(setting: str) -> str:
     if resolve_for_children(setting) == here:
         return here
     raise RequestError(
-        "numerics cannot be {setting}: this process computes with {here} kernels. Set {variable} to"
+        "{key} cannot be {setting}: this process computes with {here} kernels. Set {variable} to"
         " {setting} before it starts.",
+        key=SettingName("numerics"),
         setting=setting,
         here=shown(here),
         variable=VARIABLE,
@@ -157,8 +158,9 @@ def resolve_for_children(setting: str) -> str:
     here = current()
     if setting not in (AUTO, here, *available()):
         raise RequestError(
-            "numerics cannot be {setting}: this processor has no {shown} instructions; it has"
+            "{key} cannot be {setting}: this processor has no {shown} instructions; it has"
             " {available}.",
+            key=SettingName("numerics"),
             setting=setting,
             shown=shown(setting),
             available=", ".join(available()),
@@ -211,7 +213,8 @@ def shared_class(
     common = [name for name in first if all(name in each for each in others)] or [OTHER]
     if setting != AUTO and setting not in common:
         raise RequestError(
-            "numerics cannot be {setting}: not every machine has it; they share {common}.",
+            "{key} cannot be {setting}: not every machine has it; they share {common}.",
+            key=SettingName("numerics"),
             setting=setting,
             common=", ".join(common),
         )

@@ -12,7 +12,7 @@ from td3core.runs import retention
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import ResumePoint
 from td3core.system.files import alias, write_atomically
-from td3core.text import NO_TEXT, Text
+from td3core.text import NO_TEXT, SettingName, Text
 from td3core.training.recorder import Recorder
 
 _RETRY_AFTER = 1_000
@@ -169,7 +169,7 @@ class Checkpointer:
         if saved.header.origin is not None and not saved.header.counters.stored:
             return Text("the imported file has none")
         if self._file is None:
-            return Text("it is not kept on disk (keep_replay is off)")
+            return Text("it is not kept on disk ({key} is off)", key=SettingName("keep_replay"))
         if _SUMS not in saved.tensors:
             return Text("it could not be written with the checkpoint")
         try:

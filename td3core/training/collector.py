@@ -22,6 +22,7 @@ from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
 from td3core.protocol.events import EpisodeEnded
 from td3core.randomness import correlated
+from td3core.text import SettingName
 from td3core.training.divergence import require_finite_actions
 from td3core.training.info_record import InfoRecord
 
@@ -224,7 +225,8 @@ class Collector:
             # Stored as infinity, it would pass for a fault of the networks.
             raise RunError(
                 "The environment returned a reward of {reward} at step {step}; with"
-                " reward_scale {scale:g} that is beyond the range of float32.",
+                " {key} {scale:g} that is beyond the range of float32.",
+                key=SettingName("reward_scale"),
                 reward=reward,
                 step=env_steps,
                 scale=scale,

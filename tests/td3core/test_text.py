@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core import text
-from td3core.text import Text, tr
+from td3core.text import SettingName, Text, from_plain, plain, tr
 
 
 class Reversed(gettext.NullTranslations):
@@ -177,3 +177,41 @@ def test_a_damaged_catalogue_leaves_texts_english(
     for damaged in (b"", b"no catalogue", path.read_bytes()[:30]):
         path.write_bytes(damaged)
         assert (text.choose_language(), tr("Train")) == ("en", "Train")
+
+
+REFUSED = Text(
+    "{name} cannot be {value}. {reason}",
+    name=SettingName("actor_lr"),
+    value="actor_lr",
+    reason=Text("{key} is off", key=SettingName("keep_replay")),
+)
+
+
+def test_a_terminal_reads_the_keys_of_settings_and_a_window_what_it_calls_them() -> None:
+    assert str(REFUSED) == "actor_lr cannot be actor_lr. keep_replay is off"
+    shouted = REFUSED.with_settings(str.upper)
+    assert str(shouted) == "ACTOR_LR cannot be actor_lr. KEEP_REPLAY is off"
+
+
+def test_the_setting_of_a_message_is_the_first_that_its_template_names() -> None:
+    message = Text("{a} or {b}", b=SettingName("tau"), a="gamma")
+    assert message.setting == "tau"
+    assert Text("tau is {value}", value="tau").setting is None
+    assert Text("{tau}").setting is None
+
+
+def test_a_file_keeps_settings_as_strings_and_says_which_values_they_are() -> None:
+    written = json.loads(json.dumps(plain(REFUSED)))
+    assert written["values"]["name"] == "actor_lr"
+    found = from_plain(written)
+    assert found == REFUSED
+    assert str(found.with_settings(str.upper)) == str(REFUSED.with_settings(str.upper))
+    del written["settings"]  # as an earlier version wrote it
+    assert str(from_plain(written).with_settings(str.upper)).startswith("actor_lr cannot")
+
+
+@pytest.mark.parametrize("damage", [7, "name", ["other", 3, None, []], {"name": 1}])
+def test_a_file_that_names_settings_wrongly_is_read_without_them(damage: object) -> None:
+    found = from_plain(plain(REFUSED) | {"settings": damage})
+    assert found == REFUSED
+    assert found.setting is None

@@ -14,7 +14,7 @@ from td3core.envs.check.trial import STEPS, TrialError, run_trial
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.errors import RequestError
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 _END_STEPS = 2_000
 _QUICK_END_STEPS = 1_000
@@ -96,16 +96,17 @@ def check_info_columns(config: RunConfig, info: EnvInfo) -> list[Text]:
         near = difflib.get_close_matches(name, set(found) - set(names), n=1, cutoff=0.8)
         if name not in found and near:
             raise RequestError(
-                "info_columns cannot contain {name}: the info of {env_id} has no such number. Did"
+                "{key} cannot contain {name}: the info of {env_id} has no such number. Did"
                 " you mean {suggestion}?",
+                key=SettingName("info_columns"),
                 name=name,
                 env_id=env_id,
                 suggestion=near[0],
             )
         if not found.get(name, True):
             raise RequestError(
-                "info_columns cannot contain {name}: in the info of {env_id} it is no finite"
-                " number.",
+                "{key} cannot contain {name}: in the info of {env_id} it is no finite number.",
+                key=SettingName("info_columns"),
                 name=name,
                 env_id=env_id,
             )

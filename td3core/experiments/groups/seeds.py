@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from td3core.errors import RequestError, brief
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 MOST_SEEDS = 1000
 HIGHEST_SEED = 2**31 - 1
@@ -23,7 +23,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """
     words = text.strip()
     if not words:
-        raise RequestError("seeds is empty. {hint}", hint=_HINT)
+        raise RequestError("{key} is empty. {hint}", key=SettingName("seeds"), hint=_HINT)
     if words.isascii() and words.isdigit():
         return tuple(range(_count(words)))
     seeds: list[int] = []
@@ -35,7 +35,11 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         seeds += range(first, last + 1)
     if len(set(seeds)) < len(seeds):
         twice = next(seed for seed in seeds if seeds.count(seed) > 1)
-        raise RequestError("seeds contains {seed} twice; name each seed once.", seed=twice)
+        raise RequestError(
+            "{key} contains {seed} twice; name each seed once.",
+            key=SettingName("seeds"),
+            seed=twice,
+        )
     return tuple(seeds)
 
 
@@ -54,7 +58,9 @@ def format_seeds(seeds: Sequence[int]) -> str:
 def _count(digits: str) -> int:
     count = int(digits[:12])
     if count < 1:
-        raise RequestError("seeds cannot be {count}. {hint}", count=count, hint=_HINT)
+        raise RequestError(
+            "{key} cannot be {count}. {hint}", key=SettingName("seeds"), count=count, hint=_HINT
+        )
     if count > MOST_SEEDS:
         raise _too_many()
     return count
@@ -64,16 +70,24 @@ def _range(part: str, text: str) -> tuple[int, int]:
     """Return the first and last seed of ``3`` or ``0-4``."""
     found = _PART.fullmatch(part)
     if found is None:
-        raise RequestError("seeds cannot be {text}. {hint}", text=repr(brief(text, 60)), hint=_HINT)
+        raise RequestError(
+            "{key} cannot be {text}. {hint}",
+            key=SettingName("seeds"),
+            text=repr(brief(text, 60)),
+            hint=_HINT,
+        )
     first = int(found[1])
     last = first if found[2] is None else int(found[2])
     if last < first:
         raise RequestError(
-            "seeds has the range {part}, which ends before it begins.", part=repr(part)
+            "{key} has the range {part}, which ends before it begins.",
+            key=SettingName("seeds"),
+            part=repr(part),
         )
     if last > HIGHEST_SEED:
         raise RequestError(
-            "seeds cannot contain {seed}; the highest seed is {highest}.",
+            "{key} cannot contain {seed}; the highest seed is {highest}.",
+            key=SettingName("seeds"),
             seed=last,
             highest=HIGHEST_SEED,
         )

@@ -23,7 +23,7 @@ from td3core.experiments.sweeps.spec import (
     setting_types,
 )
 from td3core.system.regular_files import parse_toml
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 FIELDS = (
     *("name", "environment", "preset", "settings", "space", "objective", "trials", "seeds"),
@@ -299,16 +299,20 @@ def _check_learning(spec: SweepSpec) -> None:
     warm_up = max(spec.values_of("learning_starts"))
     if spec.steps <= warm_up:
         raise RequestError(
-            "steps is {steps}, which is not more than the warm-up, learning_starts {warm_up}; the"
+            "{key} is {steps}, which is not more than the warm-up, {other} {warm_up}; the"
             " runs would not learn.",
+            key=SettingName("steps"),
+            other=SettingName("learning_starts"),
             steps=spec.steps,
             warm_up=warm_up,
         )
     for interval in spec.values_of("eval_interval"):
         if not 0 < interval <= spec.steps:
             raise RequestError(
-                "objective {objective} needs evaluations: eval_interval is {interval}, and must be"
-                " from 1 to steps, {steps}.",
+                "objective {objective} needs evaluations: {key} is {interval}, and must be"
+                " from 1 to {other}, {steps}.",
+                key=SettingName("eval_interval"),
+                other=SettingName("steps"),
                 objective=spec.objective,
                 interval=interval,
                 steps=spec.steps,

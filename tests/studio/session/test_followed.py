@@ -186,7 +186,7 @@ def test_a_change_that_the_run_refuses_is_taken_back_with_its_sentence(
         access.look_now()
         qtbot.waitUntil(lambda: not window.live.pending)
         qtbot.waitUntil(lambda: window.live.tunables().batch_size == 256)
-        assert "is larger than buffer_size" in find("banner_text").text()
+        assert "is larger than Replay buffer" in find("banner_text").text()
         window.controller.stop_following()
 
 

@@ -22,7 +22,7 @@ from td3core.experiments.jobs import CODEC, Job
 from td3core.protocol.codec import KINDS, RUN
 from td3core.protocol.events import EpisodeEnded, Episodes, Event, Saved, Warned
 from td3core.system.json_lines import FORMAT, Codec, LineBuffer, LineError, Unknown
-from td3core.text import Text
+from td3core.text import SettingName, Text
 from tests.support.events import progress
 
 
@@ -186,6 +186,16 @@ def test_a_text_keeps_its_plural_and_its_tuples(message: Text) -> None:
 def line_of(**changed: Any) -> bytes:
     content = {"v": FORMAT, "kind": "Saved", "data": {"env_steps": 5, "path": "a"}}
     return json.dumps(content | changed).encode()
+
+
+def test_a_message_arrives_with_the_settings_it_names() -> None:
+    message = Text("{key} is {value}.", key=SettingName("actor_lr"), value="actor_lr")
+    sent = Warned(env_steps=1, message=message)
+    line = RUN.encode(sent)
+    assert json.loads(line)["data"]["message"]["values"]["key"] == "actor_lr"
+    arrived = RUN.decode(line)
+    assert arrived == sent
+    assert str(arrived.message.with_settings(str.upper)) == "ACTOR_LR is actor_lr."
 
 
 def test_what_a_newer_version_adds_is_left_out() -> None:
