@@ -90,7 +90,7 @@ def test_a_file_that_is_no_preset_is_refused_and_the_form_stays(window, find, me
     path = tmp_path / "bad.toml"
     path.write_text("name = 'x'\nenv = 'Pendulum-v1'\n[settings]\ntau = 7\n")
     menu.import_from(path)
-    assert "tau cannot be 7" in window.banner.text
+    assert "Target averaging cannot be 7" in window.banner.text
     assert find("steps_spin").value() == 4321
     menu.import_from(tmp_path / "missing.toml")
     assert "cannot be read" in window.banner.text
