@@ -52,7 +52,7 @@ def server_pid() -> int | None:
 def quick_children() -> Iterator[None]:
     """Fork children of :func:`multiprocessing.get_context` where that gives the same as to spawn.
 
-    Every other start method stays as it is.
+    Every other start method stays as it is. The server ends with this process.
     """
     multiprocessing.set_forkserver_preload(IMPORTED)
     before = _environment()
@@ -73,5 +73,3 @@ def quick_children() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(multiprocessing, "get_context", get_context)
         yield
-    # It would end with this process, but its time would belong to nobody.
-    forkserver._forkserver._stop()
