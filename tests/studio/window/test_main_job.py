@@ -214,7 +214,7 @@ def test_a_wrong_environment_gets_a_sentence_and_the_window_stays_usable(
         ("Pendulum-v7", "Pendulum-v1"),
         ("CartPole-v1", "discrete"),
         ("NoSuchThing-v0", "no environment"),
-        ("", "env is empty"),
+        ("", "Environment is empty"),
     ):
         window.banner.hide()
         find("env_combo").setCurrentText(env)
