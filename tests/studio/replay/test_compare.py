@@ -185,7 +185,7 @@ def test_bundled_agents_are_compared_with_pictures_of_their_own(
         )
     for _ in range(20):
         player.step()
-    qtbot.waitUntil(lambda: pictures[-1].step.number == 20, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 20, timeout=4 * WAIT_MS)
     first, second, noisy = (bytes(image.constBits()) for image in pictures[-1].images)
     assert first == second != noisy
     assert len(set(first)) > 5

@@ -1,9 +1,7 @@
 """The timeline: all agents of the current run, chosen by mouse or keys."""
 
-import time
 from importlib.resources import files
 from pathlib import Path
-from statistics import median
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -108,20 +106,18 @@ def test_a_click_a_drag_and_the_arrow_keys_play_other_agents_of_the_run(
 @pytest.mark.slow
 # Importing Box2D while warnings are errors ends the interpreter.
 @pytest.mark.filterwarnings("ignore:builtin type:DeprecationWarning")
-def test_the_first_picture_of_another_walker_comes_within_300_ms(
+def test_every_walker_of_the_timeline_is_shown_by_the_process_that_is_already_there(
     qtbot: QtBot, pane: ReplayPane
 ) -> None:
-    walker = WALKER
-    series = sorted(walker.with_suffix("").glob("step_*.safetensors"))
-    load(qtbot, pane.player, walker)
-    player, seen, waits = pane.player, list[Path](), []
-    player.frame_ready.connect(lambda _: seen.append(player.agent.path if player.agent else walker))
-    for agent in [*series, walker] * 2:
-        began = time.monotonic()
+    """So that another agent comes at once; ``benchmarks/watching.py`` says how soon."""
+    series = sorted(WALKER.with_suffix("").glob("step_*.safetensors"))
+    load(qtbot, pane.player, WALKER)
+    player, seen = pane.player, list[Path]()
+    player.frame_ready.connect(lambda _: seen.append(player.agent.path if player.agent else WALKER))
+    process = player.pid
+    for agent in [*series, WALKER]:
         seen.clear()
         pane.timeline.chosen.emit(agent)
         qtbot.waitUntil(lambda agent=agent: agent in seen, timeout=WAIT_MS)
-        waits.append(time.monotonic() - began)
     assert player.playing
-    # Of many, as other work on this computer may take the processor for a moment.
-    assert median(waits) < 0.3, waits
+    assert player.pid == process

@@ -264,7 +264,9 @@ def test_arguments_stay_when_another_algorithm_is_chosen(window, find, picker):
     [
         ('{"size": ', "Environment arguments cannot be"),
         # Only the process that would train on it finds out.
-        pytest.param('{"sise": 3}', "env_args cannot contain sise", marks=pytest.mark.slow),
+        pytest.param(
+            '{"sise": 3}', "Environment arguments cannot contain sise", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_wrong_arguments_are_refused_in_a_sentence_and_nothing_starts(

@@ -152,7 +152,7 @@ def test_clicking_train_with_the_preset_teaches_pendulum(qtbot, window, find):
     find("seed_spin").setValue(1)
     listener = Listener(window)
     click(qtbot, find("train_button"))
-    qtbot.waitUntil(lambda: bool(listener.all(events.Ended)), timeout=200_000)
+    qtbot.waitUntil(lambda: bool(listener.all(events.Ended)), timeout=280_000)
     ended = listener.all(events.Ended)[0]
     assert ended.stopped == "finished"
     assert ended.env_steps <= 20_000
