@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache
+from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,6 +91,8 @@ class Names(NamedTuple):
     """The modules that it imports, anywhere in it."""
     private: frozenset[str]
     """The private names that it defines: of functions, classes, attributes, values."""
+    classes: frozenset[str]
+    """The public classes that it defines."""
 
     @property
     def packages(self) -> set[str]:
@@ -100,7 +103,7 @@ class Names(NamedTuple):
 @cache
 def names_of(path: Path) -> Names:
     """Look through a module, once for all tests: that takes seconds for all of them."""
-    imported, defined = set[str](), set[str]()
+    imported, defined, classes = set[str](), set[str](), set[str]()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
@@ -109,9 +112,12 @@ def names_of(path: Path) -> Names:
                 imported.add(node.module)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             defined.add(node.name)
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes.add(node.name)
         elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Store):
             defined.add(getattr(node, "attr", getattr(node, "id", "")))
-    return Names(frozenset(imported), frozenset(filter(is_private, defined)))
+    private = frozenset(filter(is_private, defined))
+    return Names(frozenset(imported), private, frozenset(classes))
 
 
 @pytest.mark.parametrize("package", FORBIDDEN)
@@ -250,6 +256,40 @@ def test_the_face_of_every_room_is_one_docstring(root: Path) -> None:
         assert ast.get_docstring(tree), name
         others = [node for node in tree.body[1:] if not isinstance(node, ast.Assign)]
         assert others == [], name
+
+
+def test_no_two_classes_have_one_name_where_rooms_import_each_other(root: Path) -> None:
+    homes: dict[str, list[str]] = {}
+    arrows: dict[str, set[str]] = {}
+    for path, file in modules(root).items():
+        room, names = _room(path.removesuffix(".py").replace("/", ".")), names_of(file)
+        arrows.setdefault(room, set()).update(map(_room, names.imported))
+        for name in names.classes:
+            homes.setdefault(name, []).append(room)
+    assert len(homes) > 300
+    twice = {
+        (name, one, other)
+        for name, rooms in homes.items()
+        for one, other in permutations(rooms, 2)
+        if one == other or other in arrows[one]
+    }
+    assert twice == set()
+
+
+def _room(module: str) -> str:
+    """Return the folder right below a package, such as ``td3core.runs``, that a module is in."""
+    return ".".join(module.split(".")[:2])
+
+
+def test_the_face_of_every_room_names_modules_that_are_there(root: Path) -> None:
+    faces = [path for name, path in modules(root).items() if name.endswith("/__init__.py")]
+    named = [
+        (face, name)
+        for face in faces
+        for name in re.findall(r"``([\w/.]+\.py)``", face.read_text("utf-8"))
+    ]
+    assert len(named) > 20
+    assert [(str(face), name) for face, name in named if not (face.parent / name).exists()] == []
 
 
 def test_no_files_of_the_window_import_each_other_in_a_circle(root: Path) -> None:

@@ -1,4 +1,4 @@
 """The algorithm as a picture that moves with the run: six networks, twelve steps.
 
-Start with ``boxes.py`` (what there is to see), then ``panel.py``.
+Start with ``boxes.py`` (what there is to see), then ``algorithm_panel.py``.
 """

@@ -131,7 +131,7 @@ def _read(found: Any, number: int) -> QueuedRun:
 
 
 Runs = tuple[QueuedRun, ...]
-Change = Callable[[Runs], Runs]
+QueueChange = Callable[[Runs], Runs]
 """Makes one queue of another; it may be another one than when it was asked for."""
 
 
@@ -146,7 +146,7 @@ class SharedQueue:
         self._runs_dir = runs_dir
         self._guard = threading.Lock()
         self._known: Runs = ()
-        self._changes: list[Change] = []
+        self._changes: list[QueueChange] = []
 
     @property
     def runs(self) -> Runs:
@@ -154,7 +154,7 @@ class SharedQueue:
         with self._guard:
             return _after(self._known, self._changes)
 
-    def change(self, change: Change) -> None:
+    def change(self, change: QueueChange) -> None:
         """Change the queue."""
         with self._guard:
             self._changes.append(change)
@@ -217,7 +217,7 @@ class SharedQueue:
             self._known, self._changes = runs, self._changes[changes:]
 
 
-def _after(runs: Runs, changes: Sequence[Change]) -> Runs:
+def _after(runs: Runs, changes: Sequence[QueueChange]) -> Runs:
     for change in changes:
         runs = change(runs)
     return runs

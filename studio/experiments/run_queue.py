@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.experiments.queue_file import Change, QueuedRun, Runs, SharedQueue
+from studio.experiments.queue_file import QueueChange, QueuedRun, Runs, SharedQueue
 from studio.tasks.background_queue import BackgroundQueue
 from td3core.errors import RequestError
 from td3core.text import NO_TEXT, Text
@@ -96,7 +96,7 @@ class RunQueue(QObject):
             self._return_claimed()
             self._disk.finish()
 
-    def _change(self, change: Change) -> None:
+    def _change(self, change: QueueChange) -> None:
         self._shared.change(change)
         self._sync()
         self.changed.emit()

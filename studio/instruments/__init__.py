@@ -1,4 +1,4 @@
 """Instruments: the numbers of the current episode, synchronous with its pictures.
 
-Start with ``panel.py``; ``episode.py`` holds the numbers.
+Start with ``instruments_panel.py``; :mod:`td3core.playing.numbers` has the numbers.
 """

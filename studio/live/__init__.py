@@ -1,4 +1,4 @@
 """The settings that can be changed while a run learns, one row each.
 
-Start with ``panel.py``.
+Start with ``live_panel.py``.
 """

@@ -1,4 +1,4 @@
 """The list of all runs and what can be done with them.
 
-Start with ``panel.py``.
+Start with ``browser.py``.
 """

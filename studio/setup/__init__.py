@@ -1,4 +1,4 @@
 """Choosing what to train: environment, preset, settings.
 
-Start with ``panel.py``.
+Start with ``setup_panel.py``.
 """

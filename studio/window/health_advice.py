@@ -25,7 +25,7 @@ from studio.tasks.background_task import BackgroundTask
 from studio.widgets.messages import Banner, Log
 from studio.window.docks import Docks
 from studio.window.panels import Panels
-from studio.window.preferences.dialog import Page
+from studio.window.preferences.dialog import PreferencesPage
 from studio.window.status_bar import StatusBar
 from td3core.checkpoint import Header, read_header
 from td3core.config import Tunables, specs, with_values
@@ -37,7 +37,7 @@ from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.text import Text, tr
 
 if TYPE_CHECKING:
-    from studio.health.panel import HealthPanel
+    from studio.health.health_panel import HealthPanel
     from td3core.analysis.advice import Advice, SettingChange
     from td3core.experiments.trials import Trial
 
@@ -341,7 +341,7 @@ class HealthAdvice(QObject):
         self._window.banner.show_message("error", problem)
 
 
-def thresholds_page(board: AdviceBoard, window: QWidget) -> Page:
+def thresholds_page(board: AdviceBoard, window: QWidget) -> PreferencesPage:
     """Return the settings of the rules, for the dialog of the window's settings."""
 
     def show() -> None:
@@ -350,7 +350,7 @@ def thresholds_page(board: AdviceBoard, window: QWidget) -> Page:
 
         ThresholdsDialog(board, window).open()
 
-    return Page(
+    return PreferencesPage(
         name="thresholds",
         group=tr("Health"),
         text=tr("Thresholds…"),

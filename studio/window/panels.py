@@ -1,7 +1,8 @@
 """The dock panels of the window: which there are, where they go, and how each is made.
 
 To add a panel, write its widget in a room of its own and add a line to :data:`PANELS`. The widget
-may implement any of the protocols in :mod:`studio.widgets.panel`; the window does the rest.
+may implement any of the protocols in :mod:`studio.widgets.panel_abilities`; the window does the
+rest.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,7 @@ from studio.session.model import RunModel
 from studio.setup.setup_panel import SetupPanel
 from studio.theme.theme import Theme
 from studio.widgets.messages import Log
-from studio.widgets.panel import Closable, Refusing, RunAware, Themed
+from studio.widgets.panel_abilities import Closable, Refusing, RunAware, Themed
 from td3core.text import Text
 
 Side = Literal["left", "right", "bottom"]
@@ -86,7 +87,7 @@ def _make_many(context: PanelContext) -> QWidget:
 
 
 def _make_health(context: PanelContext) -> QWidget:
-    from studio.health.panel import HealthPanel
+    from studio.health.health_panel import HealthPanel
 
     return HealthPanel(context.model, context.theme)
 
@@ -104,7 +105,7 @@ def _make_instruments(context: PanelContext) -> QWidget:
 
 
 def _make_algorithm(context: PanelContext) -> QWidget:
-    from studio.algorithm_view.panel import AlgorithmPanel
+    from studio.algorithm_view.algorithm_panel import AlgorithmPanel
 
     return AlgorithmPanel(context.model, context.controller, context.theme)
 

@@ -21,7 +21,7 @@ from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
 from td3core.config.networks import Sizes
 from td3core.config.run_config import TORCH
-from td3core.protocol.events import Change, Traced
+from td3core.protocol.events import NetworkChange, Traced
 
 
 class _Watched(UpdateMetrics):
@@ -148,10 +148,10 @@ def _by_dimension(values: Tensor) -> Doubles:
 
 def _change(
     name: str, before: Mapping[str, NDArray[Any]], after: Mapping[str, NDArray[Any]]
-) -> Change:
+) -> NetworkChange:
     step = weight = 0.0
     for key, old in before.items():
         if key.startswith(f"{name}."):
             step += float(np.square(after[key] - old, dtype=np.float64).sum())
             weight += float(np.square(old, dtype=np.float64).sum())
-    return Change(network=name, step=step**0.5, weight=weight**0.5)
+    return NetworkChange(network=name, step=step**0.5, weight=weight**0.5)

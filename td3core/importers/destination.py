@@ -12,7 +12,7 @@ from td3core.checkpoint.format import require_readable
 from td3core.config import EnvChoice, make_settings
 from td3core.errors import RequestError
 from td3core.importers.conversion import said_of
-from td3core.importers.curves import CurveFile, EpisodePoint, EvaluationPoint
+from td3core.importers.curve_file import CurveFile, EpisodePoint, EvaluationPoint
 from td3core.importers.foreign import ForeignAgent
 from td3core.protocol.events import EpisodeEnded, Evaluated
 from td3core.protocol.metrics import training_row

@@ -10,7 +10,7 @@ from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError, brief
 from td3core.importers import monitor, registry, rl_zoo, vec_normalize
 from td3core.importers.conversion import checkpoint_of, fitting, said_of
-from td3core.importers.curves import CurveFile
+from td3core.importers.curve_file import CurveFile
 from td3core.importers.destination import write_agent, write_checkpoint, write_curves
 from td3core.importers.foreign import ForeignAgent
 from td3core.system.regular_files import glob, is_regular

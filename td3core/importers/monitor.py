@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.importers.archive import Archive, read_file
-from td3core.importers.curves import CurveFile, EpisodePoint, EvaluationPoint
+from td3core.importers.curve_file import CurveFile, EpisodePoint, EvaluationPoint
 from td3core.importers.damage import UnexpectedError, reading
 from td3core.importers.foreign import source
 

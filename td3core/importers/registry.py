@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from td3core.errors import RequestError
-from td3core.importers.curves import CurveFile
+from td3core.importers.curve_file import CurveFile
 from td3core.importers.foreign import ForeignAgent
 from td3core.system.regular_files import exists
 from td3core.text import Text

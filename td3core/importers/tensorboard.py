@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from td3core.errors import RequestError
 from td3core.importers.archive import MOST_BYTES, read_file
-from td3core.importers.curves import CurveFile, EpisodePoint, EvaluationPoint
+from td3core.importers.curve_file import CurveFile, EpisodePoint, EvaluationPoint
 from td3core.importers.damage import UnexpectedError, reading
 from td3core.importers.foreign import source
 from td3core.system.packages import missing

@@ -261,7 +261,7 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class NetworkChange:
     """What one update changed of a network."""
 
     network: str
@@ -316,7 +316,7 @@ class Traced:
     policy: Doubles
     """π(s); empty where the actor was left alone, whose loss is None then."""
     actor_loss: float | None
-    changes: tuple[Change, ...]
+    changes: tuple[NetworkChange, ...]
     """Of all networks, measured from before to after."""
 
 

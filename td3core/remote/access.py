@@ -13,7 +13,7 @@ from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Phase
-from td3core.remote.inbox import Inbox, Request
+from td3core.remote.inbox import Inbox, InboxRequest
 from td3core.runs.directory import step_checkpoint
 from td3core.runs.messages import shortened
 from td3core.runs.status import MOST_TEXT, Notice, RequestOutcome, Status
@@ -108,7 +108,7 @@ class RemoteAccess:
 
     # Requests -----------------------------------------------------------------------------------
 
-    def _hand_over(self, request: Request, status: Status) -> None:
+    def _hand_over(self, request: InboxRequest, status: Status) -> None:
         if request.problem:
             self._answer(request.name, done=False, message=request.problem)
             return
@@ -127,7 +127,7 @@ class RemoteAccess:
                 getattr(self._control, ask)()
                 self._pending[ask].append((request.name, 0))
 
-    def _tune(self, request: Request, applied: Tunables) -> None:
+    def _tune(self, request: InboxRequest, applied: Tunables) -> None:
         try:
             check_together(self._config, replace(applied, **request.values))
             revision = self._control.change(request.values, applied)

@@ -32,7 +32,7 @@ _NOT_OWN = Text("The request was not made by the run's user, or others may write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class InboxRequest:
     """One request; ``problem`` says why it cannot be done, if so."""
 
     name: str
@@ -52,15 +52,15 @@ class Inbox:
         self.problem: Text | None = None
         """Why requests are ignored, if they are."""
 
-    def open(self) -> list[Request]:
+    def open(self) -> list[InboxRequest]:
         """Make the folder if it is missing, and refuse what was requested of an earlier process."""
         self._make()
         return [
-            Request(name=request.name, problem=_LEFT_OVER)
+            InboxRequest(name=request.name, problem=_LEFT_OVER)
             for request in self.take(most=_MOST_STALE)
         ]
 
-    def take(self, most: int = _MOST_AT_ONCE) -> list[Request]:
+    def take(self, most: int = _MOST_AT_ONCE) -> list[InboxRequest]:
         """Return the requests that are new, oldest first; each is returned once."""
         try:
             names = os.listdir(self._folder)  # noqa: PTH208 - a tenth of the cost
@@ -76,7 +76,7 @@ class Inbox:
         self._stuck.intersection_update(names)
         return [self._take(name) for name in new[:most]]
 
-    def _take(self, name: str) -> Request:
+    def _take(self, name: str) -> InboxRequest:
         """Read a request and delete its file: whoever made it can no longer withdraw it."""
         request = self._read(name)
         try:
@@ -85,7 +85,7 @@ class Inbox:
             # A folder, perhaps, or withdrawn just now.
             self._stuck.add(name)
             undeleted = Text("The request cannot be deleted: {reason}.", reason=problem.strerror)
-            return Request(name=request.name, problem=request.problem or undeleted)
+            return InboxRequest(name=request.name, problem=request.problem or undeleted)
         return request
 
     def _make(self) -> None:
@@ -109,20 +109,22 @@ class Inbox:
         )
         return False
 
-    def _read(self, name: str) -> Request:
+    def _read(self, name: str) -> InboxRequest:
         path, request = self._folder / name, name.removesuffix(".json")
         try:
             about = path.lstat()
             if not stat.S_ISREG(about.st_mode):
-                return Request(name=request, problem=Text("The request is not a regular file."))
+                return InboxRequest(
+                    name=request, problem=Text("The request is not a regular file.")
+                )
             if not _is_own(about):
-                return Request(name=request, problem=_NOT_OWN)
+                return InboxRequest(name=request, problem=_NOT_OWN)
             return _parse(request, json.loads(read_bytes(path, _MOST_BYTES)))
         except RequestError as problem:
-            return Request(name=request, problem=problem.message)
+            return InboxRequest(name=request, problem=problem.message)
         except _DAMAGE as problem:
             unread = Text("The request cannot be read: {reason}", reason=brief(problem))
-            return Request(name=request, problem=unread)
+            return InboxRequest(name=request, problem=unread)
 
 
 def _is_own(about: os.stat_result) -> bool:
@@ -131,7 +133,7 @@ def _is_own(about: os.stat_result) -> bool:
     return about.st_uid == os.geteuid() and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _parse(name: str, found: Any) -> Request:
+def _parse(name: str, found: Any) -> InboxRequest:
     """Check everything that can be known without the run.
 
     Raises:
@@ -151,7 +153,7 @@ def _parse(name: str, found: Any) -> Request:
         )
     if ask == "tune":
         check_values(values)
-    return Request(name=name, ask=ask, values=values)
+    return InboxRequest(name=name, ask=ask, values=values)
 
 
 def check_values(values: Any) -> None:

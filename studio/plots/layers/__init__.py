@@ -1,5 +1,5 @@
 """What is drawn on a plot, one kind of layer per file.
 
 To add a layer, subclass :class:`studio.plots.layers.layer.Layer` in a new file and add it to
-``studio/plots/catalogue.py``: to ``layers_of`` for every plot, to a ``PlotSpec`` for one plot.
+``../catalogue.py``: to ``layers_of`` for every plot, to a ``PlotSpec`` for one plot.
 """

@@ -14,7 +14,7 @@ from td3core.experiments.lessons import Lesson
 def show_lessons(many: ManyRuns, window: QWidget) -> None:
     """Open the dialog of the lessons in front of a window."""
     # Imported on first use, so that it does not delay the start.
-    from studio.lessons.dialog import LessonsDialog
+    from studio.experiments.lessons_dialog import LessonsDialog
     from td3core.experiments.lessons import load_lessons
 
     dialog = window.findChild(LessonsDialog)

@@ -60,7 +60,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PreferencesPage:
     """Settings with a dialog of their own."""
 
     name: str
@@ -75,7 +75,7 @@ class PreferencesDialog(QDialog):
 
     def __init__(
         self,
-        switches: tuple[Switch | Selection | Page, ...],
+        switches: tuple[Switch | Selection | PreferencesPage, ...],
         theme: str,
         choose_theme: Callable[[str], object],
         runs_dir: Path,
@@ -117,7 +117,7 @@ class PreferencesDialog(QDialog):
         return form
 
 
-def _make_group(title: str, switches: list[Switch | Selection | Page]) -> QVBoxLayout:
+def _make_group(title: str, switches: list[Switch | Selection | PreferencesPage]) -> QVBoxLayout:
     layout = QVBoxLayout()
     layout.setSpacing(6)
     layout.addWidget(QLabel(f"<b>{title}</b>"))
@@ -126,7 +126,7 @@ def _make_group(title: str, switches: list[Switch | Selection | Page]) -> QVBoxL
         if isinstance(switch, Selection):
             layout.addLayout(_make_selection(switch))
             continue
-        if isinstance(switch, Page):
+        if isinstance(switch, PreferencesPage):
             button = make_button(f"preferences_{switch.name}", switch.text, switch.tip)
             button.clicked.connect(switch.open)
             row = make_row(button)

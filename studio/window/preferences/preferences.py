@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from studio.replay.pane import ReplayPane
 from studio.replay.replay_options import OPENGL_CHOICES
 from studio.theme.theme import Theme
-from studio.window.preferences.dialog import Page, PreferencesDialog, Selection, Switch
+from studio.window.preferences.dialog import PreferencesDialog, PreferencesPage, Selection, Switch
 from studio.window.preferences.event_files import EventFiles
 from td3core.text import tr
 
@@ -34,12 +34,12 @@ class Preferences(QObject):
         window: QWidget,
     ) -> None:
         super().__init__(window)
-        self._pages: list[Page] = []
+        self._pages: list[PreferencesPage] = []
         self._settings, self._replay, self._runs_dir = settings, replay, runs_dir
         self._theme, self._switch_theme, self._window = theme, switch_theme, window
         self._event_files = EventFiles(settings, runs_dir, self.films_unwanted.emit)
 
-    def add_page(self, page: Page) -> None:
+    def add_page(self, page: PreferencesPage) -> None:
         """Offer settings that have a dialog of their own."""
         self._pages.append(page)
 

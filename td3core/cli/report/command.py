@@ -28,7 +28,7 @@ from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.experiments.sweeps.folder import SweepFolder
-    from td3core.exporters.report.contents import Request
+    from td3core.exporters.report.contents import ReportRequest
     from td3core.exporters.report.document import Document
     from td3core.exporters.report.run_facts import RunFacts
 
@@ -75,14 +75,14 @@ def report_command(
     as_json: AsJson = False,
 ) -> CommandResult:
     """The command ``report``."""
-    from td3core.exporters.report.contents import Request
+    from td3core.exporters.report.contents import ReportRequest
 
     require_writable_name(out, overwrite=force)
     out = out.absolute()
     exporter = with_suffix_of(out, REPORT_EXPORTERS)
     if film and exporter.name != "page":
         raise RequestError("--film needs an .html file: paper shows no films.")
-    request = Request(
+    request = ReportRequest(
         title=title,
         question=question,
         by=tuple(setting_names(group_by)),
@@ -162,7 +162,7 @@ def _read(paths: Sequence[Path]) -> "tuple[list[RunFacts], list[str]]":
     return found, [str(problem) for problem in problems]
 
 
-def _document(facts: "Sequence[RunFacts]", request: "Request") -> "Document":
+def _document(facts: "Sequence[RunFacts]", request: "ReportRequest") -> "Document":
     from td3core.exporters.report.contents import document_of
     from td3core.exporters.report.page import within_limit
 

@@ -11,7 +11,7 @@ from td3core.cli.film.progress import FilmReporter
 from td3core.cli.terminal import console
 from td3core.errors import MessageError
 from td3core.exporters.film.growth import Scene, scenes_of_run
-from td3core.exporters.report.contents import Request
+from td3core.exporters.report.contents import ReportRequest
 from td3core.exporters.report.document import Film
 from td3core.exporters.report.films import MOST_FILMS, Cast, casts_of, film_of
 from td3core.exporters.report.run_facts import RunFacts
@@ -19,7 +19,9 @@ from td3core.runs.directory import RunDirectory
 from td3core.text import Text, tr
 
 
-def with_films(request: Request, runs: Sequence[RunFacts], *, trust_env: bool) -> Request:
+def with_films(
+    request: ReportRequest, runs: Sequence[RunFacts], *, trust_env: bool
+) -> ReportRequest:
     """Add a film of each group to what a report contains, or say why there is none.
 
     Raises:

@@ -6,7 +6,7 @@ from pathlib import Path
 from td3core.errors import RequestError
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.state import importance_of, read_sweep
-from td3core.exporters.report.contents import Request
+from td3core.exporters.report.contents import ReportRequest
 from td3core.exporters.report.sweep_section import SweepFacts, TrialFacts, section_of
 from td3core.text import tr
 
@@ -14,7 +14,7 @@ _BEST = 5
 """Trials whose curves are shown."""
 
 
-def with_sweep(request: Request, folder: SweepFolder) -> tuple[Request, list[Path]]:
+def with_sweep(request: ReportRequest, folder: SweepFolder) -> tuple[ReportRequest, list[Path]]:
     """Add a sweep to what a report contains; return that, and the runs of its best trials.
 
     Raises:

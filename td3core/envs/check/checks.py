@@ -10,7 +10,7 @@ from td3core.config.env_choice import EnvChoice
 from td3core.envs.catalogue import find_known
 from td3core.envs.check.gymnasium_check import run_gymnasium_check
 from td3core.envs.check.report import Finding, Level, error, passed, warning
-from td3core.envs.check.trial import Trial, run_trial
+from td3core.envs.check.trial import Rollout, run_trial
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import make_env
 from td3core.envs.simulators import discard_stdout
@@ -75,7 +75,7 @@ def check_size(info: EnvInfo) -> Finding:
     return passed(OBSERVATIONS, "{count} numbers per observation.", count=info.obs_dim)
 
 
-def check_shapes(trial: Trial) -> Finding:
+def check_shapes(trial: Rollout) -> Finding:
     """Check shape and data type of the observations against the declared space."""
     space = trial.space
     for i, obs in enumerate(trial.observations):
@@ -106,7 +106,7 @@ def check_shapes(trial: Trial) -> Finding:
     )
 
 
-def check_values(trial: Trial) -> Finding:
+def check_values(trial: Rollout) -> Finding:
     """Check that observations are finite, within their bounds and of moderate size."""
     space = trial.space
     largest = 0.0
@@ -167,7 +167,7 @@ def check_rewards(rewards: Doubles) -> Finding:
     return passed(REWARDS, "Rewards from {low:.3g} to {high:.3g}.", **ends)
 
 
-def check_repeatable(choice: EnvChoice, first: Trial) -> Finding:
+def check_repeatable(choice: EnvChoice, first: Rollout) -> Finding:
     """Repeat a trial in another fresh environment: resuming a run depends on the same result."""
     second = run_trial(choice, len(first.rewards))
     pairs = zip(first.observations, second.observations, strict=False)
@@ -183,7 +183,7 @@ def check_repeatable(choice: EnvChoice, first: Trial) -> Finding:
     return passed(REPEATABLE, "The same seed and actions give the same observations and rewards.")
 
 
-def check_ends(choice: EnvChoice, info: EnvInfo, trial: Trial, steps: int) -> Finding:
+def check_ends(choice: EnvChoice, info: EnvInfo, trial: Rollout, steps: int) -> Finding:
     """Check that episodes end; if none has, take up to ``steps`` further random steps."""
     if info.max_episode_steps:
         return passed(

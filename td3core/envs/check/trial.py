@@ -30,7 +30,7 @@ MIN_STEPS = 10
 
 
 @dataclass(slots=True)
-class Trial:
+class Rollout:
     """Random steps from one seed. There is one observation more than rewards: that of the reset."""
 
     observations: list[NDArray[Any]]
@@ -51,7 +51,7 @@ class TrialError(MessageError):
 
 def run_trial(
     choice: EnvChoice, steps: int, least: int = MIN_STEPS, limit_s: float = TIME_LIMIT_S
-) -> Trial:
+) -> Rollout:
     """Take random actions in a fresh environment; a new episode follows each one that ends.
 
     Actions and seeds are the same for the same environment. After ``limit_s`` seconds a slow
@@ -67,7 +67,7 @@ def run_trial(
         obs, _ = _guarded(Text("reset"), env.env.reset, seed=SEED)
         space = env.env.observation_space
         assert isinstance(space, Box)
-        trial = Trial([_array(obs)], [], [], space)
+        trial = Rollout([_array(obs)], [], [], space)
         for number in range(1, steps + 1):
             action = env.to_env(source.uniform(-1.0, 1.0, _act_dim(env)))
             place = Text("random step {number}", number=number)
@@ -83,7 +83,7 @@ def run_trial(
         env.close()
 
 
-def _append(trial: Trial, result: Any, number: int) -> None:
+def _append(trial: Rollout, result: Any, number: int) -> None:
     """Add the result of ``step`` to the trial."""
     if not isinstance(result, tuple):
         raise TrialError(
@@ -108,7 +108,7 @@ def _append(trial: Trial, result: Any, number: int) -> None:
     trial.ends.append(bool(terminated or truncated))
 
 
-def _note_info(trial: Trial, info: Any) -> None:
+def _note_info(trial: Rollout, info: Any) -> None:
     for name, number in entries_of(info):
         usable = number is not None and math.isfinite(number)
         trial.info[name] = usable and trial.info.get(name, True)

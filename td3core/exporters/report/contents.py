@@ -28,7 +28,7 @@ from td3core.exporters.report.figures import (
     HEALTH,
     LEARNING,
     MOST_LINES,
-    Measured,
+    MeasuredPlot,
     bias_of,
     returns_of,
     training_plots,
@@ -44,7 +44,7 @@ _LONGEST_TITLE, _LONGEST_QUESTION, _MOST_NAMED = 120, 600, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ReportRequest:
     """What a report is to contain."""
 
     title: str = ""
@@ -71,7 +71,7 @@ class Request:
                 raise unknown_name("part of a report", part, PARTS)
 
 
-def document_of(runs: Sequence[RunFacts], request: Request) -> Document:
+def document_of(runs: Sequence[RunFacts], request: ReportRequest) -> Document:
     """Put a report together.
 
     Raises:
@@ -105,7 +105,7 @@ def _today() -> str:
     return f"{datetime.now().astimezone():%Y-%m-%d %H:%M}"
 
 
-def _title(found: Material, request: Request) -> str:
+def _title(found: Material, request: ReportRequest) -> str:
     if request.subject:
         return brief(request.subject, _LONGEST_TITLE)
     if found.single:
@@ -131,7 +131,7 @@ def _subtitle(found: Material) -> str:
     return "  ·  ".join(map(str, parts))
 
 
-def _sections(found: Material, request: Request) -> Iterator[Section]:
+def _sections(found: Material, request: ReportRequest) -> Iterator[Section]:
     """Yield the sections in their order."""
     made: tuple[tuple[str, Callable[[Material], Section | None]], ...] = (
         ("", results_section.section_of),
@@ -153,7 +153,7 @@ def _sections(found: Material, request: Request) -> Iterator[Section]:
             yield section
 
 
-def _films(request: Request) -> Section | None:
+def _films(request: ReportRequest) -> Section | None:
     if not request.films:
         return None
     return Section(name="films", title=tr("Films"), blocks=request.films)
@@ -200,7 +200,7 @@ def _about_curves(found: Material, figure: FigureData) -> str:
 
 
 def _measured(
-    name: str, title: str, measured: Sequence[Measured], found: Material
+    name: str, title: str, measured: Sequence[MeasuredPlot], found: Material
 ) -> Section | None:
     plots = training_plots(measured, found)
     if not plots:

@@ -66,7 +66,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class DataTable:
     """Rows of text."""
 
     columns: tuple[Column, ...]
@@ -120,7 +120,7 @@ class Folded:
     blocks: "tuple[Block, ...]"
 
 
-Block = Paragraph | Notes | KeyNumbers | Table | Plots | Film | Commands | Folded
+Block = Paragraph | Notes | KeyNumbers | DataTable | Plots | Film | Commands | Folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ Curve = tuple[Doubles, Doubles]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class MeasuredPlot:
     """A column of the training statistics, as it is shown."""
 
     column: str
@@ -48,23 +48,23 @@ class Measured:
 
 
 LEARNING = (
-    Measured(
+    MeasuredPlot(
         column="q1",
         title=Text("Q₁"),
         about=Text("What the first critic expects of sampled actions, discounted."),
     ),
-    Measured(
+    MeasuredPlot(
         column="critic1_loss",
         title=Text("Loss of Q₁"),
         about=Text("Mean squared distance to the target."),
         logarithmic=True,
     ),
-    Measured(
+    MeasuredPlot(
         column="actor_loss",
         title=Text("Actor loss"),
         about=Text("What the first critic expects of the actor's actions, its sign changed."),
     ),
-    Measured(
+    MeasuredPlot(
         column="q_gap",
         title=Text("Difference of the critics"),
         about=Text("Mean of |Q₁ − Q₂| over the batches."),
@@ -72,33 +72,33 @@ LEARNING = (
     ),
 )
 HEALTH = (
-    Measured(
+    MeasuredPlot(
         column="saturated",
         title=Text("Saturated actions"),
         about=Text("Share of |π(s)| ≥ 0.99: such an actor learns little from its critic."),
     ),
-    Measured(
+    MeasuredPlot(
         column="actor_dormant",
         title=Text("Dormant units of the actor"),
         about=Text("Share of hidden units that hardly answer to any state."),
     ),
-    Measured(
+    MeasuredPlot(
         column="critic_dormant",
         title=Text("Dormant units of the critics"),
         about=Text("The same of both critics."),
     ),
-    Measured(
+    MeasuredPlot(
         column="critic_rank",
         title=Text("Feature rank, Q1"),
         about=Text("By the width of the layer; a falling rank is lost room to learn."),
     ),
-    Measured(
+    MeasuredPlot(
         column="q_to_bound",
         title=Text("|Q| against what rewards permit"),
         about=Text("Above 1 the critic expects more than there can be."),
         logarithmic=True,
     ),
-    Measured(
+    MeasuredPlot(
         column="td_max",
         title=Text("Largest TD error"),
         about=Text("Of each batch, of either critic."),
@@ -220,7 +220,7 @@ def bias_of(found: Material) -> FigureData:
     return in_units(figure, found.x)
 
 
-def training_plots(measured: Sequence[Measured], found: Material) -> tuple[Plot, ...]:
+def training_plots(measured: Sequence[MeasuredPlot], found: Material) -> tuple[Plot, ...]:
     """Return a small figure of each quantity that was measured in any run."""
     plots = []
     for each in measured:

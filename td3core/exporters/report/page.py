@@ -15,6 +15,7 @@ from td3core.exporters.report.document import (
     Cell,
     Column,
     Commands,
+    DataTable,
     Document,
     Film,
     Folded,
@@ -24,7 +25,6 @@ from td3core.exporters.report.document import (
     Plot,
     Plots,
     Section,
-    Table,
 )
 from td3core.exporters.report.drawing import svg_of
 from td3core.system.files import write_atomically
@@ -162,7 +162,7 @@ class _Page:
         return f'<dl class="numbers">\n{numbers}</dl>\n'
 
     @html.register
-    def _(self, block: Table) -> str:
+    def _(self, block: DataTable) -> str:
         kinds = [_class_of(block.columns, at) for at in range(len(block.columns))]
         heads = "".join(
             f'<th scope="col"{kind}>{escaped(column.title)}</th>'

@@ -11,6 +11,7 @@ from td3core.exporters.report.document import (
     Block,
     Cell,
     Commands,
+    DataTable,
     Document,
     Film,
     Folded,
@@ -20,7 +21,6 @@ from td3core.exporters.report.document import (
     Plot,
     Plots,
     Section,
-    Table,
 )
 from td3core.exporters.report.sheet import BODY, HEAD, MONO, SMALL, Font, Sheets
 from td3core.text import tr
@@ -112,7 +112,7 @@ class _Printer:
         sheets.space(0.64)
 
     @block.register
-    def _(self, block: Table) -> None:
+    def _(self, block: DataTable) -> None:
         _TablePrinter(self._sheets, block).print()
         if block.about:
             self._sheets.text(block.about, _QUIET)
@@ -184,7 +184,7 @@ class _Printer:
 class _TablePrinter:
     """Prints a table; its head again on every sheet."""
 
-    def __init__(self, sheets: Sheets, table: Table) -> None:
+    def __init__(self, sheets: Sheets, table: DataTable) -> None:
         self._sheets, self._table = sheets, table
         self._fonts = [MONO if column.code else SMALL for column in table.columns]
         self._head = replace(SMALL, bold=True, colour=QUIET)

@@ -10,12 +10,12 @@ from td3core.exporters.report.document import (
     Block,
     Cell,
     Column,
+    DataTable,
     KeyNumber,
     KeyNumbers,
     Notes,
     Paragraph,
     Section,
-    Table,
 )
 from td3core.exporters.report.figures import MOST_LINES
 from td3core.exporters.report.material import Material
@@ -78,7 +78,7 @@ def _interval(found: Estimate | None, comparison: Comparison) -> str:
     return typographic(f"[{low}, {high}]")
 
 
-def table_of(comparison: Comparison) -> Table:
+def table_of(comparison: Comparison) -> DataTable:
     """Return the groups with their numbers."""
     of_bias = comparison.metric == "bias"
     beside = tr("Deviation over states") if of_bias else tr("Best")
@@ -88,7 +88,7 @@ def table_of(comparison: Comparison) -> Table:
         *(Column(title=title, number=True) for title in (tr("Final"), "", beside, "")),
     )
     rows = tuple(_row(place, each, comparison) for place, each in enumerate(comparison.groups))
-    return Table(columns=columns, rows=rows)
+    return DataTable(columns=columns, rows=rows)
 
 
 def _row(place: int, each: GroupResult, comparison: Comparison) -> tuple[str | Cell, ...]:
@@ -122,7 +122,7 @@ def _chances(comparison: Comparison) -> Iterator[tuple[GroupResult, GroupResult,
                 yield first, second, improvement(first, second)
 
 
-def _table_of_chances(chances: tuple[tuple[GroupResult, GroupResult, Estimate], ...]) -> Table:
+def _table_of_chances(chances: tuple[tuple[GroupResult, GroupResult, Estimate], ...]) -> DataTable:
     columns = (
         Column(title=tr("How likely a run of …")),
         Column(title=tr("… ends higher than one of")),
@@ -138,4 +138,4 @@ def _table_of_chances(chances: tuple[tuple[GroupResult, GroupResult, Estimate], 
         left = len(chances) - _MOST_PAIRS
         more = Text.counted("{n} pair is left out.", "{n} pairs are left out.", n=left)
         about = f"{about} {more}"
-    return Table(columns=columns, rows=tuple(rows), about=about)
+    return DataTable(columns=columns, rows=tuple(rows), about=about)

@@ -13,10 +13,10 @@ from td3core.exporters.report.document import (
     Cell,
     Column,
     Commands,
+    DataTable,
     Folded,
     Paragraph,
     Section,
-    Table,
 )
 from td3core.exporters.report.figures import MOST_LINES
 from td3core.exporters.report.material import Material
@@ -75,7 +75,7 @@ def _between_groups(found: Material, names: Sequence[str]) -> Section:
             for name in names
         )
     about = tr("All others are the same.")
-    table = Table(columns=columns, rows=rows, about=about)
+    table = DataTable(columns=columns, rows=rows, about=about)
     return Section(name="differ", title=tr("Settings that differ"), blocks=(table,))
 
 
@@ -107,7 +107,7 @@ def _from_preset(found: Material) -> Section | None:
         Column(title=brief(preset, _LONGEST_NAME), number=True),
     )
     rows = tuple((called[n], _shown(now[n]), _shown(usual.get(n))) for n in changed)
-    return Section(name="differ", title=title, blocks=(Table(columns=columns, rows=rows),))
+    return Section(name="differ", title=title, blocks=(DataTable(columns=columns, rows=rows),))
 
 
 def all_settings(found: Material) -> Section:
@@ -123,7 +123,7 @@ def all_settings(found: Material) -> Section:
         (called.get(n, n), n, *(typographic(each.group.values(n)) for each in groups))
         for n in names
     )
-    blocks: tuple[Block, ...] = (Table(columns=columns, rows=rows),)
+    blocks: tuple[Block, ...] = (DataTable(columns=columns, rows=rows),)
     if len(found.comparison.groups) > len(groups):
         found.missing.append(
             tr(
@@ -170,7 +170,7 @@ def journal(found: Material) -> Section | None:
             "{n} line is left out.", "{n} lines are left out.", n=len(entries) - _MOST_ENTRIES
         )
         about = f"{about} {left}"
-    table = Table(columns=columns, rows=rows, about=about)
+    table = DataTable(columns=columns, rows=rows, about=about)
     return Section(name="journal", title=tr("Live changes"), blocks=(table,))
 
 
@@ -209,11 +209,11 @@ def runs_section(found: Material) -> Section:
         Column(title=tr("Started")),
     )
     rows = tuple(_row_of_run(run) for run in found.runs.values())
-    blocks: list[Block] = [Table(columns=columns, rows=rows)]
+    blocks: list[Block] = [DataTable(columns=columns, rows=rows)]
     noted = [run for run in found.runs.values() if run.summary.note.strip()]
     if noted:
         blocks.append(
-            Table(
+            DataTable(
                 columns=(Column(title=tr("Run")), Column(title=tr("Note"))),
                 rows=tuple((_name(run), brief(run.summary.note, _LONGEST_NOTE)) for run in noted),
             )
@@ -221,7 +221,7 @@ def runs_section(found: Material) -> Section:
     failed = [run for run in found.runs.values() if run.summary.message]
     if failed:
         blocks.append(
-            Table(
+            DataTable(
                 columns=(Column(title=tr("Run")), Column(title=tr("Why it failed"))),
                 rows=tuple(
                     (_name(run), brief(run.summary.message, _LONGEST_NOTE)) for run in failed
@@ -272,7 +272,7 @@ def machines(found: Material) -> Section:
         found.missing.append(str(text))
     environment = _environment(runs)
     columns = (Column(title=tr("What")), Column(title=tr("Which")))
-    table = Table(columns=columns, rows=(*environment, *rows))
+    table = DataTable(columns=columns, rows=(*environment, *rows))
     about = tr(
         "The same settings, seed, numerics class, compiled engine and versions give the same run,"
         " bit for bit."

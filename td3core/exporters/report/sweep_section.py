@@ -15,12 +15,12 @@ from td3core.exporters.report.document import (
     Cell,
     Column,
     Commands,
+    DataTable,
     Folded,
     Paragraph,
     Plot,
     Plots,
     Section,
-    Table,
 )
 from td3core.exporters.report.figures import WIDE_IN
 from td3core.exporters.report.wording import labels
@@ -128,7 +128,7 @@ def _values(sweep: SweepFacts) -> Plot | None:
     return Plot(title="", figure=figure)
 
 
-def _table(sweep: SweepFacts) -> Table:
+def _table(sweep: SweepFacts) -> DataTable:
     called, names = labels(), _most_important(sweep)
     columns = (
         Column(title=tr("Trial"), number=True),
@@ -146,7 +146,7 @@ def _table(sweep: SweepFacts) -> Table:
     about = ""
     if len(names) < len(sweep.searched):
         about = tr("The {count} settings that mattered most.", count=len(names))
-    return Table(columns=columns, rows=rows, about=about)
+    return DataTable(columns=columns, rows=rows, about=about)
 
 
 def _most_important(sweep: SweepFacts) -> list[str]:
@@ -154,7 +154,7 @@ def _most_important(sweep: SweepFacts) -> list[str]:
     return by_weight[:_MOST_SETTINGS]
 
 
-def _importance(sweep: SweepFacts) -> Table:
+def _importance(sweep: SweepFacts) -> DataTable:
     called = labels()
     columns = (Column(title=tr("Setting")), Column(title=tr("Share of the differences in value")))
     rows = tuple(
@@ -162,7 +162,7 @@ def _importance(sweep: SweepFacts) -> Table:
         for name, share in sorted(sweep.importance.items(), key=lambda each: -each[1])
     )
     about = tr("How much each setting matters, by PED-ANOVA (Watanabe et al. 2023).")
-    return Table(columns=columns, rows=rows, about=about)
+    return DataTable(columns=columns, rows=rows, about=about)
 
 
 def _shown(value: Any) -> str:

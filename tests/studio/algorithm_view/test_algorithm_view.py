@@ -9,15 +9,15 @@ import pytest
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from studio.algorithm_view.algorithm_panel import AlgorithmPanel
 from studio.algorithm_view.boxes import BOXES
-from studio.algorithm_view.panel import AlgorithmPanel
 from studio.formatting import format_number, format_tick
 from studio.session.controller import SessionState
 from studio.session.model import RunModel
 from studio.theme.theme import load_theme
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.protocol.control import Control
-from td3core.protocol.events import Change, Traced
+from td3core.protocol.events import NetworkChange, Traced
 from tests.support.events import progress, started
 from tests.td3core.helpers import tiny
 
@@ -101,7 +101,7 @@ def update(tunables: Tunables, *, twin: bool = True, moved: bool = True, **value
         "policy": np.array([0.19] if moved else []),
         "actor_loss": 11.84 if moved else None,
     }
-    changes = tuple(Change(network=name, step=step[name], weight=200.0) for name in names)
+    changes = tuple(NetworkChange(network=name, step=step[name], weight=200.0) for name in names)
     return Traced(tunables=tunables, moved_actor=moved, changes=changes, **(numbers | values))
 
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.experiments.trial_file import KeptTrial
-from studio.health.panel import HealthPanel
+from studio.health.health_panel import HealthPanel
 from studio.health.table import HealthColumn
 from studio.health.thresholds_dialog import ThresholdsDialog
 from studio.widgets.number_box import NumberBox

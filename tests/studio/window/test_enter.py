@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 import studio
 from studio.consent.dialog import ConsentDialog
+from studio.experiments.lessons_dialog import LessonsDialog
 from studio.health.board import AdviceBoard
 from studio.health.thresholds_dialog import ThresholdsDialog
 from studio.health.trial_dialog import TrialDialog
@@ -27,7 +28,6 @@ from studio.launch.dialogs import (
     RepeatDialog,
 )
 from studio.launch.verify_dialog import VerifyDialog
-from studio.lessons.dialog import LessonsDialog
 from studio.live.schedule_dialog import ScheduleDialog
 from studio.plots.limits_dialog import LimitsDialog
 from studio.replay.checkpoint_model import CheckpointModel

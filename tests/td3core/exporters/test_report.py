@@ -19,7 +19,7 @@ from td3core.errors import RequestError
 from td3core.exporters.registry import REPORT_EXPORTERS, with_suffix_of
 from td3core.exporters.report import page as page_writer
 from td3core.exporters.report.commands import commands_of
-from td3core.exporters.report.contents import PARTS, Request, document_of
+from td3core.exporters.report.contents import PARTS, ReportRequest, document_of
 from td3core.exporters.report.document import Film, Paragraph, Section
 from td3core.exporters.report.page import LIMIT, html_of, within_limit
 from td3core.exporters.report.run_facts import read_facts
@@ -46,7 +46,9 @@ ELEMENTS = {
 
 
 def written(*paths: Path, **request) -> Element:
-    return read(html_of(document_of([read_facts(path) for path in paths], Request(**request))))
+    return read(
+        html_of(document_of([read_facts(path) for path in paths], ReportRequest(**request)))
+    )
 
 
 def test_a_report_has_the_numbers_and_settings_of_the_comparison(runs_dir: Path) -> None:
@@ -196,7 +198,7 @@ def test_parts_can_be_left_out(trained_run: Path) -> None:
     page = written(trained_run, without=frozenset(PARTS))
     assert sections(page) == ["results", "curves", "differ", "runs"]
     with pytest.raises(RequestError, match=r"no part of a report called 'healt'.*health"):
-        Request(without=frozenset(("healt",)))
+        ReportRequest(without=frozenset(("healt",)))
 
 
 def test_names_of_strangers_are_text_and_nothing_else(runs_dir: Path) -> None:
@@ -209,7 +211,7 @@ def test_names_of_strangers_are_text_and_nothing_else(runs_dir: Path) -> None:
         (path / "run.toml").write_text(tomli_w.dumps(description))
     document = document_of(
         [read_facts(path) for path in paths],
-        Request(title=HOSTILE, question=HOSTILE, by=("run",), missing=(HOSTILE,)),
+        ReportRequest(title=HOSTILE, question=HOSTILE, by=("run",), missing=(HOSTILE,)),
     )
     text = html_of(document)
     page = read(text)
@@ -232,7 +234,7 @@ def test_the_print_has_the_text_of_the_page(
     write_label(trained_run, RunLabel(name="$a_1$ 漢字", note=HOSTILE))
     document = document_of(
         [read_facts(trained_run)],
-        Request(question="Why?", without=frozenset(("learning", "health"))),
+        ReportRequest(question="Why?", without=frozenset(("learning", "health"))),
     )
     printed: list[str] = []
     put = Sheets.put
@@ -314,7 +316,7 @@ def test_a_comparison_of_environments_ranks_none_of_them(runs_dir: Path) -> None
 
 
 def test_films_that_make_the_page_too_large_are_left_out_and_named(runs_dir: Path) -> None:
-    document = document_of([read_facts(write_run(runs_dir, [1.0]))], Request())
+    document = document_of([read_facts(write_run(runs_dir, [1.0]))], ReportRequest())
     films = tuple(
         Film(gif=bytes(size), width=10, height=10, about=name)
         for name, size in (("small", 10**6), ("large", 3 * 10**6), ("other", 10**6))
@@ -353,7 +355,7 @@ def test_the_largest_report_is_small_enough_to_be_sent(runs_dir: Path) -> None:
         for step in range(20):
             run.note({"step": step, "event": HOSTILE * 100, "time": HOSTILE * 100})
         paths.append(path)
-    text = html_of(document_of([read_facts(path) for path in paths], Request()))
+    text = html_of(document_of([read_facts(path) for path in paths], ReportRequest()))
     assert len(text.encode()) < LIMIT
 
 
@@ -514,7 +516,7 @@ def test_the_command_of_a_branch_and_of_a_group_make_them_again(
 def test_a_report_replaces_a_file_only_when_it_is_complete(
     runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = document_of([read_facts(write_run(runs_dir, [1.0]))], Request())
+    document = document_of([read_facts(write_run(runs_dir, [1.0]))], ReportRequest())
     for name in ("report.html", "report.pdf"):
         target = tmp_path / name
         target.write_text("before")

@@ -12,7 +12,7 @@ from td3core.analysis.results import read_results
 from td3core.config import EnvChoice
 from td3core.errors import RequestError
 from td3core.importers import importing, registry, tensorboard
-from td3core.importers.curves import CurveFile
+from td3core.importers.curve_file import CurveFile
 from td3core.protocol.events import Progress
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.listing import list_runs, summarise

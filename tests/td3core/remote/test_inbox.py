@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.config import Tunables, specs
-from td3core.remote.inbox import Inbox, Request
+from td3core.remote.inbox import Inbox, InboxRequest
 from td3core.text import Text
 
 NAME = "00000000000000000001-0123456789abcdef"
@@ -30,7 +30,7 @@ def put(folder: Path, data: bytes, name: str = NAME, mode: int = 0o600) -> Path:
     return path
 
 
-def taken(folder: Path) -> Request:
+def taken(folder: Path) -> InboxRequest:
     (request,) = Inbox(folder.parent).take()
     return request
 
@@ -42,7 +42,7 @@ def test_the_folder_belongs_to_its_user_alone(folder: Path) -> None:
 def test_a_request_is_taken_once_and_its_file_deleted(folder: Path) -> None:
     put(folder, b'{"ask": "tune", "values": {"tau": 0.01}}')
     inbox = Inbox(folder.parent)
-    assert inbox.take() == [Request(name=NAME, ask="tune", values={"tau": 0.01})]
+    assert inbox.take() == [InboxRequest(name=NAME, ask="tune", values={"tau": 0.01})]
     assert inbox.take() == []
     assert list(folder.iterdir()) == []
 

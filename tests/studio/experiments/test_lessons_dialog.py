@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QTextBrowser
 
+from studio.experiments.lessons_dialog import LessonsDialog
 from studio.experiments.queue_file import read_queue
-from studio.lessons.dialog import LessonsDialog
 from studio.window.main_window import MainWindow
 from studio.window.opening.lessons import train_lesson
 from td3core.experiments.groups.seed_status import SeedState

@@ -1,1 +1,0 @@
-"""Guided experiments, read and begun in a dialog."""
