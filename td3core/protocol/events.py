@@ -120,7 +120,19 @@ class Episodes(Sequence[EpisodeEnded]):
         return self._rows[:, [known.index(name) for name in names]]
 
     def __add__(self, later: "Episodes") -> "Episodes":
-        return Episodes(np.concatenate((self._rows, later._rows)))
+        """Return both, with the info columns of either."""
+        info = tuple(dict.fromkeys((*self.info_columns, *later.info_columns)))
+        return Episodes(np.concatenate([each._with_info(info) for each in (self, later)]), info)
+
+    def _with_info(self, info_columns: Sequence[str]) -> Doubles:
+        """Return the rows with these info columns; NaN in those that are not on record."""
+        if self.info_columns == info_columns:
+            return self._rows
+        rows = np.full((len(self), len(_EPISODE) + len(info_columns)), math.nan)
+        rows[:, : len(_EPISODE)] = self._rows[:, : len(_EPISODE)]
+        for name in self.info_columns:
+            rows[:, len(_EPISODE) + info_columns.index(name)] = self.columns(name)[:, 0]
+        return rows
 
     def __len__(self) -> int:
         return len(self._rows)

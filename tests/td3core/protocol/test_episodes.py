@@ -75,3 +75,15 @@ def test_what_episodes_recorded_of_info_goes_with_them() -> None:
     assert episodes.columns("info.y", "length").tolist() == [[2.0, 200.0], [3.0, 200.0]]
     assert episodes[0] == first
     assert math.isnan(episodes[1:][0].info["info.x"])
+
+
+def test_episodes_put_together_keep_what_either_recorded_of_info() -> None:
+    plain = {name: getattr(FIRST, name) for name in FIRST.__slots__}
+    first = EpisodeEnded(**plain | {"info": {"info.x": 1.5, "info.y": 2.0}})
+    second = EpisodeEnded(**plain | {"info": {"info.y": 3.0, "info.z": 4.0}})
+    held = progress(200, ended=Episodes.of([first]))
+    both = progress(400, ended=Episodes.of([second])).after(held).after(progress(100)).ended
+    assert both.info_columns == ("info.x", "info.y", "info.z")
+    found = [{k: v for k, v in each.info.items() if not math.isnan(v)} for each in both]
+    assert found == [first.info, second.info]
+    assert len(RUN.decode(RUN.encode(progress(400, ended=both))).ended) == 2
