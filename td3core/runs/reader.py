@@ -68,7 +68,9 @@ class RunReader:
         self._tunables = self.directory.first_tunables
         self._status: Status | None = None
         self._session, self._beat, self._warned = "", 0, 0
-        self._env_steps = self._updates = self._episodes = 0
+        self._env_steps = self._updates = 0
+        self._episodes: int | None = 0
+        """How many have ended by the rows; None until the first row of a branch tells."""
         self._wall_s = 0.0
         self._last_mean = self._best_mean = -math.inf
         self.state: RunStatus | None = None
@@ -165,7 +167,7 @@ class RunReader:
         if anew:
             self._tables.restart(env_steps)
             self._journal.restart(env_steps)
-            self._env_steps = env_steps
+            self._env_steps, self._episodes = env_steps, self._episodes_at(env_steps)
             self._tunables = self.directory.first_tunables
             for entry in self._journal.changes:
                 self._apply(entry)
@@ -186,6 +188,14 @@ class RunReader:
             branched_from=parent.run if parent and parent.env_steps == env_steps else "",
         )
 
+    def _episodes_at(self, env_steps: int) -> int | None:
+        """Return how many episodes had ended at a step; None if no checkpoint of it is there."""
+        if not env_steps:
+            return 0
+        with contextlib.suppress(RequestError):
+            return read_header(self.directory.step_checkpoint(env_steps)).counters.episodes
+        return None
+
     # What is new --------------------------------------------------------------------------------
 
     def _take(self, rows: NewRows, *, alive: bool) -> Iterator[Event]:
@@ -205,7 +215,10 @@ class RunReader:
         if len(rows.training):
             self._updates = int(np.nan_to_num(rows.training[-1, 1]))
         if rows.episodes:
-            self._episodes = int(rows.episodes.columns("episode").max())
+            if self._episodes is None:
+                # They are numbered from 0.
+                self._episodes = int(rows.episodes.columns("episode").min())
+            self._episodes += len(rows.episodes)
         beat = status.beat if status else 0
         if rows.any or beat != self._beat or self.state is None:
             self._beat = beat
@@ -271,7 +284,7 @@ class RunReader:
 
     @property
     def _most_episodes(self) -> int:
-        return max(self._episodes, self._status.episodes if self._status else 0)
+        return max(self._episodes or 0, self._status.episodes if self._status else 0)
 
     @property
     def _steps_per_s(self) -> float:

@@ -76,6 +76,10 @@ def test_a_branch_that_is_opened_counts_the_episodes_that_it_counted_live(
     live, read = folded(told.events), read_history(outcome.run, lambda: False).record
     assert (live.progress.episodes, outcome.episodes) == (12, 12)
     assert (read.progress.episodes, read.outcome.episodes) == (12, 12)
+    # Runs of early versions have none.
+    (outcome.run / "status.json").unlink()
+    read = read_history(outcome.run, lambda: False).record
+    assert (read.progress.episodes, read.outcome.episodes) == (12, 12)
 
 
 def vars_of(tunables: Tunables) -> dict[str, object]:
