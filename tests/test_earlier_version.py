@@ -17,7 +17,6 @@ from td3core.config.presets import compose, load_presets, parse_preset
 from td3core.protocol.events import Warned
 from td3core.runs.directory import TABLES, RunDirectory
 from td3core.runs.listing import list_runs, summarise
-from td3core.runs.resumption import KERNELS_ASSUMED
 from td3core.runs.tables import read_table
 from td3core.system import numerics, processor
 from tests.td3core.training.resuming import go_on
@@ -99,7 +98,7 @@ def test_the_run_resumes_exactly_and_measures_the_agent_that_was_pending(run: Pa
     assert replace(last.header.counters, unmarked=600) == straight.header.counters
     assert all(np.isfinite(a).all() for a in last.tensors.values() if a.dtype.kind == "f")
     said = [warned.message for warned in told.all(Warned)]
-    assert [message.template for message in said[:1]] == [KERNELS_ASSUMED]
+    assert said[0].template.startswith("The kernels of this run were not recorded")
     assert RunDirectory.open(run).config.engine == "torch"
     # Torch chooses its kernels by the maker too, of which nothing was recorded.
     if said[1:] == [] and processor.maker() == "AuthenticAMD" and not numerics.slowing_variables():

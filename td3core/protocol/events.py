@@ -338,6 +338,8 @@ class Warned:
 
     env_steps: int
     message: Text
+    no_deviation: bool = False
+    """True for what would be said of the run if it had never been interrupted, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

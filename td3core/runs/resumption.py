@@ -146,9 +146,6 @@ def with_total_steps(run: RunDirectory, reached: int, steps: int | None) -> RunD
     return run.with_config(config)
 
 
-KERNELS_ASSUMED = Text("The kernels of this run were not recorded; assumed {name}.").template
-"""Said of a run of a version that did not record them; no sign that it differs."""
-
 _ENGINE_OF_PRODUCTS = {"numba": COMPILED, "MKL": TORCH, "oneDNN": TORCH}
 _CLASS_OF_INSTRUCTIONS = {"AVX512": numerics.AVX512, "AVX2": numerics.AVX2}
 
@@ -169,7 +166,9 @@ def with_recorded_numerics(
         name = class_on_record(recorded)
         config = replace(config, numerics=name)
         if "class" not in recorded:
-            notices.append(Text(KERNELS_ASSUMED, name=name))
+            notices.append(
+                Text("The kernels of this run were not recorded; assumed {name}.", name=name)
+            )
     return config, notices
 
 

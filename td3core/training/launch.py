@@ -308,7 +308,8 @@ def _prepare(
     agent = make_agent(config, plan.tunables, info.sizes)
     record, words, deviations = _numerics(plan, info)
     for message in plan.notices:
-        report(Warned(env_steps=plan.point.env_steps if plan.point else 0, message=message))
+        step = plan.point.env_steps if plan.point else 0
+        report(Warned(env_steps=step, message=message, no_deviation=True))
     directory = plan.directory(config)
     access = RemoteAccess(directory.path, config, control, report)
     listeners.add(access)

@@ -433,7 +433,8 @@ class Trainer:
         needed = self._agent.tunables.n_step > 1 and self._buffer.has_unmarked
         if needed and not self._warned_of_unmarked:
             self._warned_of_unmarked = True
-            self._report(Warned(env_steps=self.env_steps, message=UNMARKED))
+            warned = Warned(env_steps=self.env_steps, message=UNMARKED, no_deviation=True)
+            self._report(warned)
 
     # The end ------------------------------------------------------------------------------------
 

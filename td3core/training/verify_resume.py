@@ -12,12 +12,11 @@ from td3core.errors import RequestError, RunError, StoppedError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Preparing, Warned
 from td3core.runs.directory import RunDirectory, note_module_folder
-from td3core.runs.resumption import KERNELS_ASSUMED, resume_point
+from td3core.runs.resumption import resume_point
 from td3core.runs.tables import read_table
 from td3core.system import files
 from td3core.text import Text
 from td3core.training.launch import resume
-from td3core.training.trainer import UNMARKED
 
 STEPS = 500
 
@@ -113,11 +112,7 @@ def _resume(
     warnings: list[Text] = []
 
     def report(event: Event) -> None:
-        # What holds for the run whether or not it is interrupted is no difference.
-        if isinstance(event, Warned) and event.message.template not in (
-            KERNELS_ASSUMED,
-            UNMARKED.template,
-        ):
+        if isinstance(event, Warned) and not event.no_deviation:
             warnings.append(event.message)
         elif isinstance(event, Preparing):
             announce(event.message)

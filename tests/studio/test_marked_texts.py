@@ -139,7 +139,6 @@ ROOT = Path(__file__).parents[2]
 CORE = sorted((ROOT / "td3core").rglob("*.py"))
 PASSED_ON = {
     "template": "the parameter of a function that takes a template",
-    "KERNELS_ASSUMED": "the template of a text that is marked where it is written",
     "text": "a template that is marked where it is written",
     "value": "what a file or another process says",
     "found": "what a file or another process says",
