@@ -21,6 +21,7 @@ from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
+from td3core.cli.progress_line import CommandProgress
 from td3core.text import Text, tr
 
 _ABOUT = Text(
@@ -96,9 +97,9 @@ class VerifyDialog(QDialog):
         self.cancel()
         super().closeEvent(event)
 
-    @Slot(str)
-    def _on_progress(self, line: str) -> None:
-        self._show(f"{self._name}: {line.removesuffix('...').strip()} …")
+    @Slot(object)
+    def _on_progress(self, told: CommandProgress) -> None:
+        self._show(f"{self._name}: {told.message} …")
 
     @Slot(str)
     def _on_not_started(self, reason: str) -> None:

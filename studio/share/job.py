@@ -1,6 +1,5 @@
 """One headless command with its progress, and a file that is removed if it stays unfinished."""
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,10 +11,8 @@ from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.cli_process import CliProcess
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.setting_names import in_labels
+from td3core.cli.progress_line import CommandProgress
 from td3core.text import Text, tr
-
-_SHARE = re.compile(r"\s*(\d{1,3})\s*% *(.*)")
-"""What ``td3-studio`` writes of its progress: a share, the same in every language, then words."""
 
 
 class CommandJob(QWidget):
@@ -98,14 +95,12 @@ class CommandJob(QWidget):
         self.show_status(text)
         self.busy_changed.emit(False)
 
-    @Slot(str)
-    def _on_progress(self, line: str) -> None:
-        match = _SHARE.fullmatch(line)
-        if match is not None:
+    @Slot(object)
+    def _on_progress(self, told: CommandProgress) -> None:
+        if told.share is not None:
             self.bar.setRange(0, 100)
-            self.bar.setValue(int(match[1]))
-        text = match[2] if match is not None else line
-        self.show_status(text[:1].upper() + text[1:])
+            self.bar.setValue(int(100 * told.share))
+        self.show_status(told.message)
 
     @Slot(object)
     def _on_answered(self, found: object) -> None:

@@ -6,8 +6,12 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal, Slot
 
+from td3core.cli import progress_line
 from td3core.cli.numerics import command_line
+from td3core.cli.progress_line import CommandProgress
+from td3core.errors import quoted
 from td3core.system import allowed_code
+from td3core.system.json_lines import LineBuffer, LineError
 
 _END_MS = 2_000
 
@@ -21,13 +25,13 @@ class CliProcess(QObject):
     """The error it printed; the last line of its standard error if it printed no object."""
     not_started = Signal(str)
     """Why there is no process."""
-    progressed = Signal(str)
-    """A line it wrote to standard error while it ran."""
+    progressed = Signal(object)
+    """How far it is, a ``CommandProgress``; a line of other software is one without a share."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._process: QProcess | None = None
-        self._last_line = ""
+        self._last_line, self._lines = "", LineBuffer()
 
     @property
     def busy(self) -> bool:
@@ -47,6 +51,7 @@ class CliProcess(QObject):
         self.cancel()
         process = self._process = QProcess(self)
         variables = QProcessEnvironment.systemEnvironment()
+        variables.insert(progress_line.VARIABLE, progress_line.AS_JSON)
         for name, value in (environment or {}).items():
             variables.insert(name, value)
         process.setProcessEnvironment(variables)
@@ -65,7 +70,8 @@ class CliProcess(QObject):
 
     def cancel(self) -> None:
         """End the process; no signal comes of it any more."""
-        process, self._process, self._last_line = self._process, None, ""
+        process, self._process = self._process, None
+        self._last_line, self._lines = "", LineBuffer()
         if process is not None:
             process.blockSignals(True)
             process.kill()
@@ -75,10 +81,17 @@ class CliProcess(QObject):
     @Slot()
     def _on_progress(self) -> None:
         if self._process is not None:
-            lines = _text(self._process.readAllStandardError()).strip().splitlines()
-            if lines:
-                self._last_line = lines[-1]
-                self.progressed.emit(self._last_line)
+            self._take(bytes(self._process.readAllStandardError().data()))
+
+    def _take(self, piece: bytes) -> None:
+        told = None
+        for line in filter(None, map(bytes.strip, self._lines.add(piece))):
+            told = _progress(line)
+            if told is None:
+                self._last_line = line.decode(errors="replace")
+                told = CommandProgress(message=quoted(self._last_line))
+        if told is not None:
+            self.progressed.emit(told)
 
     @Slot()
     def _on_error(self) -> None:
@@ -94,6 +107,8 @@ class CliProcess(QObject):
         if process is None:
             return
         self._on_progress()
+        # The last line may lack its end.
+        self._take(b"\n")
         found, last = _last_object(_text(process.readAllStandardOutput())), self._last_line
         self.cancel()
         if found is None:
@@ -106,6 +121,15 @@ class CliProcess(QObject):
 
 def _text(data: Any) -> str:
     return bytes(data.data()).decode(errors="replace")
+
+
+def _progress(line: bytes) -> CommandProgress | None:
+    """Return what a line says of the command's progress; None if it is of other software."""
+    try:
+        told = progress_line.CODEC.decode(line)
+    except LineError:
+        return None
+    return told if isinstance(told, CommandProgress) else None
 
 
 def _last_object(text: str) -> dict[str, Any] | None:

@@ -25,6 +25,7 @@ from td3core.cli.options import (
     assignments,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
+from td3core.cli.progress_line import tell_progress
 from td3core.cli.sinks import NO_SINKS, Sinks, with_sinks
 from td3core.cli.terminal import (
     FAILED,
@@ -292,7 +293,7 @@ def verify(
     obtain_consent(found.config.choice, given=trust_env)
     try:
         # The window reads whole lines of this.
-        verdict = verify_run(found.path, steps=steps, announce=log)
+        verdict = verify_run(found.path, steps=steps, announce=tell_progress)
     except RunError as problem:
         log_error(Text("The check failed:"), problem.message)
         return CommandResult(status=FAILED, error=problem.message)

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
 from td3core.cli.progress import BarReporter
+from td3core.cli.progress_line import tell_progress
 from td3core.text import Text, tr
 
 if TYPE_CHECKING:
@@ -47,22 +48,22 @@ class FilmReporter(BarReporter):
             return
         self._due = self._now() + _INTERVAL_S
         share = (progress.scene + self._share_of_scene(progress)) / progress.scenes
-        text = str(self._position(progress))
+        position = self._position(progress)
         if self._console.is_terminal:
-            self._bar.update(self._task, description=text, completed=share)
+            self._bar.update(self._task, description=str(position), completed=share)
         else:
-            self._console.print(f"{share:.0%} {text}", soft_wrap=True)
+            tell_progress(position, share)
 
     def _position(self, progress: "FilmProgress") -> Text:
         if progress.scenes == 1:
             return Text(
-                "episode {number} of {count}, {frames:,} frames",
+                "Episode {number} of {count}, {frames:,} frames",
                 number=progress.episode + 1,
                 count=self._episodes,
                 frames=progress.frames,
             )
         return Text(
-            "checkpoint {number} of {count}, {frames:,} frames",
+            "Checkpoint {number} of {count}, {frames:,} frames",
             number=progress.scene + 1,
             count=progress.scenes,
             frames=progress.frames,

@@ -9,6 +9,7 @@ import typer
 
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import require_writable_name, runs_folder
+from td3core.cli.progress_line import tell_progress
 from td3core.cli.selection import (
     DEFAULT_METRIC,
     Axis,
@@ -21,7 +22,7 @@ from td3core.cli.selection import (
     new_names,
     setting_names,
 )
-from td3core.cli.terminal import CommandResult, console, log, print_result
+from td3core.cli.terminal import CommandResult, console, print_result
 from td3core.errors import RequestError
 from td3core.exporters.registry import REPORT_EXPORTERS, with_suffix_of
 from td3core.text import Text, marked
@@ -145,14 +146,8 @@ def _read(paths: Sequence[Path]) -> "tuple[list[RunFacts], list[str]]":
     found, problems = [], []
     for number, path in enumerate(paths):
         if not console.is_terminal:
-            log(
-                Text(
-                    "{share:.0%} reading run {number} of {count}",
-                    share=number / len(paths),
-                    number=number + 1,
-                    count=len(paths),
-                )
-            )
+            position = {"number": number + 1, "count": len(paths)}
+            tell_progress(Text("Reading run {number} of {count}", **position), number / len(paths))
         try:
             found.append(read_facts(path))
         except RequestError as problem:

@@ -26,6 +26,7 @@ from studio.share.picture_dialog import PictureDialog
 from studio.share.task_dialog import TaskDialog
 from td3core import checkpoint
 from td3core.cli import app
+from td3core.cli.progress_line import CommandProgress
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.disturbance import Variant
 from tests.studio.replay.scenes import WAIT_MS, load, played, renderers
@@ -103,7 +104,10 @@ def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
     share.tasks.began.connect(lambda name: notes.append((name,)))
     share.tasks.ended.connect(lambda *words: notes.append(words))
     dialog = opened(share, "film", AgentFilmDialog)
+    progress: list[CommandProgress] = []
+    dialog.job.command.progressed.connect(progress.append)
     told = answer(qtbot, dialog)
+    assert any(each.share is not None and "Episode 1" in str(each.message) for each in progress)
     with av.open(str(tmp_path / "walk.mp4")) as film:
         frames = sum(1 for _ in film.decode(video=0))
         assert film.duration is not None
