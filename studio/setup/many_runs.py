@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QWidget
 
 from studio.formatting import plain_minus
 from studio.widgets.controls import describe
+from td3core.config import label_of
 from td3core.experiments.groups.seeds import parse_seeds
 from td3core.text import Text, tr
 
@@ -25,7 +26,7 @@ class SeedsField(QLineEdit):
 
     def __init__(self) -> None:
         super().__init__()
-        describe(self, "seeds_edit", tr("Seeds"), str(_SEEDS_TIP))
+        describe(self, "seeds_edit", label_of("seeds"), str(_SEEDS_TIP))
         self.setPlaceholderText(tr("one run"))
 
     def read(self) -> tuple[int, ...]:

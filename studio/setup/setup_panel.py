@@ -21,7 +21,15 @@ from studio.widgets.form_area import scroll_to
 from studio.widgets.forms import keep_lines, make_form, remark
 from studio.widgets.setting_fields import guard_wheel
 from studio.widgets.setting_names import in_labels
-from td3core.config import EnvChoice, RunConfig, Tunables, make_settings, specs, to_dict
+from td3core.config import (
+    EnvChoice,
+    RunConfig,
+    Tunables,
+    label_of,
+    make_settings,
+    specs,
+    to_dict,
+)
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError
 from td3core.text import Text, tr
@@ -93,7 +101,7 @@ class SetupPanel(QWidget):
         form.addRow(presets.about)
         self._fields.add_main_rows(form)
         # Below the seed, above the steps.
-        form.insertRow(form.rowCount() - 1, tr("Seeds"), self.seeds)
+        form.insertRow(form.rowCount() - 1, label_of("seeds"), self.seeds)
         self._fields.add_advanced_row(self.own_process)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(10, 6, 14, 8)

@@ -33,6 +33,8 @@ LiveT = TypeVar("LiveT", bound=Tunables)
 LR_FINAL = "lr_final"
 """The share of both learning rates that an earlier setting let them fall to by the last step."""
 _RATES = ("actor_lr", "critic_lr")
+_LABELS = {"seeds": Text("Seeds")}
+"""What the window calls that which is asked for besides the settings of a run."""
 _RENAMED = {"eval_beside": "background_evaluation"}
 """Names of earlier versions: files, scripts and ``--set`` may still use them."""
 
@@ -57,7 +59,8 @@ def specs(settings: Settings | type[Settings]) -> Iterator[tuple[str, Spec]]:
 
 def label_of(name: str) -> str:
     """Return what the window calls a setting; other words as they are."""
-    return str(spec_of(_all_fields()[name]).label) if name in _all_fields() else name
+    known = _all_fields() | {LR_FINAL: _LR_FINAL_FIELD}
+    return str(spec_of(known[name]).label if name in known else _LABELS.get(name, name))
 
 
 def sign_of(name: str) -> str:

@@ -95,4 +95,8 @@ def _range(part: str, text: str) -> tuple[int, int]:
 
 
 def _too_many() -> RequestError:
-    return RequestError("seeds names more than {most} seeds; start fewer.", most=MOST_SEEDS)
+    return RequestError(
+        "{key} names more than {most} seeds; start fewer.",
+        key=SettingName("seeds"),
+        most=MOST_SEEDS,
+    )

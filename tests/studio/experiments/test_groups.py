@@ -123,7 +123,7 @@ def test_the_panel_is_hidden_until_it_is_used(window, find, played) -> None:
 def test_wrong_seeds_are_refused_at_their_field(window, find, played) -> None:
     find("seeds_edit").setText("3,3")
     window.start_training()
-    assert window.banner.text == "seeds contains 3 twice; name each seed once."
+    assert window.banner.text == "Seeds contains 3 twice; name each seed once."
     assert not window.many.busy
 
 

@@ -1,9 +1,12 @@
 """A message about a setting reads with its label in the window and with its key in a terminal."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from studio.widgets.setting_names import in_labels
-from td3core.config import check_together, make_settings, parse_value
+from td3core.config import check_together, label_of, make_settings, parse_value
 from td3core.errors import RequestError
 from td3core.text import Text, from_plain, plain
 
@@ -37,3 +40,10 @@ def test_a_message_of_a_file_has_labels_and_that_of_an_earlier_version_its_own_w
     assert in_labels(from_plain(plain(message))) == in_labels(message)
     assert in_labels(from_plain("actor_lr cannot be -1.0.")) == "actor_lr cannot be -1.0."
     assert in_labels("tau is too large") == "tau is too large"
+
+
+def test_every_name_that_a_message_of_the_program_gives_has_a_label(root: Path) -> None:
+    sources = [path.read_text("utf-8") for path in (root / "td3core").rglob("*.py")]
+    names = {name for each in sources for name in re.findall(r'SettingName\("(\w+)"\)', each)}
+    assert {"seeds", "batch_size"} <= names
+    assert {name for name in {*names, "lr_final"} if label_of(name) == name} == set()
