@@ -240,11 +240,9 @@ class ManyRunsPanel(QWidget):
         row = self.list.currentRow()
         self.list.clear()
         for run in self.queue.runs:
-            first, _, second = run.text.partition("\n")
-            if run.problem:
-                # First, because the list is narrow.
-                second = tr("failed · {about}", about=second)
-            item = QListWidgetItem(f"{first}\n{second}")
+            # First that it failed, because the list is narrow.
+            about = tr("failed · {about}", about=run.about) if run.problem else run.about
+            item = QListWidgetItem(f"{run.config.env}\n{about}")
             item.setToolTip(plain_tip("\n".join(filter(None, (item.text(), run.problem)))))
             self.list.addItem(item)
         self.list.setCurrentRow(min(row, self.list.count() - 1))

@@ -255,7 +255,7 @@ class ManyRuns(QObject):
             return
         self.queue.put_back(replace(run, problem=str(reason)))
         if reason:
-            name = run.text.replace("\n", " · ")
+            name = f"{run.config.env} · {run.about}"
             text = Text("{run} could not start. {reason}", run=name, reason=reason)
             # After what others say of the same end.
             QTimer.singleShot(0, self, partial(self.skipped.emit, text))

@@ -52,12 +52,12 @@ class QueuedRun:
     """What the comparison of its series calls it; empty for the name that its settings give it."""
 
     @property
-    def text(self) -> str:
-        """Two lines for a list."""
+    def about(self) -> str:
+        """What it is besides its environment: preset, seeds, steps."""
         preset = "" if self.config.preset == self.config.env else self.config.preset
         steps = tr("{steps} steps", steps=format_count(self.config.steps))
         parts = (preset, str(self._which()), steps)
-        return f"{self.config.env}\n" + " · ".join(part for part in parts if part)
+        return " · ".join(part for part in parts if part)
 
     def _which(self) -> Text:
         if self.checkpoint is not None:

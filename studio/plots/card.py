@@ -126,8 +126,8 @@ class PlotCard(QWidget):
         self.nearest_checkpoint: Callable[[float], tuple[int, Path] | None] = lambda _: None
         """Returns step and file of the saved agent nearest to a step."""
         self.plot = self._make_plot()
-        self._empty = str(plot.empty)
-        self._hint = EmptyHint(self._empty, plot.example, theme, self.plot)
+        self._empty = (str(plot.empty), str(plot.expected))
+        self._hint = EmptyHint(*self._empty, plot.example, theme, self.plot)
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
@@ -278,7 +278,7 @@ class PlotCard(QWidget):
         missing = str(self.step_map.missing)
         if missing:
             self._heights = []
-        self._hint.say(missing or self._empty)
+        self._hint.say(*(self._empty if not missing else (missing,)))
         # Curves without a place would all be drawn at 0.
         self.plot.getViewBox().childGroup.setVisible(not missing)
         if follow:

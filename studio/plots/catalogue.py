@@ -14,7 +14,7 @@ from studio.plots.layers.threshold import ThresholdLayer
 from studio.session.model import RunModel
 from td3core.text import NO_TEXT, Text
 
-_NONE, _NO_UPDATES = NO_TEXT, Text("No updates yet")
+_NONE, _NO_UPDATES = NO_TEXT, Text("No updates yet.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,9 @@ class PlotSpec:
     """What the y axis counts; names the axis."""
     log_button: bool = False
     empty: Text = _NO_UPDATES
-    """What the plot will show, in a sentence."""
+    """That there is nothing yet, in a sentence."""
+    expected: Text = _NONE
+    """What the plot will show, in a sentence that is left out where there is no room."""
     example: tuple[float, ...] = ()
     """Heights of a typical curve, 0 to 1, drawn faintly while there is no data; none where there is
     no typical one."""
@@ -71,9 +73,8 @@ PLOTS = (
         ),
         layers=(ThresholdLayer,),
         unit=Text("return per episode"),
-        empty=Text(
-            "No episodes yet. Each episode's return appears here: it rises as the agent learns."
-        ),
+        empty=Text("No episodes yet."),
+        expected=Text("Each episode's return appears here: it rises as the agent learns."),
         example=(0.08, 0.1, 0.09, 0.14, 0.22, 0.2, 0.36, 0.52, 0.6, 0.72, 0.78, 0.84, 0.86, 0.88),
     ),
     PlotSpec(
@@ -111,7 +112,7 @@ PLOTS = (
             column="q1",
         ),
         unit=Text("discounted return"),
-        empty=Text("No updates yet. The discounted rewards that the critics expect."),
+        expected=Text("The discounted rewards that the critics expect."),
     ),
     PlotSpec(
         name="plot_critic_loss",
@@ -141,7 +142,7 @@ PLOTS = (
             column="critic1_loss",
         ),
         unit=Text("squared error, (Q − y)²"),
-        empty=Text("No updates yet. How far each critic is from its target."),
+        expected=Text("How far each critic is from its target."),
         log_button=True,
     ),
     PlotSpec(
@@ -171,9 +172,7 @@ PLOTS = (
             column="actor_loss",
         ),
         unit=Text("−Q₁(s, π(s))"),
-        empty=Text(
-            "No updates yet. The critic's value of the actor's actions, with the sign changed."
-        ),
+        expected=Text("The critic's value of the actor's actions, with the sign changed."),
     ),
 )
 

@@ -126,5 +126,6 @@ def ending_label(name: str) -> QLabel:
 
 def show_ending(label: QLabel, step: RolloutStep) -> None:
     """Show how an episode ended, if it has."""
-    label.setText(tr("ended") if step.terminated else tr("time limit"))
+    if step.over:
+        label.setText(str(step.ending))
     label.setVisible(step.over)

@@ -14,12 +14,11 @@ from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner
-from studio.widgets.setting_names import in_labels
 from studio.window.toolbar import Toolbar
 from td3core.config import changes
 from td3core.errors import RequestError
 from td3core.protocol import events
-from td3core.text import Text, tr
+from td3core.text import Text
 
 _SOFTER = Text("Branch with half the learning rates")
 
@@ -116,13 +115,11 @@ class RunPresenter(QObject):
             softer = partial(self._launcher.branch_with_half_rates, saved)
             banner.show_message("error", event.message, event.details, (str(_SOFTER), softer))
             return
-        text = in_labels(event.message)
+        text = event.message
         if saved is not None:
-            # What an environment says of its error need not end as a sentence does.
-            end = "" if text.endswith((".", "!", "?")) else "."
-            text = tr(
-                "{problem} The agent was saved in {file}.", problem=f"{text}{end}", file=saved.name
-            )
+            # On a line of its own: an environment's words need not end as a sentence does.
+            kept = Text("The agent was saved in {file}.", file=saved.name)
+            text = Text.joined((text, kept), "\n")
         banner.show_message("error", text, event.details)
 
     @Slot(object)

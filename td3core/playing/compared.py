@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from td3core.playing.disturbance import Variant
+from td3core.text import NO_TEXT, Text
 
 FEWEST, MOST = 2, 4
 """How many agents are compared."""
@@ -43,12 +44,22 @@ def _run_of(facts: AgentFacts) -> Path:
 
 
 def _name(facts: AgentFacts, run: str) -> str:
-    stem = facts.agent.path.stem
-    role = f"{stem}, " if stem in ("best", "last") else ""
-    name = f"{role}step {facts.env_steps:,}"
+    return " · ".join(filter(None, (str(_agent(facts)), str(_variant(facts)), run)))
+
+
+def _agent(facts: AgentFacts) -> Text:
+    match facts.agent.path.stem:
+        case "best":
+            return Text("best, step {step:,}", step=facts.env_steps)
+        case "last":
+            return Text("last, step {step:,}", step=facts.env_steps)
+    return Text("step {step:,}", step=facts.env_steps)
+
+
+def _variant(facts: AgentFacts) -> Text:
     match facts.agent.variant:
         case Variant.NOISE:
-            name += f" · noise σ {facts.noise:g}"
+            return Text("noise σ {noise:g}", noise=facts.noise)
         case Variant.PUSH:
-            name += " · pushed"
-    return f"{name} · {run}" if run else name
+            return Text("pushed")
+    return NO_TEXT

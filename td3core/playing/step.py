@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from td3core.text import NO_TEXT, Text
+
 
 class RolloutStep(NamedTuple):
     """One step of an episode; the last one is what the episode came to."""
@@ -20,11 +22,11 @@ class RolloutStep(NamedTuple):
         return self.terminated or self.truncated
 
     @property
-    def ending(self) -> str:
+    def ending(self) -> Text:
         """How the episode ended; empty before."""
         if not self.over:
-            return ""
-        return "ended" if self.terminated else "time limit"
+            return NO_TEXT
+        return Text("ended") if self.terminated else Text("time limit")
 
 
 BEGINNING = RolloutStep(0, 0.0, 0.0, terminated=False, truncated=False)

@@ -53,7 +53,8 @@ ALLOWED_IN_DATA = {
 """The same of what the core hands to the window and the terminal as data."""
 DATA = (
     *("algorithm/fingerprint.py", "analysis/", "envs/check/report.py", "experiments/"),
-    *("exporters/registry.py", "exporters/live/", "protocol/", "runs/", "training/"),
+    *("exporters/registry.py", "exporters/live/", "exporters/film/", "playing/", "protocol/"),
+    *("runs/", "training/"),
 )
 """Where words begin that travel as data, such as why a trial failed."""
 

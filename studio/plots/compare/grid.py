@@ -29,7 +29,7 @@ COMPARED = {
         help=Text("{band}", band=BAND_ABOUT),
         curves=(),
         about=_ABOUT[RETURN],
-        empty=Text("No evaluations and no episodes yet"),
+        empty=Text("No evaluations and no episodes yet."),
     ),
     Q: PlotSpec(
         name="compare_q",

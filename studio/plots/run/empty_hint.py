@@ -18,14 +18,18 @@ _MARGIN = 12
 class EmptyHint(QWidget):
     """Says what a plot will show. The curve behind it is drawn, not measured: it has no axes."""
 
-    def __init__(self, text: str, example: Sequence[float], theme: Theme, parent: QWidget) -> None:
-        """Take ``example``, heights of a typical curve from 0 to 1."""
+    def __init__(
+        self, text: str, more: str, example: Sequence[float], theme: Theme, parent: QWidget
+    ) -> None:
+        """Say ``text``, and ``more`` where there is room.
+
+        ``example`` are the heights of a typical curve from 0 to 1.
+        """
         super().__init__(parent)
         self._example, self._theme = tuple(example), theme
-        self.text = text
-        """The whole of what it says."""
+        self._said = (text, more)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.label = QLabel(text)
+        self.label = QLabel(self.text)
         self.label.setProperty("role", "muted")
         self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.label.setWordWrap(True)
@@ -33,10 +37,15 @@ class EmptyHint(QWidget):
         layout.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
         layout.addWidget(self.label, 0, Qt.AlignmentFlag.AlignTop)
 
-    def say(self, text: str) -> None:
+    @property
+    def text(self) -> str:
+        """The whole of what it says."""
+        return " ".join(filter(None, self._said))
+
+    def say(self, text: str, more: str = "") -> None:
         """Say something else."""
-        if text != self.text:
-            self.text = text
+        if (text, more) != self._said:
+            self._said = (text, more)
             self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
@@ -48,7 +57,7 @@ class EmptyHint(QWidget):
         room = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         self.label.setText(self.text)
         if self.label.heightForWidth(room.width()) > room.height():
-            self.label.setText(self.text.partition(". ")[0])
+            self.label.setText(self._said[0])
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""

@@ -14,12 +14,13 @@ from td3core.checkpoint.agent import agent_of
 from td3core.errors import RequestError
 from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.frames import FilmedEpisode, filmed_episode
-from td3core.exporters.film.lettering import return_text
+from td3core.exporters.film.lettering import return_caption
 from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
 from td3core.playing.step import BEGINNING, RolloutStep
 from td3core.runs.directory import RunDirectory
 from td3core.system.regular_files import exists
+from td3core.text import Text, tr
 
 HOLD_S = 0.5
 """How long the last frame of a checkpoint stays, so that its return can be read."""
@@ -223,11 +224,11 @@ class _Recorder:
 
 
 def _caption(scene: Scene, step: RolloutStep, index: int, settings: FilmSettings) -> Caption:
-    episode = f", episode {index + 1}" if settings.episodes > 1 else ""
+    left = Text("Step {step:,}", step=scene.env_steps)
+    if settings.episodes > 1:
+        left = Text("Step {step:,}, episode {episode}", step=scene.env_steps, episode=index + 1)
     return Caption(
-        left=f"Step {scene.env_steps:,}{episode}",
-        mark="best" if scene.best else "",
-        right=f"Return {return_text(step.total)}",
+        left=str(left), mark=tr("best") if scene.best else "", right=return_caption(step.total)
     )
 
 

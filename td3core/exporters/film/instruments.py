@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw
 from td3core.arrays import Doubles
 from td3core.exporters.film.lettering import font, return_text
 from td3core.playing.numbers import SATURATED, EpisodeNumbers
+from td3core.text import tr
 
 _BACK, _CARD, _GRID = (24, 27, 33), (32, 36, 44), (62, 68, 80)
 _TEXT, _MUTED = (240, 242, 245), (160, 168, 180)
@@ -76,17 +77,17 @@ class InstrumentCanvas:
     def _contents(self) -> list[tuple[int, str, Sequence[_Line]]]:
         numbers, obtained = self._numbers, self._numbers.discounted
         assert obtained is not None
-        value = [_Line("obtained", obtained, _BLUE)]
+        value = [_Line(tr("obtained"), obtained, _BLUE)]
         if numbers.spec.critics:
-            value.insert(0, _Line("min Q", numbers.min_q, _AMBER))
+            value.insert(0, _Line(tr("min Q"), numbers.min_q, _AMBER))
         seen = [
             _Line("", column, _LINES[at % len(_LINES)])
             for at, column in enumerate(numbers.obs.astype(np.float64).T)
         ]
         return [
-            (0, "Return", [_Line("", numbers.total, _BLUE)]),
-            (1, "Value" if numbers.spec.critics else "Value (no critic)", value),
-            (2, "Observations", seen),
+            (0, tr("Return"), [_Line("", numbers.total, _BLUE)]),
+            (1, tr("Value") if numbers.spec.critics else tr("Value (no critic)"), value),
+            (2, tr("Observations"), seen),
         ]
 
     def _draw_card(self, place: int) -> Box:
@@ -109,7 +110,7 @@ class InstrumentCanvas:
             self._base.paste(
                 rows.resize((right - left, bottom - top), Image.Resampling.BOX), box[:2]
             )
-            return _Chart(f"{title}, one row each", lines, box)
+            return _Chart(tr("{title}, one row each", title=title), lines, box)
         fine = Image.new("RGB", size, _CARD)
         draw = ImageDraw.Draw(fine)
         low, high = _range_of(lines)
@@ -147,7 +148,7 @@ class InstrumentCanvas:
 
     def _draw_actions(self, draw: ImageDraw.ImageDraw, row: int) -> None:
         left, top, right, bottom = self._actions
-        self._draw_heading(draw, self._actions, "Actions")
+        self._draw_heading(draw, self._actions, tr("Actions"))
         action = self._numbers.action[row]
         pitch, centre = (bottom - top) / len(action), (left + right) / 2
         thick = max(1.0, min(pitch * 0.6, self._line_height))

@@ -7,6 +7,7 @@ from pathlib import Path
 from PIL import ImageFont
 
 from td3core.config.value_text import format_return, typographic
+from td3core.text import tr
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
@@ -33,3 +34,8 @@ def return_text(value: float) -> str:
     text = format_return(value)
     # Pillow's own font would draw an empty box.
     return text if font_file() is None else typographic(text)
+
+
+def return_caption(value: float) -> str:
+    """Return what the caption of a picture says of its episode so far."""
+    return tr("Return {value}", value=return_text(value))

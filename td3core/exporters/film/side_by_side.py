@@ -13,7 +13,7 @@ from td3core.checkpoint.agent import agent_of, facts_of
 from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.frames import Shot, filmed_episode
 from td3core.exporters.film.growth import HOLD_S, require_same_environment
-from td3core.exporters.film.lettering import return_text
+from td3core.exporters.film.lettering import return_caption
 from td3core.exporters.film.progress import FilmProgress, Report, silent
 from td3core.exporters.film.writer import FilmInfo, FilmWriter
 from td3core.playing.compared import AgentFacts, ComparedAgent, names_of
@@ -165,7 +165,7 @@ class _Recorder:
 
 
 def _caption(name: str, step: RolloutStep) -> Caption:
-    return Caption(left=name, mark=step.ending, right=f"Return {return_text(step.total)}")
+    return Caption(left=name, mark=str(step.ending), right=return_caption(step.total))
 
 
 def _in_rows(tiles: Sequence[NDArray[np.uint8]], columns: int) -> NDArray[np.uint8]:

@@ -28,7 +28,7 @@ def test_a_playback_tells_each_step_to_the_end_of_the_episode(scripted: Any) -> 
         steps = list(playback)
     assert [(s.number, s.reward, s.total) for s in steps] == [(1, 1, 1), (2, 2, 3), (3, 3, 6)]
     assert [s.over for s in steps] == [False, False, True]
-    assert [s.ending for s in steps] == ["", "", "time limit"]
+    assert [str(s.ending) for s in steps] == ["", "", "time limit"]
     assert playback.step == steps[-1]
     assert script.seeds == [episode_seed(11, Purpose.EVALUATION, 2)]
     assert (script.made, script.closed) == (1, 1)
@@ -58,8 +58,12 @@ def test_agents_side_by_side_play_as_alone_and_those_that_are_over_wait(scripted
     while not playing.step.over:
         moved.append(playing.advance())
     assert moved == [[0, 1], [0, 1], [1], [1]]
-    assert [(s.number, s.ending) for s in playing.steps] == [(2, "ended"), (4, "time limit")]
-    assert (playing.step.number, playing.step.total, playing.step.ending) == (4, 2.0, "time limit")
+    assert [(s.number, str(s.ending)) for s in playing.steps] == [(2, "ended"), (4, "time limit")]
+    assert (playing.step.number, playing.step.total, str(playing.step.ending)) == (
+        4,
+        2.0,
+        "time limit",
+    )
     playing.close()
     assert lengths.closed == 2
     plain = Agent(choice=EnvChoice(STEPS), policy=PAIR)
