@@ -2,12 +2,15 @@
 
 import re
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from td3core.analysis.figure_data import WHOLE_AXES, FigureData, FigureLine, drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
     from matplotlib.ticker import Formatter
 
 PALETTE = (
@@ -42,6 +45,10 @@ INK, QUIET, GRID = "#000000", "#777777", "#dddddd"
 """Colours of text, of lines that are no data, and of the grid."""
 _MOST_IN_PLOT = 6
 """Legend entries that fit into the plot; more go to its right."""
+_WIDEST_INSIDE, _WIDEST_BESIDE = 0.75, 0.45
+"""Shares of the figure's width that a legend may take, in the plot and to its right."""
+_LETTER_IN = 0.062
+"""Inches that a letter of the legend may take, and its share of the line before the name."""
 _DPI = 300
 _NARROW_IN = 4.5
 _STEPS = (1, 2, 2.5, 5, 10)
@@ -62,8 +69,8 @@ def export(figure: FigureData, target: Path) -> None:
         FigureCanvasAgg(drawn)
         axes = drawn.add_subplot()
         draw(axes, figure)
-        axes.set(title=_literal(figure.title))
-        _legend(axes, len(figure.lines))
+        axes.set_title(_literal(figure.title), wrap=True)
+        _legend(drawn, axes, figure)
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
         drawn.savefig(target, format=kind, dpi=_DPI, metadata=undated)
 
@@ -125,13 +132,33 @@ def _draw(axes: "Axes", line: FigureLine) -> None:
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
 
 
-def _legend(axes: "Axes", count: int) -> None:
+def _legend(drawn: "Figure", axes: "Axes", figure: FigureData) -> None:
+    """Name the lines in the plot or to its right; below it where their names need the room."""
+    count = len(figure.lines)
     if not count:
         return
-    if count <= _MOST_IN_PLOT:
-        axes.legend(loc="best")
+    inside = count <= _MOST_IN_PLOT
+    if inside:
+        legend = axes.legend(loc="best")
     else:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=1 + count // 30)
+        legend = axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=1 + count // 30)
+    width, _ = _size_in(drawn, legend)
+    if width <= (_WIDEST_INSIDE if inside else _WIDEST_BESIDE) * figure.width_in:
+        return
+    handles, labels = axes.get_legend_handles_labels()
+    legend.remove()
+    letters = int(figure.width_in / _LETTER_IN)
+    names = [fill(label, letters) for label in labels]
+    below = drawn.legend(handles, names, loc="outside lower left")
+    # The plot stays as large as it was asked for.
+    _, height = _size_in(drawn, below)
+    drawn.set_size_inches(figure.width_in, figure.height_in + height)
+
+
+def _size_in(drawn: "Figure", legend: "Legend") -> tuple[float, float]:
+    """Return width and height in inches."""
+    extent = legend.get_window_extent()
+    return extent.width / drawn.dpi, extent.height / drawn.dpi
 
 
 def _literal(text: str) -> str:
