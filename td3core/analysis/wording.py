@@ -12,6 +12,7 @@ _TITLES = {
     ),
 }
 _DECIMALS = {"eval": 1, "return": 1}
+_LARGE = 1_000
 _SMALL = 3
 """Decimals of what need not be as large as a return."""
 
@@ -56,11 +57,14 @@ IMPROVEMENT_ABOUT = Text(
 
 
 def estimate_text(found: Estimate | None, decimals: int = 1) -> str:
-    """Return a value with its interval, such as ``-168.0 [-180.1, -140.3]``."""
+    """Return a value with its interval, such as ``-168.0 [-180.1, -140.3]``.
+
+    Without decimals where a number is of four digits or more: they would say nothing.
+    """
     if found is None:
         return "-"
-    value = f"{found.value:,.{decimals}f}"
-    if found.interval is None:
-        return value
-    low, high = (f"{end:,.{decimals}f}" for end in (found.interval.low, found.interval.high))
-    return f"{value} [{low}, {high}]"
+    ends = () if found.interval is None else (found.interval.low, found.interval.high)
+    if any(abs(number) >= _LARGE for number in (found.value, *ends)):
+        decimals = 0
+    value, *written = (f"{number:,.{decimals}f}" for number in (found.value, *ends))
+    return f"{value} [{', '.join(written)}]" if written else value

@@ -53,8 +53,8 @@ _SWATCH_PX, _LINE_PX = 10, 16
 """With the usual font."""
 _ROWS = 4
 """That are seen at least."""
-_NARROWEST_PX = 160
-"""Of the widest column, whatever the width of the table."""
+_NARROWEST_PX = 120
+"""Of the column of names, with the usual font, whatever the width of the table."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -147,7 +147,21 @@ class CompareTable(QWidget):
         """Keep room for all lines of the sentence below the rows, and for numbers beside names."""
         super().resizeEvent(event)
         self._keep_lines()
-        self.tree.header().setMaximumSectionSize(max(self.width() * 2 // 5, _NARROWEST_PX))
+        self._fit_names()
+
+    def _fit_names(self) -> None:
+        """Give the names the room that the figures leave; tooltips have them whole."""
+        tree, header = self.tree, self.tree.header()
+        if not tree.topLevelItemCount():
+            return
+        most, least = self.width() * 2 // 5, scaled(_NARROWEST_PX)
+        header.setMaximumSectionSize(max(most, least))
+        wanted, *figures = (
+            max(tree.sizeHintForColumn(column), header.sectionSizeHint(column))
+            for column in (0, *_FIGURES)
+        )
+        room = tree.viewport().width() - sum(figures)
+        header.resizeSection(0, min(wanted, max(room, least)))
 
     def _keep_lines(self) -> None:
         self._chance.setMinimumHeight(max(self._chance.heightForWidth(self.tree.width()), 0))
@@ -178,9 +192,11 @@ class CompareTable(QWidget):
             self._unfolded = self._session.group
         self.tree.setRootIsDecorated(any(item.childCount() for item in self._items()))
         header = self.tree.header()
-        for column in range(self.tree.columnCount()):
+        for column in range(1, self.tree.columnCount()):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
         header.setStretchLastSection(True)
+        self._fit_names()
         self._keep_rows()
         self.tree.verticalScrollBar().setValue(scrolled)
 

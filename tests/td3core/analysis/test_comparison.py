@@ -10,9 +10,11 @@ import scipy  # its statistics are loaded with their first use
 from hypothesis import given
 from hypothesis import strategies as st
 
+from td3core.analysis.aggregate import Estimate, Interval
 from td3core.analysis.comparison import band, compare, improvement
 from td3core.analysis.groups import group_runs
 from td3core.analysis.results import last_values, read_results, settings_of, trailing_mean
+from td3core.analysis.wording import estimate_text
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
@@ -297,3 +299,20 @@ def test_damaged_rows_are_left_out(runs_dir: Path) -> None:
     (path / "episodes.csv").write_bytes(b"\0" * 100)
     assert len(read_results(path).episodes) == 0
     assert math.isnan(read_results(path).final("return"))
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (-168.04, -180.1, -140.3, "-168.0 [-180.1, -140.3]"),
+        (-898.5, -2039.2, -537.8, "-898 [-2,039, -538]"),
+        (999.9, 990.0, 1000.0, "1,000 [990, 1,000]"),
+    ],
+)
+def test_large_figures_are_written_without_decimals(value, low, high, text) -> None:
+    assert estimate_text(Estimate(value=value, interval=Interval(low=low, high=high))) == text
+
+
+def test_a_figure_without_an_interval_is_its_value() -> None:
+    assert estimate_text(Estimate(value=12.34, interval=None)) == "12.3"
+    assert estimate_text(None) == "-"
