@@ -1,15 +1,11 @@
 """The lines below the picture: which agent is shown, and how its episode is going."""
 
-from collections.abc import Sequence
-
-from PySide6.QtCore import QSize
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.formatting import format_count, format_return
 from studio.replay.renderer.protocol import Frame, Loaded
 from studio.widgets.controls import make_label, make_row
-from studio.widgets.labels import ElidedLabel, plain_tip
+from studio.widgets.labels import ElidedLabel, SteadyLabels, plain_tip
 from td3core.playing.step import RolloutStep
 from td3core.text import Text, tr
 
@@ -28,14 +24,15 @@ class PictureCaption(QWidget):
         self.title.setObjectName("replay_title")
         self.title.setProperty("role", "muted")
         self.ending = ending_label("replay_chip")
-        self._figures = [make_label(f"replay_{name}_label") for name in _FIGURES]
+        shares = {make_label(f"replay_{name}_label"): share for name, share in _FIGURES.items()}
+        self._figures = list(shares)
         heading = make_row(self.title, self.ending)
         heading.setStretch(0, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addLayout(heading)
-        layout.addWidget(_Figures(self._figures))
+        layout.addWidget(SteadyLabels(shares, _GAP))
         # A hidden label keeps its space, so that the controls below do not move.
         policy = self.title.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -70,37 +67,6 @@ class PictureCaption(QWidget):
         self.ending.hide()
         for label in self._figures:
             label.clear()
-
-
-class _Figures(QWidget):
-    """Numbers side by side, at fixed places.
-
-    In a layout, each of them that changes would have the whole window laid out and painted anew,
-    with every picture.
-    """
-
-    def __init__(self, labels: Sequence[QLabel]) -> None:
-        super().__init__()
-        self._labels = labels
-        for label in labels:
-            label.setParent(self)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-
-    def sizeHint(self) -> QSize:  # noqa: N802
-        """Return the height of a line."""
-        return QSize(0, max(label.minimumSizeHint().height() for label in self._labels))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Give each number its share of the width."""
-        super().resizeEvent(event)
-        room = self.width() - _GAP * (len(self._labels) - 1)
-        left, total = 0, sum(_FIGURES.values())
-        for label, share in zip(self._labels, _FIGURES.values(), strict=True):
-            width = room * share // total
-            # Of a fixed size, a label with another text asks for no layout.
-            label.setFixedSize(width, self.height())
-            label.move(left, 0)
-            left += width + _GAP
 
 
 def agent_facts(env_steps: int, mean_return: float | None) -> Text:

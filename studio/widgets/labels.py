@@ -1,11 +1,12 @@
 """Labels for text from outside (names, notes, paths): shown literally and never too wide."""
 
 import re
+from collections.abc import Mapping
 from html import escape
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QStyle, QStyleOption, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
 
 _LONG_WORD = 30
 _LONG_TIP = 80
@@ -86,3 +87,34 @@ class ElidedLabel(QLabel):
             self.foregroundRole(),
         )
         painter.end()
+
+
+class SteadyLabels(QWidget):
+    """Labels side by side whose texts change all the time, at places that do not depend on them.
+
+    In a layout, each of them that changes would have the whole window laid out and painted anew.
+    """
+
+    def __init__(self, labels: Mapping[QLabel, int], gap: int = 0) -> None:
+        """Give each of ``labels`` its share of the width, with ``gap`` pixels between them."""
+        super().__init__()
+        self._labels, self._gap = dict(labels), gap
+        for label in labels:
+            label.setParent(self)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Return the height of a line."""
+        return QSize(0, max(label.minimumSizeHint().height() for label in self._labels))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Give each its share of the width."""
+        super().resizeEvent(event)
+        room = self.width() - self._gap * (len(self._labels) - 1)
+        left, total = 0, sum(self._labels.values())
+        for label, share in self._labels.items():
+            width = room * share // total
+            # Of a fixed size, a label with another text asks for no layout.
+            label.setFixedSize(width, self.height())
+            label.move(left, 0)
+            left += width + self._gap

@@ -16,7 +16,7 @@ from studio.session.controller import SessionState
 from studio.session.group_record import GroupRecord
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
-from studio.widgets.labels import ElidedLabel
+from studio.widgets.labels import ElidedLabel, SteadyLabels
 from td3core.protocol import wording
 from td3core.protocol.events import Ended, Failed, Interrupted
 from td3core.protocol.run_status import RunStatus
@@ -54,7 +54,7 @@ class StatusBar(QStatusBar):
         self._device.setToolTip(tr("Device of the updates × threads"))
         self.addWidget(self._state_label)
         self.addWidget(self._bar)
-        self.addWidget(self._numbers, 1)
+        self.addWidget(SteadyLabels({self._numbers: 1}), 1)
         self._advice = QToolButton()
         self._advice.setObjectName("status_advice")
         self._advice.setAccessibleName(tr("Health of the run"))

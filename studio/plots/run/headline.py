@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWi
 
 from studio.formatting import format_count, format_duration, format_return
 from studio.session.model import RunModel
+from studio.widgets.labels import SteadyLabels
 from td3core.text import Text, tr
 
 _NONE = "–"
@@ -37,6 +38,7 @@ class Headline(QWidget):
         self._cells = layout = QHBoxLayout(self)
         layout.setSpacing(_GAP)
         self._values: dict[str, QLabel] = {}
+        self._places: dict[str, SteadyLabels] = {}
         self._captions: dict[str, QLabel] = {}
         self._narrow = False
         for name, (about, _) in _CAPTIONS.items():
@@ -58,7 +60,8 @@ class Headline(QWidget):
         layout = QVBoxLayout(cell)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(value)
+        place = self._places[name] = SteadyLabels({value: 1})
+        layout.addWidget(place)
         layout.addWidget(caption)
         self._values[name] = value
         self._captions[name] = caption
@@ -101,6 +104,8 @@ class Headline(QWidget):
             value.setProperty("role", "figure_narrow" if narrow else "figure")
             value.style().unpolish(value)
             value.style().polish(value)
+        for place in self._places.values():
+            place.updateGeometry()
         for name, caption in self._captions.items():
             caption.setText(str(_CAPTIONS[name][narrow]))
 

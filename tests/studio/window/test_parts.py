@@ -7,8 +7,8 @@ from dataclasses import fields as dataclass_fields
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.formatting import format_duration
 from studio.live.live_panel import LivePanel
@@ -19,6 +19,7 @@ from td3core.config import RunConfig, Tunables, spec, specs
 from td3core.protocol.events import Failed, Preparing, Tuned
 from td3core.text import Text
 from tests.studio.fake_runs import add_training
+from tests.support.events import progress, started
 
 pytestmark = pytest.mark.shared_window
 
@@ -202,3 +203,31 @@ def test_the_status_bar_says_what_a_run_waits_for(window, find):
     assert find("status_numbers").text() == ""
     assert find("headline_left").text() == "–"
     assert not find("banner").isVisible()
+
+
+class LayoutRequests(QObject):
+    """Counts how often a widget was asked to lay out what it holds."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__()
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        self.count += event.type() == QEvent.Type.LayoutRequest
+        return False
+
+
+def test_numbers_that_change_with_each_report_lay_out_no_window(qtbot, window, find):
+    config, tunables = RunConfig(env="Pendulum-v1", steps=100_000), Tunables()
+    window.model.handle(started(config, tunables))
+    window.model.handle(progress(1_000))
+    qtbot.waitUntil(lambda: "step 1,000" in find("status_numbers").text())
+    QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+    requests = LayoutRequests(window)
+    for step in range(1_020, 1_620, 20):
+        window.model.handle(progress(step, steps_per_s=0.1 * step))
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+    assert "step 1,600" in find("status_numbers").text()
+    # A few are of its beginning; the 30 reports ask for none.
+    assert requests.count < 10
