@@ -43,10 +43,11 @@ class Work(NamedTuple):
     pair: Any  # (batch, obs + act): s, a
     next_pair: Any  # (batch, obs + act): s', first N(0, 1), then ã
     obs: Any  # (batch, obs): an actor's input
-    reward: Any  # (batch,); after the critics' step |Q1(s, a) - y|
+    reward: Any  # (batch,)
     continues: Any  # (batch,): 1 - terminated
     q: Any  # (members, batch): first Q'(s', ã), then Q(s, a)
     y: Any  # (batch,)
+    td_error: Any  # (batch,): |Q1(s, a) - y| before the critics' step
     actor_h: Any
     actor_g: Any
     critic_h: Any  # (members, ...); each serves the target networks too
@@ -175,8 +176,7 @@ def _measure_errors(critics, w, sums):
             if error > largest or error != error:
                 largest = error
         gap += abs(w.q[0, row] - w.q[critics.members - 1, row])
-        # The actor's step needs the place of Q; the rewards are part of y by now.
-        w.reward[row] = abs(w.q[0, row] - w.y[row])
+        w.td_error[row] = abs(w.q[0, row] - w.y[row])
     sums[SLOT.q_gap] += gap / batch
     sums[SLOT.td_max] += largest
 
@@ -189,7 +189,7 @@ def _action_gradient(critics, w, h, g, rows, out):
     for row in range(rows):
         here[row, 0] = np.float32(-1.0 / w.y.shape[0])
     for i in range(last, 0, -1):
-        backward(critics, critics.online, 0, i, h, g, rows, 0, rows)
+        backward(critics, 0, i, h, g, rows, 0, rows)
     weight, _ = layer(critics.online, widths, critics.members, 0, 0)
     columns = np.ascontiguousarray(weight[:, w.obs.shape[1] :])
     np.dot(outputs(g, widths, rows, 0), columns, out)
@@ -219,7 +219,7 @@ def ascend(actor, critics, w, first, end, h, g):
         for k in range(action.shape[1]):
             slope[row, k] *= np.float32(1.0) - action[row, k] * action[row, k]
     for i in range(last, 0, -1):
-        backward(actor, actor.online, 0, i, w.actor_h, w.actor_g, batch, first, end)
+        backward(actor, 0, i, w.actor_h, w.actor_g, batch, first, end)
 
 
 @fast

@@ -278,13 +278,13 @@ def _slope(gradient, h, relu):
 
 
 @fast
-def backward(net, flat, member, i, h, g, batch, first, end):
+def backward(net, member, i, h, g, batch, first, end):
     """Write the gradient at the sums of the layer below layer ``i`` into ``g``.
 
     Only for the rows from ``first`` to ``end`` of the whole ``batch`` that ``h`` and ``g`` hold.
     """
     widths = net.widths
-    weight, _ = layer(flat, widths, net.members, member, i)
+    weight, _ = layer(net.online, widths, net.members, member, i)
     here = outputs(g, widths, batch, i)[first:end]
     inputs = outputs(h, widths, batch, i - 1)[first:end]
     below = outputs(g, widths, batch, i - 1)[first:end]
@@ -390,5 +390,5 @@ def descend(net, member, x, h, g, step):
     batch = x.shape[0]
     for i in range(net.widths.shape[0] - 2, -1, -1):
         if i > 0:
-            backward(net, net.online, member, i, h, g, batch, 0, batch)
+            backward(net, member, i, h, g, batch, 0, batch)
         step_layer(net, member, i, x, h, g, step)

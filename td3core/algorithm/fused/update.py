@@ -216,7 +216,7 @@ class FusedUpdate:
 
     def td_errors(self) -> Doubles:
         """Return |Q1(s, a) - y| of the last batch, shape (batch,), from before its step."""
-        errors: Doubles = self._work.reward.astype(np.float64)
+        errors: Doubles = self._work.td_error.astype(np.float64)
         return errors
 
     def _make_work(self, batch: int) -> Any:
@@ -228,7 +228,7 @@ class FusedUpdate:
             for each in self._networks
         )
         pair, obs = (batch, int(critics.widths[0])), (batch, self._obs_dim)
-        batches = (batch,), (batch,), (members, batch), (batch,)
+        batches = (batch,), (batch,), (members, batch), (batch,), (batch,)
         # Q' needs the outputs of the target actor no longer: both are written to the same place.
         longest = max(actor_h, critic_h)
         sizes = (actor_h,), (actor_g,), (members, longest), (members, critic_g)
