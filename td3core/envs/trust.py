@@ -11,6 +11,7 @@ import importlib.util
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import PurePath
@@ -69,6 +70,14 @@ def with_user_consent(choice: EnvChoice) -> EnvChoice:
     importlib.invalidate_caches()
     allowed_code.allow(module.entry for module in needed(choice))
     return choice
+
+
+def typed(choice: EnvChoice) -> EnvChoice:
+    """Do what :func:`with_user_consent` does; its name in 0.1.0, for one more version."""
+    warnings.warn(
+        "td3core.envs.trust.typed is called with_user_consent", DeprecationWarning, stacklevel=2
+    )
+    return with_user_consent(choice)
 
 
 def allow_named(names: Iterable[str]) -> None:

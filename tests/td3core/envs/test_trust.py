@@ -54,6 +54,14 @@ def test_code_that_is_not_allowed_is_refused_before_anything_is_imported(
     assert stranger.imported == {"theirs_env"}
 
 
+def test_the_name_that_consent_had_in_the_first_version_still_works(stranger: Stranger) -> None:
+    stranger.write("theirs_env")
+    with pytest.warns(DeprecationWarning, match="with_user_consent"):
+        choice = trust.typed(EnvChoice("theirs_env:Slide"))
+    make_env(choice).close()
+    assert stranger.imported == {"theirs_env"}
+
+
 def test_the_refusal_survives_a_pipe(stranger: Stranger) -> None:
     stranger.write("theirs_env")
     with pytest.raises(trust.UntrustedCodeError) as caught:
