@@ -66,6 +66,9 @@ _GRID = 0.35
 _REACH_PX = 6
 """An item this close to the crosshair counts as under it."""
 
+NearestCheckpoint = Callable[[float], tuple[int, Path] | None]
+"""Returns step and file of the saved agent nearest to a step, if there is one."""
+
 
 class PlotCard(QWidget):
     """A plot with its heading. Draws the layers it is given; holds no data of its own."""
@@ -123,8 +126,7 @@ class PlotCard(QWidget):
         """Returns the heading of the readout at a place on the x axis."""
         self._writer = writer or self._write
         self._axes_shown: tuple[bool, str] | None = None
-        self.nearest_checkpoint: Callable[[float], tuple[int, Path] | None] = lambda _: None
-        """Returns step and file of the saved agent nearest to a step."""
+        self._nearest_checkpoint: NearestCheckpoint = lambda _: None
         self.plot = self._make_plot()
         self._empty = (str(plot.empty), str(plot.expected))
         self._hint = EmptyHint(*self._empty, plot.example, theme, self.plot)
@@ -208,6 +210,10 @@ class PlotCard(QWidget):
         told = "" if course is None else str(caption(course))
         popup = ExplanationPopup(self._name, self._title, about, self, picture, told)
         popup.open_below(self._header.title)
+
+    def offer_checkpoints(self, nearest: NearestCheckpoint) -> None:
+        """Offer in the menu to inspect the saved agent that ``nearest`` returns for a step."""
+        self._nearest_checkpoint = nearest
 
     def set_legend_lines(self, count: int) -> None:
         """Let the legend wrap into so many lines while the plot is one of several."""
@@ -467,7 +473,7 @@ class PlotCard(QWidget):
     def _offer_checkpoint(self, menu: QMenu, at: QPoint) -> None:
         """Offer to inspect the saved agent nearest to a point of the plot, if there is one."""
         place = self.plot.getViewBox().mapSceneToView(self.plot.mapToScene(at)).x()
-        found = self.nearest_checkpoint(self.step_map.step_at(place))
+        found = self._nearest_checkpoint(self.step_map.step_at(place))
         if found is None:
             return
         step, path = found

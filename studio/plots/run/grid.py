@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from studio.plots.card import PlotCard
+from studio.plots.card import NearestCheckpoint, PlotCard
 from studio.plots.catalogue import PLOTS, layers_of
 from studio.plots.grid import CurveGrid
 from studio.plots.layers.curve_layers import CurveLayer
@@ -51,7 +51,7 @@ class PlotGrid(CurveGrid):
 
     def offer_checkpoints(
         self,
-        nearest: Callable[[float], tuple[int, Path] | None],
+        nearest: NearestCheckpoint,
         inspect: Callable[[Path], object],
     ) -> None:
         """Offer in the menu of each plot to inspect the saved agent nearest to a point.
@@ -61,7 +61,7 @@ class PlotGrid(CurveGrid):
             inspect: called with the file.
         """
         for card in self._cards.values():
-            card.nearest_checkpoint = nearest
+            card.offer_checkpoints(nearest)
             card.inspect_requested.connect(inspect)
 
     def _make_bar(self, model: RunModel) -> QWidget:

@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from studio.inspection.dialog import InspectionDialog
+from studio.window.inspecting import Inspecting
 from studio.window.main_window import MainWindow
 from tests.td3core.helpers import finish
 
@@ -27,8 +28,7 @@ def test_a_plot_offers_the_checkpoint_nearest_to_a_point(
     window.many.open_run(run)
     agents = window.replay.checkpoints
     qtbot.waitUntil(lambda: len(agents.model.current_files() or ()) >= 4, timeout=PATIENCE_MS)
-    card = window.plots.card("plot_return")
-    offered = card.nearest_checkpoint
+    card, offered = window.plots.card("plot_return"), window.findChild(Inspecting).nearest
     qtbot.waitUntil(lambda: offered(104.0) is not None, timeout=PATIENCE_MS)
     step, path = offered(104.0)
     assert (step, path.name) == (100, "step_000000100.safetensors")
