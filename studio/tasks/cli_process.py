@@ -88,7 +88,8 @@ class CliProcess(QObject):
         for line in filter(None, map(bytes.strip, self._lines.add(piece))):
             told = _progress(line)
             if told is None:
-                self._last_line = line.decode(errors="replace")
+                # A bar of other software is written again and again over one line.
+                self._last_line = line.decode(errors="replace").splitlines()[-1]
                 told = CommandProgress(message=quoted(self._last_line))
         if told is not None:
             self.progressed.emit(told)
