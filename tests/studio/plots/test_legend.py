@@ -128,7 +128,7 @@ def test_what_has_no_room_is_left_out_whole_and_named_in_the_tooltip(legend) -> 
     legend.resize(600, 20)
     assert legend.names == ["first", "second", "third"]
     assert "+" not in plain_text(legend.text())
-    legend.resize(legend.fontMetrics().horizontalAdvance("● first  ● second  +3") + 12, 20)
+    legend.resize(legend.fontMetrics().horizontalAdvance("● first  ● second  +3") + 7, 20)
     assert legend.names == ["first", "second"]
     assert plain_text(legend.text()).endswith("+1")
     tip = plain_text(legend.toolTip())
