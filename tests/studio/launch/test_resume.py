@@ -275,7 +275,6 @@ def test_values_that_a_box_only_rounds_are_no_changes():
     assert tau == replace(last, tau=0.5)
 
 
-@pytest.mark.shared_window
 def test_a_run_that_is_opened_has_no_seeds_of_a_group(qtbot, window, find, runs_dir):
     run = train_before(runs_dir, steps=300)
     find("seeds_edit").setText("0-4")

@@ -25,7 +25,6 @@ from tests.studio.run_browser.runs_list import (
 from tests.studio.window.test_main_job import click, start_pendulum
 
 
-@pytest.mark.shared_window
 def test_an_opened_run_is_shown_as_it_was(qtbot, window, find, runs_dir) -> None:
     run = make_run(runs_dir, reached=1000, name="remembered")
     for step, new, second in ((300, 0.01, 0), (350, 0.02, 1), (600, 0.5, 30)):
@@ -60,7 +59,6 @@ def distance(one: QColor, other: QColor) -> float:
     return math.dist(one.getRgb(), other.getRgb())
 
 
-@pytest.mark.shared_window
 def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     qtbot, window, find, runs_dir
 ) -> None:
