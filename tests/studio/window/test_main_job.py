@@ -147,7 +147,7 @@ def test_training_goes_on_at_once_while_an_agent_is_played(qtbot, window, find):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.timeout(900)
 def test_clicking_train_with_the_preset_teaches_pendulum(qtbot, window, find):
     find("env_combo").setCurrentText("Pendulum-v1")
@@ -260,7 +260,7 @@ def test_a_window_that_trained_evaluated_and_played_leaves_no_child(
     assert left == []
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_window_that_trained_a_group_leaves_no_child(qtbot, window, find):
     resource_tracker.ensure_running()
     before = {child.pid for child in psutil.Process().children(recursive=True)}

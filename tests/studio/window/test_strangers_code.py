@@ -393,7 +393,7 @@ def test_what_could_not_be_remembered_is_allowed_to_the_renderer(
     assert before < stranger.processes
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_what_could_not_be_remembered_is_allowed_to_the_commands_of_the_window(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -81,8 +82,9 @@ critic_hidden = [8]
 [space.env_args]
 choices = ["", '{{"helper": "{ENV}"}}']
 """
-QUICK = ("eval", "train", "import")
-"""Those that neither start processes of runs nor draw figures and films."""
+LAYERS: dict[str, Any] = dict.fromkeys(("eval", "train", "import"), ())
+LAYERS |= dict.fromkeys(("resume a group", "sweep", "report"), pytest.mark.release)
+"""What is not slow: those that take a moment, and those that start several processes, or draw."""
 
 
 @pytest.fixture
@@ -209,7 +211,7 @@ def test_without_a_terminal_a_strangers_code_is_refused_and_not_imported(
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(each, marks=() if each in QUICK else pytest.mark.slow) for each in COMMANDS],
+    [pytest.param(each, marks=LAYERS.get(each, pytest.mark.slow)) for each in COMMANDS],
 )
 def test_with_the_option_each_command_runs_it_and_remembers_nothing(
     stranger: Stranger, run: Path, tmp_path: Path, name: str
