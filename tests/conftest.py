@@ -96,6 +96,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.parent != ROOT / "tests")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Import all modules without looking for garbage among them, time and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Spare each test what it would cost that so much was imported."""
     sys.dont_write_bytecode = _KEEPS_NOTHING
@@ -166,10 +176,10 @@ def _no_code_is_allowed() -> None:
 @pytest.fixture(autouse=True)
 def _nothing_is_left_running() -> Iterator[None]:
     """Fail a test that leaves behind a thread or a child process."""
-    threads, children = _threads(), _children()
+    threads, children = _threads(), _descendants()
     yield
     end = time.monotonic() + GRACE_S
-    while (left := (_threads() - threads) | (_children() - children)) and time.monotonic() < end:
+    while (left := (_threads() - threads) | _left(children)) and time.monotonic() < end:
         time.sleep(0.01)
     if left:
         pytest.fail(f"the test left running: {', '.join(sorted(map(str, left)))}")
@@ -185,26 +195,34 @@ def _threads() -> set[object]:
     return found
 
 
-def _children() -> set[object]:
-    return {child for child in _descendants(os.getpid()) if _matters(child)}
-
-
-def _descendants(pid: int) -> list[psutil.Process]:
+def _descendants() -> set[int]:
     if not Path("/proc/self/task").is_dir():
-        return psutil.Process(pid).children(recursive=True)
+        return {child.pid for child in psutil.Process().children(recursive=True)}
     # Asked twice for every test, and psutil would read about all processes there are.
-    found = []
+    found, new = set[int](), {os.getpid()}
+    while new:
+        new = {child for pid in new for child in _children_of(pid)} - found
+        found |= new
+    return found
+
+
+def _children_of(pid: int) -> list[int]:
+    found: list[int] = []
     with contextlib.suppress(OSError):
-        for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for task in Path(f"/proc/{pid}/task").iterdir():
             # Threads and children may end meanwhile.
-            with contextlib.suppress(OSError, psutil.NoSuchProcess):
-                found += [psutil.Process(int(child)) for child in path.read_text().split()]
-    return [*found, *(below for child in found for below in _descendants(child.pid))]
+            with contextlib.suppress(OSError):
+                found += map(int, (task / "children").read_bytes().split())
+    return found
 
 
-def _matters(child: psutil.Process) -> bool:
-    try:
-        tracker = any("multiprocessing.resource_tracker" in part for part in child.cmdline())
-        return not tracker and child.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+def _left(before: set[int]) -> set[object]:
+    """Return the children there are now and were not before, if they matter."""
+    found = set[object]()
+    for pid in _descendants() - before:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child = psutil.Process(pid)
+            tracker = any("multiprocessing.resource_tracker" in part for part in child.cmdline())
+            if not tracker and child.status() != psutil.STATUS_ZOMBIE:
+                found.add(child)
+    return found

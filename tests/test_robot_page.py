@@ -35,7 +35,7 @@ def shortened(words: list[str]) -> list[str]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_commands_of_the_page_lead_from_a_model_to_actions_in_c(
     page: str,
     root: Path,

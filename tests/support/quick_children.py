@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnProcess
 
-import pytest
-
 IMPORTED = [
+    # Each child unpickles a class of this module, which therefore imports nothing of pytest.
+    __name__,
     "numpy.random",
     "td3core.envs.process_stepper",
     "td3core.training.background_evaluation",
@@ -54,6 +54,8 @@ def quick_children() -> Iterator[None]:
 
     Every other start method stays as it is. The server ends with this process.
     """
+    import pytest
+
     multiprocessing.set_forkserver_preload(IMPORTED)
     before = _environment()
     forkserver.ensure_running()

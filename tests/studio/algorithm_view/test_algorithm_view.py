@@ -231,6 +231,7 @@ def test_another_run_takes_the_numbers_away(
     assert shown(panel, "y") == ("", "")
 
 
+@pytest.mark.slow
 def test_a_run_of_the_window_is_watched_paused_and_stepped_through_a_cycle(
     qtbot: Any,
     window: Any,

@@ -75,6 +75,7 @@ def test_what_a_run_of_the_group_adds_is_drawn_while_it_trains(
     qtbot.waitUntil(lambda: comparing.shown.lines["return"][0].curve.x[-1] == 300)
 
 
+@pytest.mark.slow
 def test_a_run_of_the_group_is_drawn_by_what_it_reports_and_its_files_are_left_alone(
     qtbot, window, find, started, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +115,7 @@ def last_drawn(comparing: CompareSession) -> tuple[float, float] | None:
     return lines[0].curve.x[-1], lines[0].curve.middle[-1]
 
 
+@pytest.mark.slow
 def test_a_comparison_that_was_closed_stays_closed_until_it_is_asked_for(
     qtbot, window, find, panel, started, runs_dir: Path
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_comparison_that_was_closed_stays_closed_until_it_is_asked_for(
     dialog.close()
 
 
+@pytest.mark.slow
 def test_a_run_in_the_list_leads_to_the_curves_of_its_group(
     qtbot, window, find, runs_dir: Path
 ) -> None:

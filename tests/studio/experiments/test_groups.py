@@ -27,6 +27,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from td3core.text import Text
 from tests.studio.fake_runs import open_record
+from tests.support.marks import slow
 from tests.support.scripted import STEPS
 
 STEPS_ENV = "tests.support.scripted:StepsEnv"
@@ -127,6 +128,7 @@ def test_wrong_seeds_are_refused_at_their_field(window, find, played) -> None:
     assert not window.many.busy
 
 
+@pytest.mark.slow
 def test_one_seed_is_a_run_of_the_window(qtbot, window, find) -> None:
     fill_in(find, STEPS, 40, "7,")
     find("train_button").click()
@@ -214,6 +216,7 @@ def test_a_start_that_failed_leaves_queue_form_and_message_alone(qtbot, window, 
     find("queue_remove_button").click()
 
 
+@pytest.mark.slow
 def test_a_group_of_which_nothing_could_start_leaves_the_queue_alone(
     qtbot, window, find, panel, played
 ) -> None:
@@ -233,6 +236,7 @@ def test_a_group_of_which_nothing_could_start_leaves_the_queue_alone(
     assert not window.many.queue.claiming
 
 
+@pytest.mark.slow
 def test_an_idle_queue_says_how_to_start_it(qtbot, window, find, panel, played) -> None:
     assert "Train next" in find("queue_hint").text()
     fill_in(find, STEPS, 40, "2,")
@@ -272,7 +276,14 @@ def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find) -> None:
     window.many.queue.remove(0)
 
 
-@pytest.mark.parametrize(("answer", "commands"), [("stop", ["stop"]), ("keep", []), ("cancel", [])])
+@pytest.mark.parametrize(
+    ("answer", "commands"),
+    [
+        ("stop", ["stop"]),
+        ("keep", []),
+        pytest.param("cancel", [], marks=pytest.mark.slow),
+    ],
+)
 def test_closing_asks_what_becomes_of_a_group(
     qtbot, window, find, played, monkeypatch, answer: str, commands: list[str]
 ) -> None:
@@ -312,6 +323,7 @@ def test_a_run_in_a_process_of_its_own_is_shown_and_steered_live(qtbot, window, 
     assert window.model.record.outcome.stopped == "user"
 
 
+@pytest.mark.slow
 def test_where_runs_train_is_remembered(window, find, tmp_path: Path) -> None:
     from studio.app import build_window
 
@@ -353,6 +365,7 @@ def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
     assert not window.many.busy
 
 
+@pytest.mark.slow
 def test_a_disk_that_does_not_answer_keeps_no_window_open(
     qtbot, left_alone, window, monkeypatch
 ) -> None:
@@ -378,7 +391,7 @@ def test_a_disk_that_does_not_answer_keeps_no_window_open(
     assert [asked.verb for asked in take_requests(left_alone)] == ["pause", "stop"]
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1024, 700)])
+@pytest.mark.parametrize("size", [*slow((1280, 800)), (1024, 700)])
 def test_the_summary_of_a_group_is_whole_in_a_small_window(
     qtbot, window, panel, played, find, runs_dir, size: tuple[int, int]
 ) -> None:
@@ -439,6 +452,7 @@ def start_three(qtbot, window, find, panel) -> None:
     qtbot.waitUntil(lambda: len(panel.model.statuses) == 3)
 
 
+@pytest.mark.slow
 def test_the_toolbar_pauses_saves_and_stops_the_group_that_trains(
     qtbot, window, find, panel, played
 ) -> None:
@@ -462,6 +476,7 @@ def test_the_toolbar_pauses_saves_and_stops_the_group_that_trains(
     assert "Not now: no run is training" in find("stop_button").toolTip()
 
 
+@pytest.mark.slow
 def test_the_status_bar_speaks_of_the_group_that_trains(qtbot, window, find, panel, played) -> None:
     start_three(qtbot, window, find, panel)
     assert find("status_state").text().endswith("starting")
@@ -501,6 +516,7 @@ def test_buttons_are_for_a_followed_run_that_is_none_of_the_group(
     assert not window.many.steers_group
 
 
+@pytest.mark.slow
 def test_a_group_stays_in_its_panel_when_the_next_one_starts(
     qtbot, window, find, panel, played
 ) -> None:

@@ -14,9 +14,12 @@ from studio.window.opening.lessons import train_lesson
 from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.lessons import Lesson, load_lessons
 from tests.studio.experiments.test_groups import PlayedGroup, played
+from tests.support.marks import release, slow
 from tests.td3core.analysis.many_runs import write_run
 
 __all__ = ["played"]
+
+FIRST_LESSON, *LESSONS = load_lessons()
 
 
 @pytest.fixture
@@ -125,8 +128,9 @@ def test_a_lesson_waits_in_the_queue_while_something_trains(
     assert read_queue(runs_dir)[-1].variant == lessons[1].arms[-1].name
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
+@pytest.mark.parametrize(
+    "lesson", [*slow(FIRST_LESSON), *release(*LESSONS)], ids=lambda lesson: lesson.name
+)
 def test_a_lesson_runs_to_its_comparison(qtbot, window: MainWindow, lesson: Lesson) -> None:
     train_lesson(window.many, short(lesson, 400))
     comparing = window.comparison.session

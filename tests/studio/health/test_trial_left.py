@@ -161,6 +161,7 @@ def resumed(qtbot: Any, name: str) -> PlayedGroup:
     return group
 
 
+@pytest.mark.slow
 def test_the_next_window_shows_what_became_of_a_trial_and_finishes_it(
     qtbot: Any,
     left: KeptTrial,

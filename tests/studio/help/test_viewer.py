@@ -21,6 +21,7 @@ from studio.help.style import blocks_of, fragments_of, is_code
 from studio.help.viewer import HelpViewer
 from studio.theme.theme import apply_theme, load_theme
 from studio.window.main_window import MainWindow
+from tests.support.marks import slow
 
 PAGES = load_pages(manual_folder())
 
@@ -96,6 +97,7 @@ def test_f1_opens_the_manual_at_its_index(qtbot, window: MainWindow) -> None:
     assert shown(viewer) == INDEX
 
 
+@pytest.mark.slow
 def test_the_manual_stays_where_it_was_left_until_the_window_closes(window: MainWindow) -> None:
     window.toolbar.action("help").trigger()
     (viewer,) = window.findChildren(HelpViewer)
@@ -181,7 +183,7 @@ def test_headings_are_larger_than_the_text(viewer: HelpViewer, view: HelpView) -
     assert first > second > text
 
 
-@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("name", [*slow("light"), "dark"])
 def test_text_and_links_follow_the_theme_at_once(viewer: HelpViewer, name: str) -> None:
     app = QApplication.instance()
     assert isinstance(app, QApplication)

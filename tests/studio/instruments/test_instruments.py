@@ -27,6 +27,7 @@ from td3core.envs.trust_store import remember
 from td3core.randomness import Purpose, episode_seed
 from td3core.system import timestamp
 from tests.studio.replay.scenes import WAIT_MS, load, watched
+from tests.support.marks import slow
 from tests.td3core.algorithm.autograd_td3 import AutogradTD3
 
 BOUNDED = '''
@@ -166,7 +167,9 @@ def independent(path: Path) -> dict[str, Any]:
     return arrays
 
 
-@pytest.mark.parametrize("values", [{}, {"normalize_observations": True, "twin_critics": False}])
+@pytest.mark.parametrize(
+    "values", [*slow({}), {"normalize_observations": True, "twin_critics": False}]
+)
 def test_the_instruments_show_what_an_independent_rollout_comes_to(
     qtbot: QtBot,
     player: Player,

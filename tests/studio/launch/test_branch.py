@@ -35,6 +35,7 @@ from td3core.text import Text
 from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
 from tests.studio.window.test_main_job import Listener, click
 from tests.support.events import started as began
+from tests.support.marks import slow
 
 
 @pytest.fixture(autouse=True)
@@ -238,6 +239,7 @@ def waiting_branch(agent: Path) -> QueuedRun:
     return QueuedRun(config=config, tunables=tunables, checkpoint=agent)
 
 
+@pytest.mark.slow
 def test_a_waiting_branch_whose_checkpoint_is_gone_is_named_and_the_next_one_starts(
     qtbot, window, find, parent, runs_dir
 ):
@@ -272,6 +274,7 @@ def test_a_waiting_branch_whose_checkpoint_is_gone_is_named_and_the_next_one_sta
     assert window.many.queue.runs == ()
 
 
+@pytest.mark.slow
 def test_a_waiting_run_whose_code_is_not_allowed_does_not_hold_up_the_next_one(
     qtbot, window, find, parent, monkeypatch
 ):
@@ -294,7 +297,7 @@ def test_a_waiting_run_whose_code_is_not_allowed_does_not_hold_up_the_next_one(
     ]
 
 
-@pytest.mark.parametrize("seeds", [(), (0, 1)])
+@pytest.mark.parametrize("seeds", [*slow(()), (0, 1)])
 def test_a_waiting_run_whose_environment_is_gone_does_not_hold_up_the_next_one(
     qtbot, window, find, parent, seeds
 ):

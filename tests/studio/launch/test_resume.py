@@ -33,6 +33,7 @@ from td3core.runs.tables import read_table
 from td3core.training.launch import train
 from tests.studio.plots.layers import layer_of
 from tests.studio.window.test_main_job import Listener, click
+from tests.support.marks import slow
 from tests.td3core.helpers import tiny
 
 PENDULUM: dict[str, Any] = {
@@ -168,6 +169,7 @@ def test_rows_after_the_checkpoint_that_a_crash_left_are_dropped_and_that_is_sai
     assert said in find("log_view").toPlainText()
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_asked_for_more_steps(qtbot, window, find, runs_dir, monkeypatch):
     run = train_before(runs_dir, steps=600)
     asked = []
@@ -225,7 +227,7 @@ def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, interrupted, windo
     assert "One run was interrupted" in window.banner.text
 
 
-@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("keep", [True, *slow(False)])
 def test_a_live_setting_changed_on_a_stopped_run_is_offered_as_a_change_at_its_step(
     qtbot, window, find, runs_dir, monkeypatch, keep: bool
 ):
@@ -327,6 +329,7 @@ def test_the_live_changes_of_a_run_are_repeated_at_their_steps(
     qtbot.waitUntil(lambda: "(scheduled)" in find("log_view").toPlainText(), timeout=5_000)
 
 
+@pytest.mark.shared_window
 def test_a_run_without_live_changes_has_none_to_repeat(qtbot, window, runs_dir):
     run = train_before(runs_dir, steps=300)
     listed(qtbot, window, run, "repeat").trigger()
@@ -334,6 +337,7 @@ def test_a_run_without_live_changes_has_none_to_repeat(qtbot, window, runs_dir):
     assert not window.controller.busy
 
 
+@pytest.mark.shared_window
 def test_a_journal_that_is_a_link_is_not_repeated(qtbot, window, runs_dir, tmp_path):
     run = train_before(runs_dir, steps=300)
     theirs = tmp_path / "theirs.jsonl"
@@ -345,6 +349,7 @@ def test_a_journal_that_is_a_link_is_not_repeated(qtbot, window, runs_dir, tmp_p
     assert not window.controller.busy
 
 
+@pytest.mark.shared_window
 @pytest.mark.parametrize("reached", [0, 500])
 def test_a_dialog_for_more_steps_asks_for_more_than_there_are(window, runs_dir, reached):
     from td3core.runs.listing import summarise

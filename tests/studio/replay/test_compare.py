@@ -27,6 +27,7 @@ from td3core.randomness import Purpose, episode_seed, generator
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import Parent, RunLabel, write_label
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, pixels, played, watched, write_agent
+from tests.support.marks import release, slow
 
 PENDULUM_FPS = 30
 
@@ -169,10 +170,9 @@ def _alike(one: Frame, other: Frame) -> bool:
     )
 
 
-@pytest.mark.slow
 # Importing Box2D while warnings are errors ends the interpreter.
 @pytest.mark.filterwarnings("ignore:builtin type:DeprecationWarning")
-@pytest.mark.parametrize("env", ["BipedalWalker-v3", "HalfCheetah-v5"])
+@pytest.mark.parametrize("env", [*slow("BipedalWalker-v3"), *release("HalfCheetah-v5")])
 def test_bundled_agents_are_compared_with_pictures_of_their_own(
     qtbot: QtBot, pane: ReplayPane, env: str
 ) -> None:

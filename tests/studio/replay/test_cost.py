@@ -48,7 +48,7 @@ def test_an_environment_is_freed_with_its_episode_though_it_refers_to_itself(
     assert renderer.memory_info().rss - before < 3 * 8 * 2**20
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_thousands_of_pictures_leave_no_memory_behind_and_a_closed_pane_costs_nothing(
     qtbot: QtBot, pane: ReplayPane, staged: Callable[[str], Path]
 ) -> None:

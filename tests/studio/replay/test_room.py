@@ -9,6 +9,8 @@ import pytest
 from PySide6.QtCore import QEventLoop, QSettings, QSize, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+from tests.support.marks import release, slow
+
 SIZES = ((1024, 700), (1280, 800), (2560, 1440))
 ASPECT = QSize(600, 400)
 PATIENCE_MS = 20_000
@@ -65,8 +67,7 @@ def until_drawn(pane: object) -> QSize:
     return pane.view.image.size()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scale", ["1", "2"])
+@pytest.mark.parametrize("scale", [*release("1"), *slow("2")])
 def test_the_picture_is_as_large_as_fits_into_any_window_in_the_pixels_of_the_display(
     tmp_path: Path, scale: str
 ) -> None:

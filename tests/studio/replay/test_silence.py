@@ -16,6 +16,7 @@ from studio.replay.renderer import heartbeat
 from studio.replay.renderer.heartbeat import LifeSigns, new_signs
 from studio.replay.watchdog import problem_of
 from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers, watched
+from tests.support.marks import release, slow
 
 NOTICED_S = 2.0
 HANGING = '''
@@ -85,7 +86,7 @@ def hanging(stage: Callable[[str, str], Callable[[str], Path]]) -> Callable[[str
 
 
 @pytest.mark.parametrize(
-    "how", ["loading", pytest.param("loading in circles", marks=pytest.mark.slow)]
+    "how", ["loading", pytest.param("loading in circles", marks=pytest.mark.release)]
 )
 def test_an_environment_that_hangs_while_it_loads_is_noticed(
     qtbot: QtBot,
@@ -134,8 +135,7 @@ def test_an_agent_that_loads_slowly_is_only_slow(
     assert (told, player.answers) == ([], True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["step", pytest.param("render", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", [*slow("step"), *release("render")])
 def test_an_environment_that_hangs_is_noticed_and_replaced(
     qtbot: QtBot, pane: ReplayPane, agent: Path, hanging: Callable[[str], Path], how: str
 ) -> None:

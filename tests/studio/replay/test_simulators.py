@@ -20,6 +20,7 @@ from studio.window.main_window import MainWindow
 from td3core import checkpoint
 from td3core.randomness import Purpose, episode_seed
 from tests.studio.replay.scenes import WAIT_MS, load, watched
+from tests.support.marks import release
 
 pytestmark = [
     pytest.mark.slow,
@@ -76,7 +77,7 @@ def rolled_out(agent: Path) -> NDArray[np.float64]:
     return np.array(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("env", ["BipedalWalker-v3", "Pendulum-v1", "HalfCheetah-v5"])
+@pytest.mark.parametrize("env", [*release("BipedalWalker-v3", "Pendulum-v1"), "HalfCheetah-v5"])
 def test_an_agent_is_watched_scrubbed_measured_and_filmed(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, env: str
 ) -> None:

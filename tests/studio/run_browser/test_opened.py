@@ -25,8 +25,8 @@ from tests.studio.run_browser.runs_list import (
 from tests.studio.window.test_main_job import click, start_pendulum
 
 
-def test_an_opened_run_is_shown_as_it_was(qtbot, window, find, tmp_path) -> None:
-    run = make_run(tmp_path / "runs", reached=1000, name="remembered")
+def test_an_opened_run_is_shown_as_it_was(qtbot, window, find, runs_dir) -> None:
+    run = make_run(runs_dir, reached=1000, name="remembered")
     for step, new, second in ((300, 0.01, 0), (350, 0.02, 1), (600, 0.5, 30)):
         entry = {"step": step, "field": "tau", "old": 0.005, "new": new}
         run.note(entry | {"time": f"2026-01-01T00:00:{second:02d}+00:00"})
@@ -60,12 +60,11 @@ def distance(one: QColor, other: QColor) -> float:
 
 
 def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
-    qtbot, window, find, tmp_path
+    qtbot, window, find, runs_dir
 ) -> None:
-    runs = tmp_path / "runs"
-    oldest = make_run(runs, reached=1000)
-    parent = make_run(runs, first=400, reached=900, parent=(oldest.path.name, 400))
-    run = make_run(runs, first=700, reached=1000, parent=(parent.path.name, 700))
+    oldest = make_run(runs_dir, reached=1000)
+    parent = make_run(runs_dir, first=400, reached=900, parent=(oldest.path.name, 400))
+    run = make_run(runs_dir, first=700, reached=1000, parent=(parent.path.name, 700))
     show_runs(qtbot, window, find, run)
     action(window.runs, "open").trigger()
     qtbot.waitUntil(lambda: window.model.record.run == run.path)
@@ -102,8 +101,8 @@ def test_steps_that_a_resumed_run_took_again_are_shown_once(runs_dir) -> None:
 
 
 @pytest.mark.slow
-def test_a_million_rows_are_read_beside_the_window(qtbot, window, find, tmp_path) -> None:
-    run = make_run(tmp_path / "runs", steps=10_000_000)
+def test_a_million_rows_are_read_beside_the_window(qtbot, window, find, runs_dir) -> None:
+    run = make_run(runs_dir, steps=10_000_000)
     with (run.path / "training.csv").open("a") as file:
         file.writelines(f"{s},{s},1,2,3,4,5,6,7\n" for s in range(1050, 10_001_000, 50))
     show_runs(qtbot, window, find, run)
@@ -114,8 +113,9 @@ def test_a_million_rows_are_read_beside_the_window(qtbot, window, find, tmp_path
     qtbot.waitUntil(lambda: not find("runs_reading").isVisible())
 
 
-def test_opening_a_damaged_run_says_what_is_wrong(qtbot, window, find, tmp_path) -> None:
-    run = make_run(tmp_path / "runs")
+@pytest.mark.shared_window
+def test_opening_a_damaged_run_says_what_is_wrong(qtbot, window, find, runs_dir) -> None:
+    run = make_run(runs_dir)
     (run.path / "run.toml").write_text("[[[")
     show_runs(qtbot, window, find, run)
     action(window.runs, "open").trigger()
@@ -124,8 +124,9 @@ def test_opening_a_damaged_run_says_what_is_wrong(qtbot, window, find, tmp_path)
     assert not action(window.runs, "rename").isEnabled()
 
 
-def test_a_run_deleted_since_it_was_listed_is_refused(qtbot, window, find, tmp_path) -> None:
-    run = make_run(tmp_path / "runs")
+@pytest.mark.shared_window
+def test_a_run_deleted_since_it_was_listed_is_refused(qtbot, window, find, runs_dir) -> None:
+    run = make_run(runs_dir)
     show_runs(qtbot, window, find, run)
     shutil.rmtree(run.path)
     action(window.runs, "open").trigger()
@@ -133,8 +134,8 @@ def test_a_run_deleted_since_it_was_listed_is_refused(qtbot, window, find, tmp_p
     assert "is not a run" in window.banner.text
 
 
-def test_nothing_can_be_opened_while_a_run_trains(qtbot, window, find, tmp_path) -> None:
-    run = make_run(tmp_path / "runs")
+def test_nothing_can_be_opened_while_a_run_trains(qtbot, window, find, runs_dir) -> None:
+    run = make_run(runs_dir)
     show_runs(qtbot, window, find, run)
     listener = start_pendulum(qtbot, window, find)
     assert not action(window.runs, "open").isEnabled()
@@ -188,10 +189,10 @@ def test_resuming_is_offered_only_once_it_is_available(qtbot, browser, runs_dir)
 
 
 def test_interrupted_runs_are_pointed_out_once_and_the_message_leads_to_them(
-    qtbot, window, find, tmp_path
+    qtbot, window, find, runs_dir
 ) -> None:
     for seed in range(2):
-        make_run(tmp_path / "runs", seed=seed, stopped=None)
+        make_run(runs_dir, seed=seed, stopped=None)
     window.runs.set_resume_available(True)
     qtbot.waitUntil(lambda: window.banner.isVisible())
     assert "2 runs were interrupted" in window.banner.text
@@ -217,9 +218,9 @@ def test_a_run_that_is_interrupted_later_is_not_one_of_those_found_at_the_start(
 
 
 def test_the_message_about_interrupted_runs_goes_with_the_last_of_them(
-    qtbot, window, tmp_path
+    qtbot, window, runs_dir
 ) -> None:
-    run = make_run(tmp_path / "runs", stopped=None)
+    run = make_run(runs_dir, stopped=None)
     window.runs.set_resume_available(True)
     qtbot.waitUntil(lambda: window.banner.isVisible())
     run.write_ending({"stopped": "user", "env_steps": 1000, "wall_s": 7.0})
@@ -241,6 +242,7 @@ def test_nothing_is_said_of_interrupted_runs_while_they_cannot_be_resumed(
     assert len(browser.model.interrupted()) == 1
 
 
+@pytest.mark.shared_window
 def test_the_runs_panel_comes_and_goes_and_is_in_the_menu(qtbot, window, find) -> None:
     assert "Runs" in [entry.text() for entry in window.docks.menu.actions()]
     assert not find("runs_view").isVisible()

@@ -22,6 +22,7 @@ from td3core.text import Text
 from tests.studio.experiments.test_groups import fill_in
 from tests.studio.fake_runs import make_run
 from tests.support.events import ended
+from tests.support.marks import release, slow
 
 WAIT_MS = 20_000
 LONG_MS = 240_000
@@ -209,8 +210,7 @@ def shown_films(folder: Path) -> list[bytes]:
     return [each.encoded_image_string[:4] for each in found.Images("eval/film")]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("own_process", [False, True], ids=["thread", "process"])
+@pytest.mark.parametrize("own_process", [*slow(False), *release(True)], ids=["thread", "process"])
 def test_a_run_of_the_window_has_a_film_at_its_end_and_once(
     qtbot: QtBot, window: MainWindow, find: Any, filming: Path, own_process: bool
 ) -> None:
@@ -231,7 +231,7 @@ def test_a_run_of_the_window_has_a_film_at_its_end_and_once(
     assert len(list((filming / run.name).glob("*.film"))) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_each_run_of_a_group_has_a_film_when_all_have_ended(
     qtbot: QtBot, window: MainWindow, find: Any, filming: Path
 ) -> None:

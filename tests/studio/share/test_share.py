@@ -129,7 +129,7 @@ def test_a_film_shows_the_episode_of_the_shown_seed_at_the_shown_speed(
     assert growth.toolTip() == "This agent belongs to no run"
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_film_with_instruments_shows_the_same_episode_above_its_numbers(
     qtbot: QtBot,
     shown: ReplayPane,
@@ -375,7 +375,7 @@ def test_the_film_of_the_comparison_is_asked_for_as_it_is_on_show(
     )
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_film_of_the_comparison_shows_what_is_on_show(
     qtbot: QtBot,
     pane: ReplayPane,

@@ -19,6 +19,7 @@ from tests.studio.clipped import clipped, unreachable
 from tests.studio.experiments.test_groups import PlayedGroup, fill_in, played
 from tests.studio.fake_runs import make_run
 from tests.studio.window.test_enter import dialogs
+from tests.support.marks import release, slow
 
 SCREEN = QSize(1280, 800)
 WAIT_MS = 20_000
@@ -26,8 +27,7 @@ Find = Callable[[str], QWidget]
 __all__ = ["played"]
 
 
-_SLOW = pytest.mark.slow
-_SCALES = [1.0, pytest.param(1.25, marks=_SLOW), 1.5, pytest.param(2.0, marks=_SLOW)]
+_SCALES = [*slow(1.0), *release(1.25), 1.5, *slow(2.0)]
 
 
 @pytest.fixture(params=_SCALES, ids=["100%", "125%", "150%", "200%"])

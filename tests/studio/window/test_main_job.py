@@ -16,6 +16,7 @@ from studio.window.main_window import MainWindow
 from td3core.protocol import events
 from td3core.runs.directory import RunDirectory
 from tests.studio.plots.layers import layer_of
+from tests.support.marks import release, slow
 
 ASKED = "studio.window.main_window.ask_what_to_do"
 
@@ -146,13 +147,15 @@ def test_training_goes_on_at_once_while_an_agent_is_played(qtbot, window, find):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.release
+@pytest.mark.timeout(900)
 def test_clicking_train_with_the_preset_teaches_pendulum(qtbot, window, find):
     find("env_combo").setCurrentText("Pendulum-v1")
     find("seed_spin").setValue(1)
     listener = Listener(window)
     click(qtbot, find("train_button"))
-    qtbot.waitUntil(lambda: bool(listener.all(events.Ended)), timeout=280_000)
+    # A few seconds of processor time, on a machine that may have little of it.
+    qtbot.waitUntil(lambda: bool(listener.all(events.Ended)), timeout=840_000)
     ended = listener.all(events.Ended)[0]
     assert ended.stopped == "finished"
     assert ended.env_steps <= 20_000
@@ -236,8 +239,7 @@ def test_a_wrong_layer_list_is_named_with_what_it_takes(qtbot, window, find):
     assert window.controller.state is SessionState.IDLE
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("own_process", [False, True], ids=["thread", "process"])
+@pytest.mark.parametrize("own_process", [*release(False), *slow(True)], ids=["thread", "process"])
 def test_a_window_that_trained_evaluated_and_played_leaves_no_child(
     qtbot, window, find, own_process
 ):
@@ -258,7 +260,7 @@ def test_a_window_that_trained_evaluated_and_played_leaves_no_child(
     assert left == []
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_window_that_trained_a_group_leaves_no_child(qtbot, window, find):
     resource_tracker.ensure_running()
     before = {child.pid for child in psutil.Process().children(recursive=True)}
@@ -278,8 +280,7 @@ def test_a_window_that_trained_a_group_leaves_no_child(qtbot, window, find):
     assert left == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("own_process", [False, True], ids=["thread", "process"])
+@pytest.mark.parametrize("own_process", [*release(False), *slow(True)], ids=["thread", "process"])
 def test_a_run_whose_folder_is_deleted_while_the_window_trains_is_written_again(
     qtbot, window, find, own_process
 ):

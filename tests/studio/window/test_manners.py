@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtGui import QColor, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication
 
 from studio.session.controller import SessionState
-from studio.theme.theme import load_theme
 from studio.widgets.figure_export import with_suffix
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
@@ -17,7 +16,7 @@ from tests.studio.fake_runs import add_training
 from tests.studio.window.test_main_job import ASKED, Listener, click, start_pendulum
 from tests.support.events import started
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.shared_window]
 
 
 def type_over(qtbot, box, text: str) -> None:
@@ -75,6 +74,7 @@ def test_the_steps_of_a_box_follow_its_slider(find):
     assert 0.9999 < decay.value() < 1.0
 
 
+@pytest.mark.own_window
 def test_a_run_that_ends_while_closing_is_asked_about_closes_the_window_now(
     qtbot, window, find, monkeypatch
 ):
@@ -90,6 +90,7 @@ def test_a_run_that_ends_while_closing_is_asked_about_closes_the_window_now(
         window.close()
 
 
+@pytest.mark.own_window
 def test_leaving_saves_the_run_and_closes_without_a_question(qtbot, window, find, monkeypatch):
     listener = start_pendulum(qtbot, window, find)
     monkeypatch.setattr(ASKED, lambda *_args, **_more: pytest.fail("it asked"))
@@ -169,6 +170,7 @@ def test_a_part_that_a_person_looks_at_stays_in_view(qtbot, window):
     assert box.viewRange()[0] == pytest.approx([200, 400])
 
 
+@pytest.mark.own_window
 def test_the_status_line_says_how_the_last_run_went(qtbot, window, find):
     listener = start_pendulum(qtbot, window, find)
     click(qtbot, find("stop_button"))
@@ -183,6 +185,7 @@ def test_the_status_line_says_how_the_last_run_went(qtbot, window, find):
     assert "stopped" in find("status_state").text()
 
 
+@pytest.mark.own_window
 def test_a_drag_is_one_line_in_the_log(qtbot, window, find):
     listener = Listener(window)
     start_pendulum(qtbot, window, find)
@@ -206,17 +209,18 @@ def test_an_export_keeps_the_name_it_was_given(name, kind, expected):
 
 def pixels_of(image, colour: str) -> int:
     """Count the pixels of exactly this colour (lines are drawn without smoothing)."""
-    wanted = QColor(colour).rgb()
-    rows, columns = range(image.height()), range(image.width())
-    return sum(image.pixel(x, y) == wanted for y in rows for x in columns)
+    image = image.convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint32)
+    return int(np.count_nonzero(pixels == QColor(colour).rgb()))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("apart", [0.0, 2.0, 4.0, 6.0])
 @pytest.mark.parametrize("count", [60, 400])
 def test_both_critics_and_the_target_can_all_be_seen(qtbot, window, theme, apart, count):
-    colours = load_theme(theme)
-    window.plots.set_theme(colours)
+    if window.theme.name != theme:
+        window.switch_theme()
+    colours = window.theme
     feed(window, 50)
     # Smooth, and a pixel or two from point to point: as the values of a run are.
     values = -80 + 80 * np.exp(-np.linspace(0, 3, count))

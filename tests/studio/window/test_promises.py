@@ -25,7 +25,7 @@ from studio.help.shortcuts import ShortcutsDialog
 from studio.session.controller import SessionState
 from td3core.protocol import events
 from tests.studio.fake_runs import make_run
-from tests.support.marks import slow
+from tests.support.marks import release, slow
 
 pytestmark = pytest.mark.shared_window
 
@@ -51,7 +51,7 @@ def open_run(qtbot, window, run) -> None:
 
 
 @pytest.mark.own_window
-@pytest.mark.parametrize("theme", ["light", *slow("dark")])
+@pytest.mark.parametrize("theme", [*slow("light"), *release("dark")])
 def test_whatever_the_tab_key_reaches_shows_that_it_has_the_focus(
     qtbot, window, runs_dir, theme: str
 ) -> None:

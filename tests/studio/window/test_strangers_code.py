@@ -23,6 +23,7 @@ from studio.share.film_dialogs import GrowthFilmDialog
 from studio.window.main_window import MainWindow
 from td3core.envs import trust_store
 from tests.studio.window.test_main_job import click
+from tests.support.marks import release, slow
 from tests.support.stranger import Stranger
 from tests.td3core.helpers import finish
 
@@ -161,8 +162,7 @@ def test_a_run_is_resumed_after_a_yes(
     assert "not allowed" not in window.banner.text
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["stop", "close"])
+@pytest.mark.parametrize("how", [*slow("stop"), *release("close")])
 def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
     qtbot: QtBot,
     window: MainWindow,
@@ -199,15 +199,14 @@ def test_an_environment_that_is_never_made_ends_with_stop_and_with_the_window(
     assert NAME not in sys.modules
 
 
-@pytest.mark.slow
 # A process of its own makes it once, the run twice before its first step: then comes the next
 # episode, or the evaluation.
 @pytest.mark.parametrize(
     ("interval", "way", "how"),
     [
-        (0, "stop", "in Python"),
-        (0, "close", "in C code that keeps the interpreter"),
-        (40, "stop", "in C code that keeps the interpreter"),
+        pytest.param(0, "stop", "in Python", marks=pytest.mark.release),
+        pytest.param(0, "close", "in C code that keeps the interpreter", marks=pytest.mark.release),
+        pytest.param(40, "stop", "in C code that keeps the interpreter", marks=pytest.mark.slow),
     ],
 )
 def test_an_environment_that_hangs_when_it_is_made_again_ends_with_a_second_stop(
@@ -250,10 +249,9 @@ def test_an_environment_that_hangs_when_it_is_made_again_ends_with_a_second_stop
     assert NAME not in sys.modules
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["stop", "close"])
+@pytest.mark.parametrize("how", [*release("stop"), "close"])
 # The group's process makes it twice before its runs do.
-@pytest.mark.parametrize("after", [0, 2], ids=["in the group", "in its runs"])
+@pytest.mark.parametrize("after", [*release(0), *slow(2)], ids=["in the group", "in its runs"])
 def test_a_group_whose_environment_is_never_made_ends_with_stop_and_with_the_window(
     qtbot: QtBot,
     window: MainWindow,
@@ -395,7 +393,7 @@ def test_what_could_not_be_remembered_is_allowed_to_the_renderer(
     assert before < stranger.processes
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_what_could_not_be_remembered_is_allowed_to_the_commands_of_the_window(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:

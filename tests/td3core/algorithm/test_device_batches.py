@@ -13,6 +13,7 @@ from td3core.algorithm.device_batches import DeviceBatches, RowsThere, fits
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Sampler
 from td3core.config import Tunables
+from tests.support.marks import slow
 from tests.td3core.helpers import run
 
 HERE = torch.device("cpu")
@@ -74,7 +75,7 @@ def test_the_same_transitions_are_taken_there_however_the_ring_was_filled(
                         np.testing.assert_array_equal(other.numpy(), one)
 
 
-@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("normalised", [*slow(False), True])
 def test_a_run_learns_from_there_as_from_here(
     runs_dir: Any, request: pytest.FixtureRequest, normalised: bool
 ) -> None:

@@ -12,7 +12,7 @@ from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.config import Tunables
 from td3core.inference.normaliser import Normaliser
-from tests.support.marks import slow
+from tests.support.marks import release
 from tests.td3core.helpers import learn, same, tiny
 
 pytestmark = pytest.mark.usefixtures("kernel")
@@ -119,7 +119,7 @@ def test_the_same_updates_twice_are_the_same_bit_for_bit() -> None:
     assert same(one.state(), other.state())
 
 
-@pytest.mark.parametrize("updates", [150, *slow(1000)])
+@pytest.mark.parametrize("updates", [150, *release(1000)])
 def test_updates_stay_as_close_as_two_orders_of_summation_do(updates: int) -> None:
     buffer, index = filled(), draws(updates)
     shuffled = np.random.default_rng(3).permuted(index, axis=1)

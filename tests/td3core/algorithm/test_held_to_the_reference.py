@@ -86,14 +86,14 @@ def error(found: Any, expected: Any) -> float:
 def cases() -> list[Any]:
     """Return updates, limit, option and normalisation.
 
-    All options after one update, some after a hundred and with normalisation; slowly all are.
+    All options after one update, some after a hundred and with normalisation; before a release all.
     """
     found = []
     for option, layer_norm in product(OPTIONS, (PLAIN, NORMALISED)):
         name = f"{option}, normalised" if layer_norm else f"{option}"
         for updates, limit in ((1, 1e-5), (100, 1e-3)):
             quick = option in SOME or (updates == 1 and not layer_norm)
-            marks = [] if quick else [pytest.mark.slow]
+            marks = [] if quick else [pytest.mark.release]
             case = updates, limit, option, layer_norm
             found.append(pytest.param(*case, id=f"{updates}-{name}", marks=marks))
     return found

@@ -22,6 +22,7 @@ from td3core.evaluation.evaluate import evaluate
 from td3core.runs.directory import RunDirectory
 from td3core.runs.tables import read_table
 from tests.support.health import breakable_rule
+from tests.support.marks import release, slow
 from tests.support.scripted import STEPS, Script, ScriptedEnv
 from tests.td3core.helpers import TINY, finish
 
@@ -282,8 +283,9 @@ def test_a_run_that_fails_prints_all_the_promised_keys_too(
     assert set(last_line(capsys.readouterr().out)) >= TRAIN_KEYS
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "terminate"])
+@pytest.mark.parametrize(
+    "number", [*slow(signal.SIGINT), *release(signal.SIGTERM)], ids=["Ctrl-C", "terminate"]
+)
 def test_an_interrupted_training_saves_and_ends_well(
     root: Path, runs_dir: Path, number: int
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from td3core.cli import app
 from td3core.cli.terminal import CommandResult, print_json
+from tests.support.marks import release, slow
 from tests.support.scripted import STEPS, Script
 from tests.td3core.cli.test_commands import TRAIN_KEYS, small
 from tests.td3core.helpers import finish, write_checkpoint
@@ -77,10 +78,7 @@ def only_object(out: str) -> Any:
     return json.loads(line)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "close", ["", pytest.param("yes", marks=pytest.mark.slow)], ids=["printing", "closing"]
-)
+@pytest.mark.parametrize("close", [*slow(""), *release("yes")], ids=["printing", "closing"])
 def test_what_an_environment_prints_goes_to_standard_error(
     noisy: Path, monkeypatch: pytest.MonkeyPatch, close: str
 ) -> None:

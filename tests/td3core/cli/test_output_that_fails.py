@@ -17,6 +17,7 @@ from td3core import checkpoint
 from td3core.cli import app
 from td3core.cli.output import TolerantStream
 from td3core.runs.directory import RunDirectory
+from tests.support.marks import release, slow
 from tests.td3core.cli.test_commands import small
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="file descriptors as POSIX has them")
@@ -40,8 +41,9 @@ def finished(runs_dir: Path, steps: int = 60) -> RunDirectory:
     return run
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2>&1 | true", ">&- 2>&- <&-"])
+@pytest.mark.parametrize(
+    "redirection", [*slow("2>/dev/full", ">&- 2>&- <&-"), *release("2>&-", "2>&1 | true")]
+)
 def test_a_run_finishes_though_standard_error_cannot_be_written(
     runs_dir: Path, redirection: str
 ) -> None:
@@ -97,8 +99,7 @@ def no_nohup() -> Iterator[None]:
     signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+@pytest.mark.parametrize("number", [*slow(signal.SIGHUP), *release(signal.SIGTERM)])
 @pytest.mark.usefixtures("no_nohup")
 def test_a_closed_terminal_saves_and_stops_the_run_with_its_processes(
     runs_dir: Path, number: int

@@ -140,6 +140,7 @@ def test_a_folder_that_a_kill_left_without_a_description_is_called_no_run(
     assert said == f"td3-studio: {begun} is not a run: it holds no run.toml."
 
 
+@pytest.mark.slow
 def test_a_folder_that_a_kill_left_without_a_description_is_listed_nowhere_and_hinders_nothing(
     begun: Path,
     runs_dir: Path,

@@ -111,7 +111,7 @@ def test_a_file_is_replaced_only_on_demand(run, runs_dir: Path, tmp_path: Path) 
     assert run("Pendulum*", "--force")[0] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_film_shows_how_the_agent_of_a_run_grew(run, runs_dir: Path, tmp_path: Path) -> None:
     values = {"steps": 600, "eval_interval": 300, "checkpoint_interval": 200, "eval_episodes": 1}
     finish(runs_dir, "Pendulum-v1", **values)

@@ -238,7 +238,7 @@ class Closing(gym.Env):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_results_reach_an_ascii_terminal_whose_environment_closes_it(
     tmp_path: Path, root: Path
 ) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -21,6 +22,7 @@ from td3core.experiments.groups.group import create_group
 from td3core.exporters import stable_baselines3_zip
 from td3core.runs.directory import RunDirectory
 from td3core.system import allowed_code, numerics
+from tests.support.marks import slow
 from tests.support.stranger import Stranger
 from tests.td3core.cli.test_commands import last_line, small
 from tests.td3core.helpers import finish
@@ -80,8 +82,9 @@ critic_hidden = [8]
 [space.env_args]
 choices = ["", '{{"helper": "{ENV}"}}']
 """
-LONG = ("resume a group", "train a group", "sweep", "report")
-"""Those that start processes of runs, or draw figures and films."""
+LAYERS: dict[str, Any] = dict.fromkeys(("eval", "train", "import"), ())
+LAYERS |= dict.fromkeys(("resume a group", "sweep", "report"), pytest.mark.release)
+"""What is not slow: those that take a moment, and those that start several processes, or draw."""
 
 
 @pytest.fixture
@@ -150,7 +153,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
 
-@pytest.mark.parametrize("name", ["eval", "resume", "verify", "film"])
+@pytest.mark.parametrize("name", ["eval", *slow("resume", "verify", "film")])
 def test_a_run_knows_where_the_module_of_its_environment_lies(
     stranger: Stranger,
     run: Path,
@@ -208,7 +211,7 @@ def test_without_a_terminal_a_strangers_code_is_refused_and_not_imported(
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(each, marks=pytest.mark.slow if each in LONG else ()) for each in COMMANDS],
+    [pytest.param(each, marks=LAYERS.get(each, pytest.mark.slow)) for each in COMMANDS],
 )
 def test_with_the_option_each_command_runs_it_and_remembers_nothing(
     stranger: Stranger, run: Path, tmp_path: Path, name: str
@@ -377,7 +380,8 @@ def test_child_processes_run_what_this_one_was_allowed_to(
 
 @pytest.mark.parametrize(
     "other",
-    [pytest.param(False, id="same class"), pytest.param(True, id="other", marks=pytest.mark.slow)],
+    slow(False, True),
+    ids=["same class", "other"],
 )
 def test_a_command_of_the_window_runs_what_its_first_message_allows(
     stranger: Stranger, run: Path, tmp_path: Path, other: bool

@@ -115,6 +115,7 @@ def test_the_command_line_takes_them_as_a_setting(
     assert RunDirectory.open(run).config.choice.kwargs == {"height": 7.0, "width": 4}
 
 
+@pytest.mark.slow
 def test_a_mujoco_model_of_ones_own_is_trained_and_measured(
     tmp_path: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

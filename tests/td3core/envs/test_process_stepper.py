@@ -21,6 +21,7 @@ from td3core.config.env_choice import EnvChoice
 from td3core.envs import make
 from td3core.protocol.events import Ended, Failed, Progress
 from td3core.runs.tables import read_table
+from tests.support.marks import slow
 from tests.support.scripted import Script
 from tests.td3core.cli.test_commands import small
 from tests.td3core.helpers import fail, finish, run, same, tensors
@@ -140,12 +141,7 @@ def without_time(outcome: Ended, name: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize(
     "more",
-    [
-        {},
-        pytest.param(
-            {"normalize_observations": True, "background_evaluation": True}, marks=pytest.mark.slow
-        ),
-    ],
+    slow({}, {"normalize_observations": True, "background_evaluation": True}),
 )
 def test_a_run_is_the_same_bit_for_bit_wherever_its_environments_are_stepped(
     runs_dir: Path, more: dict[str, Any]

@@ -108,7 +108,7 @@ command("replay", run, "--video", film)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @needs_pybullet
 def test_a_walker_is_trained_measured_and_filmed_without_a_word_too_many(
     root: Path, tmp_path: Path

@@ -25,11 +25,18 @@ from td3core.protocol.events import Event, Failed, Preparing
 from td3core.text import Text
 from td3core.training.launch import branch, resume, train
 from td3core.training.verify_resume import verify
+from tests.support.marks import release, slow
 from tests.support.stranger import Stranger
 from tests.td3core.helpers import finish, tiny, write_checkpoint
 
 NAME = "theirs_env"
 ENV = EnvChoice(f"{NAME}:Slide")
+ONE_OF_EACH = {
+    ("train", "step"),
+    ("train --seeds 2", "reset"),
+    ("check", "__init__"),
+    ("sweep", "__init__"),
+}
 SOON_S = 10.0
 """It takes a fraction of a second, but for a machine that is busy."""
 
@@ -157,9 +164,8 @@ def test_an_environment_is_tried_in_another_process_once_only(
     assert (len(said), stranger.imported) == (1, set())
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-@pytest.mark.parametrize("command", ["eval", "resume", "verify"])
+@pytest.mark.parametrize("command", [*slow("resume"), *release("eval", "verify")])
 def test_ctrl_c_ends_a_command_whose_own_environment_is_never_made(
     hanging: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -178,10 +184,19 @@ def test_ctrl_c_ends_a_command_whose_environment_is_never_made(
     interrupt([sys.executable, "-m", "td3core", "eval", str(agent)])
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-@pytest.mark.parametrize("place", ["__init__", "reset", "step"])
-@pytest.mark.parametrize("command", ["train", "train --seeds 2", "check", "sweep"])
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        pytest.param(
+            command,
+            place,
+            marks=pytest.mark.slow if (command, place) in ONE_OF_EACH else pytest.mark.release,
+        )
+        for command in ("train", "train --seeds 2", "check", "sweep")
+        for place in ("__init__", "reset", "step")
+    ],
+)
 def test_ctrl_c_ends_a_command_whose_typed_environment_never_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, place: str
 ) -> None:
@@ -199,9 +214,8 @@ def test_ctrl_c_ends_a_command_whose_typed_environment_never_answers(
     assert not [*runs.rglob("run.toml")]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-@pytest.mark.parametrize("more", [(), ("--seeds", "2")])
+@pytest.mark.parametrize("more", [*slow(()), *release(("--seeds", "2"))])
 def test_ctrl_c_ends_training_whose_typed_arguments_keep_a_simulator_busy(
     endless: EnvChoice, tmp_path: Path, more: tuple[str, ...]
 ) -> None:
@@ -234,7 +248,7 @@ def interrupt(command: list[str]) -> None:
     signal.signal(signal.SIGINT, before)
     with started as process:
         try:
-            about, end = psutil.Process(process.pid), time.monotonic() + 60
+            about, end = psutil.Process(process.pid), time.monotonic() + 240
             while not about.children() and process.poll() is None:
                 assert time.monotonic() < end
                 time.sleep(0.05)

@@ -179,7 +179,7 @@ def test_the_runs_of_a_group_equal_single_runs_of_their_seeds(
     assert {run.group for run in list_runs(runs_dir)} == {group.name}
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_killed_run_is_resumed_with_its_group_and_equals_a_single_one(
     make_group, tmp_path: Path
 ) -> None:

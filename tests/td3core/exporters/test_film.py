@@ -29,6 +29,7 @@ from td3core.exporters.film.numbers import play
 from td3core.exporters.film.progress import FilmProgress
 from td3core.exporters.film.writer import FilmWriter
 from td3core.runs.directory import RunDirectory
+from tests.support.marks import release, slow
 from tests.td3core.helpers import finish, write_checkpoint
 
 PENDULUM = "Pendulum-v1"
@@ -133,6 +134,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return most
 
 
+@pytest.mark.slow
 def test_no_frame_is_kept_however_long_the_film(ten: Path, tmp_path: Path, held: list[int]) -> None:
     settings = FilmSettings(most_s=1.0, size=(160, 160))
     record_growth(scenes_of_run(RunDirectory.open(ten))[:3], tmp_path / "a.mp4", settings)
@@ -140,7 +142,7 @@ def test_no_frame_is_kept_however_long_the_film(ten: Path, tmp_path: Path, held:
     assert max(held) <= 2
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_agents_side_by_side_play_the_same_episodes_as_an_evaluation_each_in_its_place(
     ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], held: list[int]
 ) -> None:
@@ -189,8 +191,7 @@ def test_options_of_the_other_kind_of_film_are_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
+@pytest.mark.parametrize("name", [*slow("a.mp4"), *release("a.gif")])
 def test_an_interrupted_film_leaves_nothing_behind(ten: Path, tmp_path: Path, name: str) -> None:
     def interrupt(progress: FilmProgress) -> None:
         if progress.frames == 120:

@@ -22,6 +22,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return target, str(hub_folder.export(PENDULUM, target))
 
 
+@pytest.mark.slow
 def test_the_folder_holds_card_networks_actor_and_film(
     exported: tuple[Path, str], tmp_path: Path
 ) -> None:
@@ -44,6 +45,7 @@ def test_the_folder_holds_card_networks_actor_and_film(
     assert (target / "actor.py").read_text() == (tmp_path / "alone.py").read_text()
 
 
+@pytest.mark.slow
 def test_the_card_names_the_result_as_the_hub_reads_it(exported: tuple[Path, str]) -> None:
     _, metadata, text = (exported[0] / "README.md").read_text().split("---\n", 2)
     told = yaml.safe_load(metadata)

@@ -121,6 +121,7 @@ def test_a_named_format_may_have_any_suffix(tmp_path: Path) -> None:
     assert not checkpoint.read_header(target).complete
 
 
+@pytest.mark.slow
 def test_an_exported_video_shows_one_whole_episode(runs_dir: Path, tmp_path: Path) -> None:
     saved, video = finish(runs_dir, "Pendulum-v1", steps=30).last_checkpoint, tmp_path / "a.mp4"
     assert app.main(["export", str(saved), "--to", str(video)]) == 0

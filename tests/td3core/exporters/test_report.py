@@ -30,6 +30,7 @@ from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.lock import RunLock
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.training.launch import branch
+from tests.support.marks import release, slow
 from tests.td3core.analysis.many_runs import CAR, PENDULUM, two_groups, write_run
 from tests.td3core.exporters.read_page import Element, read, section, sections
 from tests.td3core.helpers import run as train_tiny
@@ -73,6 +74,7 @@ def test_a_report_has_the_numbers_and_settings_of_the_comparison(runs_dir: Path)
     assert [row[1] for row in runs.rows] == ["0", "1", "2"] * 2
 
 
+@pytest.mark.slow
 def test_groups_have_the_names_that_the_user_gave_them(
     runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +129,7 @@ def test_the_numbers_along_an_axis_are_not_rounded(runs_dir: Path) -> None:
     assert len(set(ticks)) == len(ticks)
 
 
+@pytest.mark.slow
 def test_names_are_unique_in_a_page(runs_dir: Path) -> None:
     run = trained(runs_dir)
     page = written(run, without=frozenset(("health", "settings")))
@@ -228,6 +231,7 @@ def test_names_of_strangers_are_text_and_nothing_else(runs_dir: Path) -> None:
     assert all(link.startswith("#f") for link in links)
 
 
+@pytest.mark.slow
 def test_the_print_has_the_text_of_the_page(
     trained_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,6 +285,7 @@ def test_what_is_missing_is_said(runs_dir: Path) -> None:
     assert section(page, "runs").all("table")[0].rows[0][2] == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_run_of_the_first_version_is_reported(root: Path, runs_dir: Path) -> None:
     shutil.copytree(root / "tests" / "data" / "schema1" / "run", runs_dir / "old")
     page = written(runs_dir / "old")
@@ -288,6 +293,7 @@ def test_a_run_of_the_first_version_is_reported(root: Path, runs_dir: Path) -> N
     assert section(page, "machine").all("table")
 
 
+@pytest.mark.slow
 def test_a_run_that_trains_is_reported_as_far_as_it_has_come(runs_dir: Path) -> None:
     reports: list[Element] = []
 
@@ -333,7 +339,7 @@ def test_films_that_make_the_page_too_large_are_left_out_and_named(runs_dir: Pat
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_largest_report_is_small_enough_to_be_sent(runs_dir: Path) -> None:
     rng = np.random.default_rng(0)
     paths = []
@@ -461,13 +467,12 @@ def assert_same_runs(first: Path, second: Path) -> None:
     assert one.evaluations() == other.evaluations() != []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "values",
     [
-        {"tau": 0.1, "seed": 7},
-        {"exploration_noise": "0.3@0, 0.05@250", "normalize_observations": True},
-        {"env_args": '{"g": 9.5}', "twin_critics": False, "n_step": 3},
+        *release({"tau": 0.1, "seed": 7}),
+        *slow({"exploration_noise": "0.3@0, 0.05@250", "normalize_observations": True}),
+        *release({"env_args": '{"g": 9.5}', "twin_critics": False, "n_step": 3}),
     ],
 )
 def test_the_command_of_a_report_makes_the_run_again(runs_dir: Path, values: dict) -> None:
@@ -513,6 +518,7 @@ def test_the_command_of_a_branch_and_of_a_group_make_them_again(
     assert_same_runs(outcome.run, again)
 
 
+@pytest.mark.slow
 def test_a_report_replaces_a_file_only_when_it_is_complete(
     runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -239,7 +239,7 @@ def test_a_run_shows_a_film_of_its_best_agent_when_it_has_ended(
     assert [step for step, _ in found] == [200, 400, 600]
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_every_run_of_a_group_shows_a_film(runs_dir: Path, tmp_path: Path, reader: Any) -> None:
     words = ["train", "Pendulum-v1", "--seeds", "2", "--steps", "400", *SMALL, "--film"]
     words += ["--runs-dir", str(runs_dir), "--tensorboard", str(tmp_path / "tb")]
@@ -248,7 +248,7 @@ def test_every_run_of_a_group_shows_a_film(runs_dir: Path, tmp_path: Path, reade
     assert [len(films(reader, folder)) for folder in folders] == [1, 1]
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_film_of_a_run_is_shown_on_request_and_not_made_twice(
     runs_dir: Path, tmp_path: Path, reader: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -300,6 +300,7 @@ def test_a_film_is_shown_where_the_environment_says(
     assert film_folder(False, {}, "Pendulum-v1") is None
 
 
+@pytest.mark.slow
 def test_a_film_that_cannot_be_made_costs_no_run(
     runs_dir: Path,
     tmp_path: Path,

@@ -149,7 +149,7 @@ def files_of(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("_watched")
 def test_a_pickle_in_every_part_of_every_kind_of_file_changes_nothing(
     every_kind: list[tuple[Path, Path]], tmp_path: Path

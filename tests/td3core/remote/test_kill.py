@@ -25,7 +25,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_run_steered_from_outside_and_killed_equals_a_straight_one_with_its_journal(
     tmp_path: Path,
 ) -> None:

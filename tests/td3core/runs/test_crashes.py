@@ -30,7 +30,7 @@ def test_what_is_killed_at_any_moment_ends_as_if_it_had_not_been(
         assert outcome.differences == []
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_run_whose_changes_to_come_are_lost_is_found_to_differ(tmp_path: Path) -> None:
     drawn = draw(SEED, 1, 0)
     assert drawn.kind is Kind.RUN

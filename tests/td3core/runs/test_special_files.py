@@ -23,6 +23,7 @@ from td3core.runs.listing import list_runs, summarise, unreadable_runs
 from td3core.runs.lock import RunLock, holder
 from td3core.runs.tables import read_last_row, read_numbers, read_table
 from td3core.training.launch import resume
+from tests.support.marks import release, slow
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish
 
@@ -269,8 +270,7 @@ def test_a_key_of_very_many_parts_is_refused_at_once(run: Path, in_time: Any) ->
         preset.with_name("pipe.toml").unlink()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["training", "episodes", "evaluations"])
+@pytest.mark.parametrize("name", [*slow("training"), *release("episodes", "evaluations")])
 def test_a_line_of_300_megabytes_is_passed_over_at_once(run: Path, in_time: Any, name: str) -> None:
     table = run / f"{name}.csv"
     rows = len(read_numbers(table, ("env_steps",)))

@@ -52,8 +52,8 @@ def started(root: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[s
     [
         ["list"],
         pytest.param(["train", "Pendulum-v1", *SMALL], marks=pytest.mark.slow),
-        pytest.param(["check", "HalfCheetah-v5"], marks=pytest.mark.slow),
-        pytest.param(["doctor"], marks=pytest.mark.slow),
+        pytest.param(["check", "HalfCheetah-v5"], marks=pytest.mark.release),
+        pytest.param(["doctor"], marks=pytest.mark.release),
     ],
     ids=lambda words: words[0],
 )

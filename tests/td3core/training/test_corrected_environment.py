@@ -19,6 +19,7 @@ from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed
 from td3core.training.launch import branch, resume, train
+from tests.support.marks import slow
 from tests.td3core.helpers import Told, tiny
 
 WHEELS = "def load(step):\n    return 1 / (step < 45)\n"
@@ -84,7 +85,7 @@ def branch_off(first: Failed, runs_dir: Path) -> Ended | Failed:
 
 @pytest.mark.parametrize(
     "again",
-    [go_on, branch_off, lambda first, runs_dir: begin(runs_dir)],
+    [*slow(go_on, branch_off), lambda first, runs_dir: begin(runs_dir)],
     ids=["resume", "branch", "train"],
 )
 def test_the_next_run_uses_the_corrected_module(

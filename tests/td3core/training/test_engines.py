@@ -13,6 +13,7 @@ from td3core.algorithm.fused.update import FusedUpdate
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Started, Warned
 from tests.support.lives import differences
+from tests.support.marks import slow
 from tests.td3core.helpers import finish, run, same, tensors
 from tests.td3core.training.resuming import go_on, stopped
 
@@ -37,7 +38,7 @@ def test_a_run_says_and_records_what_computed_its_updates(runs_dir: Path) -> Non
         {"num_envs": 3, "updates_per_step": 2},
         {"normalize_observations": True, "engine": "torch"},
         {"twin_critics": False, "policy_delay": 3, "lr_final": 0.1},
-        {"engine": "torch"},
+        *slow({"engine": "torch"}),
     ],
     ids=str,
 )

@@ -20,7 +20,7 @@ from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
-from tests.support.marks import slow
+from tests.support.marks import release
 from tests.support.scripted import Script
 from tests.td3core.helpers import fail, make_agent, make_header, run, same, tensors
 from tests.td3core.training.resuming import VALUES, branched, go_on, stopped
@@ -48,7 +48,7 @@ DEFAULTS: dict[str, Callable[[], None]] = {
 @pytest.mark.usefixtures("torch_defaults")
 @pytest.mark.parametrize("engine", ["compiled", "torch"])
 @pytest.mark.parametrize("meddle", DEFAULTS.values(), ids=DEFAULTS)
-@pytest.mark.parametrize("when", ["made", *slow("reset", "stepped")])
+@pytest.mark.parametrize("when", ["made", *release("reset", "stepped")])
 def test_torchs_defaults_do_not_matter(
     runs_dir: Path, scripted: Any, meddle: Callable[[], None], when: str, engine: str
 ) -> None:

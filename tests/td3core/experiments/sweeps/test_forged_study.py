@@ -56,6 +56,7 @@ def plant(folder: SweepFolder, data: bytes) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_pickle_in_a_study_is_never_opened(runs_dir: Path, tmp_path: Path) -> None:
     conduct(runs_dir, ScriptedExecutor(rising), trials=2, more=CMAES)
     folder, trap = SweepFolder(runs_dir, "scripted"), tmp_path / "executed"

@@ -16,6 +16,7 @@ from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.runs.directory import RunDirectory
 from td3core.text import Text
+from tests.support.marks import release, slow
 from tests.td3core.experiments.sweeps import scripted_runs
 from tests.td3core.experiments.sweeps.scripted_runs import (
     TEXT,
@@ -78,8 +79,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return conduct(folder, ScriptedExecutor(rising), more="pruning = 'median'")[0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kill_at", [2, 6, 7, 13])
+@pytest.mark.parametrize("kill_at", [*slow(6, 13), *release(2, 7)])
 def test_a_sweep_that_was_killed_continues_as_if_nothing_had_happened(
     runs_dir: Path, whole: Any, kill_at: int
 ) -> None:
@@ -129,7 +129,7 @@ def test_a_sweep_of_an_environment_of_a_module_continues_with_the_same_module(
         folder.begin(text, launch.with_module(parse(text, "own"), "another_module"))
 
 
-@pytest.mark.parametrize("pruning", ["median", pytest.param("asha", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pruning", slow("median", "asha"))
 def test_a_hopeless_trial_is_stopped_and_marked(runs_dir: Path, pruning: str) -> None:
     def curve(run: RunDirectory) -> Sequence[float]:
         good = int(run.path.name.split("_t")[1][:3]) < 5
@@ -194,6 +194,7 @@ def test_a_sweep_whose_first_trials_all_fail_gives_up(runs_dir: Path) -> None:
     assert str(state.message) == "All of the first 5 trials failed; the last one: No such file."
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_lost_three_times_fails_its_trial(runs_dir: Path) -> None:
     executor = ScriptedExecutor(rising)
     executor.outcomes = {"scripted_t000_s0": None}
@@ -212,6 +213,7 @@ def test_an_evaluation_that_is_not_finite_fails_its_trial(runs_dir: Path) -> Non
 # Stopping ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_stopped_sweep_keeps_its_trial_for_the_next_time(runs_dir: Path) -> None:
     control = Control()
 
