@@ -78,17 +78,19 @@ def _load(sources, at, i, w, first, end):
     """Gather the rows of batch ``i``: s, a, s', N(0, 1), r, 1 - terminated."""
     obs, act = w.obs.shape[1], sources.noise.shape[2]
     shift, scale, least = sources.shift, sources.scale, np.float32(sources.floor)
+    # Unsigned, else the compiler asks of each index whether it counts from the end.
+    here, there, action = np.uintp(at.obs), np.uintp(at.next_obs), np.uintp(at.action)
     for row in range(first, end):
         source = sources.rows[sources.index[i, row]]
         for k in range(obs):
-            now, after = source[at.obs + k], source[at.next_obs + k]
+            now, after = source[here + np.uintp(k)], source[there + np.uintp(k)]
             if sources.normalise:
                 now = _clipped((now - shift[k]) * scale[k], np.float32(OBS_CLIP))
                 after = _clipped((after - shift[k]) * scale[k], np.float32(OBS_CLIP))
             w.pair[row, k] = now
             w.next_pair[row, k] = after
         for k in range(act):
-            w.pair[row, obs + k] = source[at.action + k]
+            w.pair[row, obs + k] = source[action + np.uintp(k)]
             w.next_pair[row, obs + k] = sources.noise[i, row, k]
         reward = source[at.reward]
         w.reward[row] = least if reward < least else reward
