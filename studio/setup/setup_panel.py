@@ -31,13 +31,13 @@ from td3core.config import (
     to_dict,
 )
 from td3core.config.presets import PLUS
+from td3core.envs.catalogue import FIRST_ENV
 from td3core.errors import RequestError
 from td3core.text import Text, tr
 
-FIRST_ENV = "BipedalWalker-v3"
 WELCOME = Text(
-    "Pick an environment and press <b>Train</b>. <b>Pendulum-v1</b> learns fastest."
-    " Or watch a bundled agent first, on the right."
+    "Pick an environment and press <b>Train</b>. <b>BipedalWalker-v3</b> learns to walk"
+    " within minutes. Or watch a bundled agent first, on the right."
 )
 _ENV_TIP = Text(
     "Type to search. You can enter any installed Gymnasium environment with continuous actions."

@@ -8,28 +8,25 @@ from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QVBoxLay
 from studio.formatting import format_count, format_return
 from studio.session.model import RunModel
 from studio.session.record import RunRecord
-from studio.welcome.start_facts import FIRST_ENV
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import plain_label
+from td3core.envs.catalogue import FIRST_ENV
 from td3core.protocol.events import Started
 from td3core.text import Text, tr
 
-_SEEN_STEPS = 1_000
-_HELD = -200.0
-"""Mean return of Pendulum-v1, which names no threshold: swinging up costs up to about this much,
-and holding the pendulum up next to nothing."""
 _NARRATED = "welcome/narrated"
 
 
 def critics_learn(record: RunRecord) -> Text | None:
-    """Return the note for when updates have begun and the buffer holds enough to learn from."""
-    now = record.progress
-    if now is None or now.updates == 0 or now.env_steps < _SEEN_STEPS:
+    """Return the note for when updates have begun."""
+    now, config = record.progress, record.config
+    if now is None or config is None or now.updates == 0:
         return None
     return Text(
-        "The critics have seen 1,000 steps. Now they learn with every step. Q falls while they find"
-        " out how bad the start is, and the actor's loss, which is −Q1, rises: both are as they"
-        " should be."
+        "After {n} steps with random actions, the critics learn with every step. Q falls while they"
+        " find out how bad the start is, and the actor's loss, which is −Q1, rises: both are as"
+        " they should be.",
+        n=format_count(config.learning_starts),
     )
 
 
@@ -56,22 +53,15 @@ def beats_random(record: RunRecord) -> Text | None:
 def solved(record: RunRecord) -> Text | None:
     """Return the note for when an evaluation counts as solved."""
     threshold = record.reward_threshold
-    bound = _HELD if threshold is None else threshold
     means = record.curves.evaluations.column("mean")
-    reached = means[means >= bound]
+    reached = means[means >= threshold] if threshold is not None else means[:0]
     if not len(reached):
         return None
-    values = {"mean": format_return(float(reached[0])), "bound": format_return(bound)}
-    if threshold is not None:
-        return Text(
-            "Solved. An evaluation returned {mean} on average; the environment counts as solved"
-            " from {bound} on.",
-            **values,
-        )
     return Text(
-        "Solved. An evaluation returned {mean} on average. Pendulum-v1 names no threshold; from"
-        " about {bound} on, the pendulum is swung up and held. Watch it in the replay.",
-        **values,
+        "Solved. An evaluation returned {mean} on average; the environment counts as solved from"
+        " {bound} on. Watch it in the replay.",
+        mean=format_return(float(reached[0])),
+        bound=format_return(threshold),
     )
 
 

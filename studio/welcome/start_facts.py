@@ -6,14 +6,13 @@ from pathlib import Path
 
 from studio.tasks.background_task import Stopped
 from td3core.config.presets import preset_for
+from td3core.envs.catalogue import FIRST_ENV
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.naming import Usual
 from td3core.runs.recent import newest_runs, was_trained_here
 
-FIRST_ENV = "Pendulum-v1"
-"""Learns within minutes on any computer."""
 _LOOKED_AT = 30
 _RECENT = 4
 

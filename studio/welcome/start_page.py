@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 
 from studio.formatting import format_count, format_minutes, format_return, format_state
 from studio.tasks.background_task import BackgroundTask
-from studio.welcome.start_facts import FIRST_ENV, StartFacts, read_facts
+from studio.welcome.start_facts import StartFacts, read_facts
 from studio.widgets.labels import plain_tip, shortened
+from td3core.envs.catalogue import FIRST_ENV
 from td3core.runs.listing import RunSummary
 from td3core.text import Text, tr
 

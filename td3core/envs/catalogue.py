@@ -8,6 +8,9 @@ import importlib.util
 from dataclasses import dataclass
 from functools import cache
 
+FIRST_ENV = "BipedalWalker-v3"
+"""The one to begin with: its preset walks within a minute or two, and walking is worth watching."""
+
 
 @dataclass(frozen=True, slots=True)
 class KnownEnv:

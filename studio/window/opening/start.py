@@ -13,10 +13,10 @@ from studio.replay.checkpoint_model import WALKER
 from studio.run_browser.browser import RunBrowser
 from studio.setup.setup_panel import SetupPanel
 from studio.welcome.first_run import FirstRunNotes
-from studio.welcome.start_facts import FIRST_ENV
 from studio.welcome.start_page import StartPage
 from studio.window.docks import Docks
 from studio.window.replay_stage import ReplayStage, StageSize
+from td3core.envs.catalogue import FIRST_ENV
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,6 @@ def watch_walker(docks: Docks, agents: CheckpointPanel) -> None:
 
 
 def train_first(setup: SetupPanel, train: Callable[[], None]) -> None:
-    """Choose the environment that learns soonest, and train on it."""
+    """Choose the environment to begin with, and train on it."""
     setup.environment.picker.setCurrentText(FIRST_ENV)
     train()

@@ -62,6 +62,7 @@ def test_a_drag_is_taken_back_as_one(window, find):
 
 
 def test_two_changes_of_one_setting_with_time_between_them_are_two(window, find, monkeypatch):
+    first = window.live.tunables()
     now = [0.0]
     monkeypatch.setattr(edit_history.time, "monotonic", lambda: now[0])
     for value in (0.1, 0.2):
@@ -70,7 +71,7 @@ def test_two_changes_of_one_setting_with_time_between_them_are_two(window, find,
     window.live.undo()
     assert window.live.tunables().tau == 0.1
     window.live.undo()
-    assert window.live.tunables().tau == 0.005
+    assert window.live.tunables() == first
 
 
 @pytest.mark.own_window
@@ -100,6 +101,7 @@ def test_in_a_box_the_keys_take_back_what_is_being_typed_first(
     qtbot, window, find, typed, taken_back
 ):
     box = find("spin_tau")
+    before = box.value()
     box.setValue(0.1)
     window.activateWindow()
     box.setFocus()
@@ -107,4 +109,4 @@ def test_in_a_box_the_keys_take_back_what_is_being_typed_first(
     qtbot.keyClicks(box, typed)
     qtbot.keyClick(box, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     QApplication.processEvents()
-    assert box.value() == (0.005 if taken_back else 0.1)
+    assert box.value() == (before if taken_back else 0.1)

@@ -62,7 +62,7 @@ def test_the_form_stays_open_to_changes_and_says_that_it_differs(qtbot, window, 
     assert "changes" not in note(find)
     find("field_actor_hidden").setText("8, x")
     assert "with changes" in note(find)
-    find("env_combo").setCurrentText("BipedalWalker-v3")
+    find("env_combo").setCurrentText("HalfCheetah-v5")
     assert note(find) == ""
     assert find("field_env_args").text() == ""
 

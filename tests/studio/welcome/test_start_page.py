@@ -11,6 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.welcome.start_facts import read_facts
 from studio.welcome.start_page import StartPage
+from td3core.config.presets import preset_for
+from td3core.envs.catalogue import FIRST_ENV
 from tests.studio.fake_runs import make_run
 
 
@@ -92,10 +94,15 @@ def test_how_long_a_training_takes_is_that_of_an_earlier_run(
     page = StartPage(place, runs)
     read(qtbot, page)
     assert shown(page, "start_train_button") == ["Train your first agent"]
-    # A run of the preset that was finished here: 20,000 steps at 150 a second.
-    make_run(runs, reached=20_000, steps=20_000)
+    # A run of the preset that was finished here, at 150 steps a second.
+    preset = preset_for(FIRST_ENV)
+    assert preset is not None
+    steps = int(preset.values["steps"])
+    make_run(runs, FIRST_ENV, reached=steps, steps=steps)
     read(qtbot, page)
-    assert shown(page, "start_train_button") == ["Train another agent: about 2 minutes here"]
+    minutes = round(steps / 150 / 60)
+    expected = [f"Train another agent: about {minutes} minutes here"]
+    assert shown(page, "start_train_button") == expected
     # The longer text has room.
     button = page.findChild(QPushButton, "start_train_button")
     assert button.width() >= button.sizeHint().width()
@@ -103,10 +110,10 @@ def test_how_long_a_training_takes_is_that_of_an_earlier_run(
 
 
 def test_runs_of_another_machine_or_too_short_ones_promise_nothing(tmp_path: Path) -> None:
-    elsewhere = make_run(tmp_path, reached=20_000, steps=20_000)
+    elsewhere = make_run(tmp_path, FIRST_ENV, reached=80_000, steps=80_000)
     file = elsewhere.path / "run.toml"
     file.write_text(file.read_text().replace("cores = ", "cores = 9"))
-    make_run(tmp_path, reached=500, steps=500)
+    make_run(tmp_path, FIRST_ENV, reached=500, steps=500)
     assert read_facts(tmp_path, lambda: False).first_s is None
     assert read_facts(tmp_path / "none", lambda: False).recent == ()
 

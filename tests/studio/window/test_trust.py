@@ -250,7 +250,7 @@ def test_the_buttons_of_an_empty_window_start_something(window, find, monkeypatc
     find("start_watch_button").click()
     assert watched[0].name == "BipedalWalker-v3.safetensors"
     find("start_train_button").click()
-    assert started[0].config.env == "Pendulum-v1"
+    assert started[0].config.env == "BipedalWalker-v3"
     find("start_runs_button").click()
     assert window.docks.is_seen("runs")
 
