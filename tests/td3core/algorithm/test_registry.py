@@ -9,7 +9,7 @@ import pytest
 
 from td3core import checkpoint
 from td3core.algorithm import engine
-from td3core.algorithm.agent import make_agent
+from td3core.algorithm.agent import make_agent, make_tracer
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint.shapes import network_shapes
 from td3core.config import algorithms, check_together, make_settings, title_of
@@ -105,6 +105,15 @@ def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
     critic = checkpoint.Checkpoint(header=header, tensors=state).critic()
     assert critic is not None
     assert critic.count == 3
+
+
+def test_an_algorithm_without_a_tracer_shows_no_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    config, tunables = tiny()
+    agent = make_agent(config, tunables, SIZES)
+    assert make_tracer(agent, config, SIZES) is not None
+    entry = replace(ALGORITHMS[TD3], tracer="")
+    monkeypatch.setattr(algorithms, "ALGORITHMS", {**ALGORITHMS, TD3: entry})
+    assert make_tracer(agent, config, SIZES) is None
 
 
 def test_another_algorithm_is_not_called_ddpg_for_having_its_settings(

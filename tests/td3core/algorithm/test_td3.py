@@ -335,6 +335,17 @@ def test_a_metric_that_a_checkpoint_does_not_know_is_absent_once() -> None:
     assert "target" in metrics(older, batch())
 
 
+def test_a_norm_that_a_checkpoint_does_not_know_is_there_once_it_is_measured_again() -> None:
+    agent, older = make_agent(policy_delay=1), make_agent(policy_delay=1)
+    agent.update(batch())
+    state = agent.state()
+    del state["tally.critic1_weight"]
+    older.load_state(state, agent.updates)
+    for each in (agent, older):
+        each.update(batch(seed=1))
+    assert older.take_metrics() == agent.take_metrics()
+
+
 def test_the_metrics_of_a_checkpoint_of_version_0_1_are_read() -> None:
     agent, older = make_agent(policy_delay=1), make_agent(policy_delay=1)
     agent.update(batch())

@@ -91,3 +91,23 @@ def test_a_stored_observation_is_a_copy() -> None:
     batch = sample(buffer, np.random.default_rng(0), 1)
     assert np.array_equal(batch.obs, np.ones((1, 3)))
     assert np.array_equal(batch.next_obs, np.ones((1, 3)))
+
+
+def test_a_state_that_is_terminal_in_the_last_step_of_all_has_no_value() -> None:
+    buffer, obs = ReplayBuffer(3, 3, 2), np.zeros(3, np.float32)
+    for terminated, truncated in ((True, True), (False, True), (False, False)):
+        buffer.add(obs, np.zeros(2, np.float32), 0.0, obs, terminated, truncated)
+    found = buffer.layout.columns(buffer.rows).terminated[:, 0]
+    assert found.tolist() == [1.0, 0.0, 0.0]
+    assert np.signbit(found).tolist() == [False, True, False]
+
+
+def test_a_transition_that_is_not_there_yet_or_no_longer_is_refused() -> None:
+    # Two rows more are held than are sampled from.
+    buffer = ReplayBuffer(2, 3, 2, slack=2)
+    for number in range(6):
+        buffer.add(*transition(number))
+    assert buffer.transitions(np.arange(2, 6)).obs[:, 0].tolist() == [200.0, 300.0, 400.0, 500.0]
+    for number in (1, 6):
+        with pytest.raises(IndexError, match="not in the replay buffer"):
+            buffer.transitions(np.array([3, number]))

@@ -51,6 +51,15 @@ def test_a_finished_batch_is_n_steps_long_and_normalised() -> None:
     assert not draws.are_stored
 
 
+def test_only_rows_as_the_buffer_holds_them_are_stored_ones() -> None:
+    buffer, index = filled(), np.array([[0, 5]])
+    plain = Sampler(buffer, np.random.default_rng(0))
+    assert plain.take(index, Tunables()).are_stored
+    assert not plain.take(index, Tunables(n_step=3)).are_stored
+    normalised = Sampler(buffer, np.random.default_rng(0), statistics(buffer))
+    assert not normalised.take(index, Tunables()).are_stored
+
+
 def test_the_floor_of_the_moment_bounds_every_reward_that_is_drawn() -> None:
     buffer = ReplayBuffer(10, OBS, ACT)
     obs = np.arange((6) * OBS, dtype=np.float32).reshape(6, OBS)

@@ -2,11 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from td3core.protocol.codec import RUN
 from td3core.protocol.events import EpisodeEnded, Episodes
+from td3core.protocol.rows import episodes_of
 from tests.support.events import progress
 
 FIRST = EpisodeEnded(
@@ -64,6 +66,12 @@ def test_a_time_that_is_not_on_record_stays_unknown() -> None:
     known = [name for name in FIRST.__slots__ if name not in ("wall_s", "info")]
     without = EpisodeEnded(**{name: getattr(FIRST, name) for name in known})
     assert math.isnan(Episodes.of([without])[0].wall_s)
+
+
+def test_what_else_is_not_on_record_is_a_length_of_zero_and_no_terminal_state() -> None:
+    rows = np.array([[1.0, 200.0, -1.25, -0.5, math.nan, math.nan, 0.75]])
+    (episode,) = episodes_of(rows)
+    assert episode == replace(FIRST, length=0, terminated=False)
 
 
 def test_what_episodes_recorded_of_info_goes_with_them() -> None:

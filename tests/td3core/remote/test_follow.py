@@ -217,6 +217,19 @@ def test_a_tail_gives_every_line_once_however_the_file_grows(
     assert found == lines or not whole.endswith(b"\n")
 
 
+def test_what_is_left_of_a_line_too_long_for_any_run_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.runs.tail._LONGEST_LINE", 20)
+    path = tmp_path / "t.csv"
+    path.write_text("x" * 21)
+    tail = Tail(path)
+    assert tail.read().lines == ()
+    with path.open("a") as file:
+        file.write("yy\nnext\n")
+    assert tail.read().lines == ("next",)
+
+
 def test_special_files_in_a_followed_folder_are_not_opened(runs_dir: Path) -> None:
     outcome = finish(runs_dir)
     for name in ("status.json", "training.csv", "journal.jsonl", "evaluations.csv"):

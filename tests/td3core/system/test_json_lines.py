@@ -21,6 +21,7 @@ from td3core.experiments.groups import messages
 from td3core.experiments.jobs import CODEC, Job
 from td3core.protocol.codec import KINDS, RUN
 from td3core.protocol.events import EpisodeEnded, Episodes, Event, Saved, Warned
+from td3core.protocol.steering import Ask, Tune
 from td3core.system.json_lines import FORMAT, Codec, LineBuffer, LineError, Unknown
 from td3core.text import SettingName, Text
 from tests.support.events import progress
@@ -139,12 +140,21 @@ def test_every_event_has_a_line() -> None:
     assert set(get_args(Event)) <= set(KINDS)
 
 
+def test_every_request_of_one_who_steers_a_run_has_a_line() -> None:
+    assert {Ask, Tune} <= set(KINDS)
+
+
 def test_numbers_of_numpy_arrive_as_those_of_python() -> None:
     saved = Saved(env_steps=np.int64(3), path=Path("a"), mean_return=np.float32("nan"))  # type: ignore[arg-type]
     found = RUN.decode(RUN.encode(saved))
     assert (type(found.env_steps), found.env_steps) == (int, 3)
     assert type(found.mean_return) is float
     assert math.isnan(found.mean_return)
+
+
+def test_a_number_of_numpy_in_a_text_may_be_infinite() -> None:
+    sent = Warned(env_steps=1, message=Text("{lr}", lr=np.float32("inf")))
+    assert RUN.decode(RUN.encode(sent)).message.values == {"lr": math.inf}
 
 
 def test_an_array_arrives_read_only() -> None:
@@ -161,6 +171,12 @@ def test_an_array_of_the_other_byte_order_arrives_with_its_numbers() -> None:
     assert found.tolist() == rows.tolist()
 
 
+def test_an_array_in_the_order_of_fortran_arrives_with_its_rows() -> None:
+    codec = Codec(_Rows)
+    rows = np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])
+    assert codec.decode(codec.encode(_Rows(rows))).rows.tolist() == rows.tolist()
+
+
 @pytest.mark.parametrize("dtype", ["<M8[s]", "|S4", "|V4", "O", "i4,i4"])
 def test_an_array_of_anything_but_numbers_is_refused(dtype: str) -> None:
     codec = Codec(_Rows)
@@ -175,6 +191,7 @@ def test_an_array_of_anything_but_numbers_is_refused(dtype: str) -> None:
     [
         Text.counted("{n} run of {group}", "{n} runs of {group}", n=2, group="a"),
         Text("layers {widths}", widths=(64, (1, 2.5))),
+        Text("layers {widths}", widths={"actor": (64, 1)}),
     ],
     ids=str,
 )
@@ -215,6 +232,7 @@ def test_what_a_newer_version_adds_is_left_out() -> None:
         b"\xff",
         b"[" * 100_000,
         line_of(v=FORMAT + 1),
+        line_of(v=FORMAT - 1),
         line_of(data={"path": "a"}),
         line_of(data=7),
         line_of(data={"env_steps": [], "path": "a"}),
@@ -241,9 +259,25 @@ def test_an_array_whose_shape_is_not_that_of_its_bytes_is_refused(shape: list[in
         RUN.decode(json.dumps(content).encode())
 
 
+def test_an_array_whose_bytes_are_not_all_base64_is_refused() -> None:
+    content = json.loads(RUN.encode(progress(1, training=np.zeros((3, 1)))))
+    content["data"]["training"]["data"] += "\n"
+    with pytest.raises(LineError):
+        RUN.decode(json.dumps(content).encode())
+
+
 def test_what_is_not_of_the_codec_is_not_sent() -> None:
     with pytest.raises(TypeError, match="int is not sent here"):
         RUN.encode(7)
+
+
+def test_what_merely_has_the_name_of_a_kind_is_not_sent() -> None:
+    @dataclass
+    class Saved:
+        env_steps: int
+
+    with pytest.raises(TypeError, match="Saved is not sent here"):
+        RUN.encode(Saved(5))
 
 
 def test_two_kinds_of_one_name_are_a_fault() -> None:
