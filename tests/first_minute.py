@@ -1,0 +1,94 @@
+"""Films the first minute of a new user: from a click on *Train your first agent* until it walks.
+
+    python tests/first_minute.py [FILE.gif] [SEED]
+
+Nothing is staged and nothing cut: a picture of the window every fifth of a second, at the time
+at which it was taken. The film ends some seconds after the first evaluation that solves the
+environment. Prints each evaluation, and the seconds since the click.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QSettings, QSize, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
+from td3core.exporters.film.writer import FilmWriter  # noqa: E402
+from td3core.protocol.events import Evaluated  # noqa: E402
+from tests.pictures import Photographer  # noqa: E402
+
+FPS, SIZE, SHOWN = 5, (1280, 800), QSize(832, 520)
+AFTER_S, PATIENCE_S = 8.0, 300.0
+
+
+def pixels(window: QImage) -> NDArray[np.uint8]:
+    """Return an image (height, width, 3) of the size of the film."""
+    smooth = Qt.TransformationMode.SmoothTransformation
+    image = window.scaled(SHOWN, Qt.AspectRatioMode.IgnoreAspectRatio, smooth)
+    image = image.convertToFormat(QImage.Format.Format_RGB888)
+    rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
+    # The image, whose memory this is, ends here.
+    return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
+
+
+def film(by: Photographer, target: Path, seed: int) -> None:
+    """Train with the preset of the start page, and film the window meanwhile."""
+    window, solved = by.window, list[float]()
+    by.find("seed_spin").setValue(seed)
+    by.wait(1_000)
+    with FilmWriter(target, FPS) as writer:
+        writer.write(pixels(window.grab().toImage()))
+        began, frames = time.monotonic(), 1
+
+        def note(event: object) -> None:
+            if isinstance(event, Evaluated):
+                seconds = time.monotonic() - began
+                sys.stderr.write(f"{event.env_steps:>8,} {event.mean:8.1f} {seconds:6.1f} s\n")
+                threshold = window.model.record.reward_threshold
+                if threshold is not None and event.mean >= threshold and not solved:
+                    solved.append(seconds)
+
+        window.model.evaluated.connect(note)
+        by.click("start_train_button")
+        while time.monotonic() < began + (solved[0] + AFTER_S if solved else PATIENCE_S):
+            by.wait(max(1, round(1000 * (began + frames / FPS - time.monotonic()))))
+            picture = pixels(window.grab().toImage())
+            # A picture that was late stands for those that it made miss.
+            for _ in range(max(1, round((time.monotonic() - began) * FPS) - frames + 1)):
+                writer.write(picture)
+                frames += 1
+    if not solved:
+        raise SystemExit("It did not walk.")
+    megabytes = target.stat().st_size / 1e6
+    sys.stderr.write(f"{target}: solved after {solved[0]:.1f} s, {megabytes:.1f} MB\n")
+
+
+def main() -> None:
+    default = ROOT / "resources" / "pictures" / "first_minute.gif"
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    app = QApplication([])
+    with tempfile.TemporaryDirectory(prefix="td3-studio-film-") as made:
+        QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, made)
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        window = build_window(Path(made) / "runs")
+        window.resize(*SIZE)
+        window.show()
+        by = Photographer(window, target.parent)
+        film(by, target, seed)
+        window.save_and_close()
+        by.idle()
+    app.quit()
+
+
+if __name__ == "__main__":
+    main()
