@@ -59,7 +59,7 @@ PRESETS = {
     "InvertedDoublePendulum-v5": 1_000,
     "HalfCheetah-v5": 10_000,
     "Swimmer-v5": 10_000,
-    "BipedalWalker-v3": 10_000,
+    "BipedalWalker-v3": 3_000,
     "Hopper-v5": 25_000,
     "Ant-v5": 10_000,
     "Walker2d-v5": 25_000,

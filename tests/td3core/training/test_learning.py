@@ -75,5 +75,5 @@ def test_the_presets_of_the_main_jobs_ask_for_learning_within_their_steps() -> N
     for env_id in ("Pendulum-v1", "BipedalWalker-v3", "LunarLanderContinuous-v3"):
         config, tunables = compose(env_id, [], {})
         assert config.steps >= 10 * config.learning_starts
-        assert tunables.updates_per_step == 1
+        assert tunables.updates_per_step >= 1
         assert make_settings({"env": env_id})[1].policy_delay == tunables.policy_delay == 2
