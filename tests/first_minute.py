@@ -12,14 +12,19 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-from PySide6.QtCore import QSettings, QSize, Qt
-from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication
-
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+from td3core.system import numerics  # noqa: E402
+
+# As the studio does it, before NumPy is loaded.
+numerics.pin()
+
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+from PySide6.QtCore import QSettings, QSize, Qt  # noqa: E402
+from PySide6.QtGui import QImage  # noqa: E402
+from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
 from td3core.exporters.film.writer import FilmWriter  # noqa: E402

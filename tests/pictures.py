@@ -22,6 +22,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 
+from td3core.system import numerics  # noqa: E402
+
+# As the studio does it, before NumPy is loaded.
+numerics.pin()
+
 from PySide6.QtCore import QEventLoop, QPointF, QSettings, QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication, QDialog, QWidget  # noqa: E402
 
