@@ -1,6 +1,6 @@
 """Films the first minute of a new user: from a click on *Train your first agent* until it walks.
 
-    python tests/first_minute.py [FILE.gif] [SEED]
+    python tests/first_minute.py [FILE.webp] [SEED]
 
 Nothing is staged and nothing cut: a picture of the window every fifth of a second, at the time
 at which it was taken. The film ends some seconds after the first evaluation that solves the
@@ -50,35 +50,37 @@ def film(by: Photographer, target: Path, seed: int) -> None:
     window, solved = by.window, list[float]()
     by.find("seed_spin").setValue(seed)
     by.wait(1_000)
-    with FilmWriter(target, FPS) as writer:
-        writer.write(pixels(window.grab().toImage()))
-        began, frames = time.monotonic(), 1
+    # Encoded afterwards: it would take time from what is filmed.
+    pictures = [pixels(window.grab().toImage())]
+    began = time.monotonic()
 
-        def note(event: object) -> None:
-            if isinstance(event, Evaluated):
-                seconds = time.monotonic() - began
-                sys.stderr.write(f"{event.env_steps:>8,} {event.mean:8.1f} {seconds:6.1f} s\n")
-                threshold = window.model.record.reward_threshold
-                if threshold is not None and event.mean >= threshold and not solved:
-                    solved.append(seconds)
+    def note(event: object) -> None:
+        if isinstance(event, Evaluated):
+            seconds = time.monotonic() - began
+            sys.stderr.write(f"{event.env_steps:>8,} {event.mean:8.1f} {seconds:6.1f} s\n")
+            threshold = window.model.record.reward_threshold
+            if threshold is not None and event.mean >= threshold and not solved:
+                solved.append(seconds)
 
-        window.model.evaluated.connect(note)
-        by.click("start_train_button")
-        while time.monotonic() < began + (solved[0] + AFTER_S if solved else PATIENCE_S):
-            by.wait(max(1, round(1000 * (began + frames / FPS - time.monotonic()))))
-            picture = pixels(window.grab().toImage())
-            # A picture that was late stands for those that it made miss.
-            for _ in range(max(1, round((time.monotonic() - began) * FPS) - frames + 1)):
-                writer.write(picture)
-                frames += 1
+    window.model.evaluated.connect(note)
+    by.click("start_train_button")
+    while time.monotonic() < began + (solved[0] + AFTER_S if solved else PATIENCE_S):
+        by.wait(max(1, round(1000 * (began + len(pictures) / FPS - time.monotonic()))))
+        late = round((time.monotonic() - began) * FPS) - len(pictures) + 1
+        # A picture that was late stands for those that it made miss.
+        pictures += [pixels(window.grab().toImage())] * max(1, late)
+    by.click("stop_button")
     if not solved:
         raise SystemExit("It did not walk.")
+    with FilmWriter(target, FPS) as writer:
+        for picture in pictures:
+            writer.write(picture)
     megabytes = target.stat().st_size / 1e6
     sys.stderr.write(f"{target}: solved after {solved[0]:.1f} s, {megabytes:.1f} MB\n")
 
 
 def main() -> None:
-    default = ROOT / "resources" / "pictures" / "first_minute.gif"
+    default = ROOT / "resources" / "pictures" / "first_minute.webp"
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     app = QApplication([])

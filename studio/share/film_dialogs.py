@@ -23,6 +23,7 @@ _SLOWEST, _FASTEST = 0.1, 16.0
 _FILTERS = (
     (Text("Film ({pattern})", pattern="*.mp4"), ".mp4"),
     (Text("Animated picture ({pattern})", pattern="*.gif"), ".gif"),
+    (Text("Small animated picture ({pattern})", pattern="*.webp"), ".webp"),
 )
 """Kinds of file, each with its suffix."""
 

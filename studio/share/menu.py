@@ -47,7 +47,7 @@ class _Entry:
 _ENTRIES = (
     _Entry(
         *("film", Text("Record film…"), "Ctrl+Shift+F"),
-        Text("Film episodes of what is shown (MP4, GIF)"),
+        Text("Film episodes of what is shown (MP4, GIF, WebP)"),
     ),
     _Entry(
         *("growth", Text("Growth film…"), "Ctrl+Shift+G"),

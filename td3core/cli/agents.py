@@ -82,7 +82,9 @@ def _bias_in_words(found: "Overestimation | None") -> Text:
 
 def replay_command(
     checkpoint: CheckpointFile,
-    video: Annotated[Path, typer.Option("--video", help=marked("The MP4 or GIF file to write."))],
+    video: Annotated[
+        Path, typer.Option("--video", help=marked("The MP4, GIF or WebP file to write."))
+    ],
     episodes: Episodes = 1,
     seed: Seed = 0,
     speed: Annotated[

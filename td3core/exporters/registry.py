@@ -86,7 +86,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="video",
-        suffixes=(".mp4", ".gif"),
+        suffixes=(".mp4", ".gif", ".webp"),
         about=Text("A film of one noise-free episode, one frame per step."),
         module="td3core.exporters.video",
         makes_env=True,

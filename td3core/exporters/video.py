@@ -1,4 +1,4 @@
-"""Exports a film of an agent as MP4 or GIF, one frame per step."""
+"""Exports a film of an agent as MP4, GIF or WebP, one frame per step."""
 
 from contextlib import ExitStack
 from pathlib import Path

@@ -13,7 +13,9 @@ Sources = Annotated[
         metavar="RUN", help=marked("A run (all its checkpoints), or several checkpoints in order.")
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", help=marked("The MP4 or GIF file to write."))]
+Out = Annotated[
+    Path | None, typer.Option("--out", help=marked("The MP4, GIF or WebP file to write."))
+]
 Tensorboard = Annotated[
     Path | None,
     typer.Option(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from td3core.errors import RequestError
 
-SUFFIXES = (".mp4", ".gif")
+SUFFIXES = (".mp4", ".gif", ".webp")
 
 
 def partial_path(target: Path) -> Path:
@@ -20,6 +20,6 @@ def require_film_suffix(target: Path) -> None:
     """
     if target.suffix.lower() not in SUFFIXES:
         raise RequestError(
-            "The suffix of {target} names no format of films; use .mp4 or .gif.",
+            "The suffix of {target} names no format of films; use .mp4, .gif or .webp.",
             target=str(target),
         )

@@ -1,4 +1,4 @@
-"""Encodes films with PyAV, frame by frame: MP4 (H.264, else MPEG-4) or GIF."""
+"""Encodes films with PyAV, frame by frame: MP4 (H.264, else MPEG-4), GIF or animated WebP."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,9 @@ ENCODERS: tuple[tuple[str, dict[str, str]], ...] = (
 )
 """Encoders for MP4 with their options; the first one that PyAV was built with is used."""
 
-_MOST_MP4_FPS = 60
+_WEBP = {"quality": "60", "compression_level": "6"}
+"""The second costs time and no quality."""
+_MOST_FPS = 60
 _MOST_GIF_FPS = 33
 """Players may slow down a GIF's frames of less than three hundredths of a second."""
 
@@ -56,14 +58,14 @@ class FilmWriter:
         """Prepare a film.
 
         Args:
-            target: The file; its suffix, ``.mp4`` or ``.gif``, selects the format.
+            target: The file; its suffix, ``.mp4``, ``.gif`` or ``.webp``, selects the format.
             fps: Frames per second of the environment.
             speed: How many times as fast the film plays. Frames that no player could show in
                 time are left out.
             most_fps: Frames per second of the film at most, for a small file.
         """
-        self._target, self._gif = target, target.suffix.lower() == ".gif"
-        most = min(_MOST_GIF_FPS if self._gif else max(_MOST_MP4_FPS, fps), most_fps)
+        self._target, self._format = target, target.suffix.lower().removeprefix(".")
+        most = min(_MOST_GIF_FPS if self._format == "gif" else max(_MOST_FPS, fps), most_fps)
         self._stride = max(1, math.ceil(fps * speed / most))
         self._rate = Fraction(fps * speed / self._stride).limit_denominator(1000)
         self._offered = self._frames = 0
@@ -83,9 +85,12 @@ class FilmWriter:
 
     def __enter__(self) -> Self:
         try:
-            kind = "gif" if self._gif else "mp4"
+            # It would play once.
+            options = {"loop": "0"} if self._format == "webp" else {}
             # An unfinished film must not look like a finished one.
-            self._container = av.open(str(partial_path(self._target)), "w", format=kind)
+            self._container = av.open(
+                str(partial_path(self._target)), "w", format=self._format, options=options
+            )
         except (OSError, FFmpegError) as problem:
             raise self._unwritable(problem) from problem
         return self
@@ -140,13 +145,13 @@ class FilmWriter:
     def _add_stream(
         self, container: av.container.OutputContainer, height: int, width: int
     ) -> av.VideoStream:
-        name, options = ("gif", {}) if self._gif else _encoder()
+        name, options = _encoder(self._format)
         stream = container.add_stream(name, rate=self._rate)
         assert isinstance(stream, av.VideoStream)
         stream.height, stream.width = height, width
-        stream.pix_fmt = "pal8" if self._gif else "yuv420p"
+        stream.pix_fmt = "pal8" if self._format == "gif" else "yuv420p"
         stream.options = dict(options)
-        if self._gif:
+        if self._format == "gif":
             self._palette = _Palette(width, height, self._rate)
         return stream
 
@@ -205,7 +210,13 @@ def even_sized(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(frame[:height, :width])
 
 
-def _encoder() -> tuple[str, dict[str, str]]:
+def _encoder(kind: str) -> tuple[str, dict[str, str]]:
+    if kind == "gif":
+        return "gif", {}
+    if kind == "webp":
+        if "libwebp_anim" not in av.codecs_available:
+            raise RequestError("PyAV can encode no animated WebP here; use .gif.")
+        return "libwebp_anim", _WEBP
     for name, options in ENCODERS:
         if name in av.codecs_available:
             return name, options

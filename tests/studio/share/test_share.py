@@ -288,7 +288,7 @@ def test_an_actor_is_exported_in_every_format_of_the_registry(
     combo = dialog.findChild(QComboBox)
     assert combo is not None
     shown_formats = [combo.itemText(at) for at in range(combo.count())]
-    assert shown_formats[:2] == ["Weights (.safetensors)", "Video (.mp4, .gif)"]
+    assert shown_formats[:2] == ["Weights (.safetensors)", "Video (.mp4, .gif, .webp)"]
     assert shown_formats[2:5] == ["NumPy (.py)", "C header (.h)", "ONNX (.onnx)"]
     assert shown_formats[5:] == ["stable-baselines3 (.zip)", "Hub folder (.hub)"]
     answer(qtbot, dialog)

@@ -10,6 +10,7 @@ import av
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image, ImageSequence
 
 from td3core import checkpoint
 from td3core.cli import app
@@ -191,7 +192,7 @@ def test_options_of_the_other_kind_of_film_are_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", [*slow("a.mp4"), *release("a.gif")])
+@pytest.mark.parametrize("name", [*slow("a.mp4"), *slow("a.webp"), *release("a.gif")])
 def test_an_interrupted_film_leaves_nothing_behind(ten: Path, tmp_path: Path, name: str) -> None:
     def interrupt(progress: FilmProgress) -> None:
         if progress.frames == 120:
@@ -246,6 +247,19 @@ def test_a_faster_film_leaves_out_what_no_player_shows_in_time(
     assert film.fps == pytest.approx(float(rate))
 
 
+def test_an_animated_webp_has_every_frame_in_its_time_and_plays_on(tmp_path: Path) -> None:
+    with FilmWriter(tmp_path / "a.webp", 25) as film:
+        for at in range(0, 200, 20):
+            film.write(np.full((16, 22, 3), at, np.uint8))
+    with Image.open(tmp_path / "a.webp") as picture:
+        shown = []
+        for frame in ImageSequence.Iterator(picture):
+            level = np.asarray(frame.convert("RGB"), float).mean()
+            shown.append((frame.info["duration"], round(level, -1)))
+        assert shown == [(40, at) for at in range(0, 200, 20)]
+        assert (picture.size, picture.info["loop"]) == ((22, 16), 0)
+
+
 def test_the_font_of_films_has_what_names_and_returns_are_written_with() -> None:
     assert return_text(-1234.56) == "\N{MINUS SIGN}1,234.6"
     assert return_text(-0.01) == "0.0"
@@ -277,7 +291,7 @@ def test_a_caption_fits_below_any_picture(width: int, height: int) -> None:
         ([], "film needs a file, --out FILE, or --tensorboard DIR."),
         (["--tensorboard", "a", "--speed", "2"], "--speed cannot be used with --tensorboard."),
         (["--tensorboard", "a", "--seed", "2"], "--seed cannot be used with --tensorboard."),
-        (["--out", "a.mov"], "use .mp4 or .gif"),
+        (["--out", "a.mov"], "use .mp4, .gif or .webp"),
         (["--out", "a.mp4", "--size", "640"], "two even numbers from 160 to 7680"),
         (["--out", "a.mp4", "--size", "641x480"], "such as 1280x720, not '641x480'"),
     ],

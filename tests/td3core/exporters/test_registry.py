@@ -108,7 +108,9 @@ def test_the_command_refuses_what_names_no_format(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     source = write_checkpoint(tmp_path / "a.safetensors")
-    assert "choose one: .safetensors, .mp4, .gif" in error(capsys, source, tmp_path / "a.xyz")
+    assert "choose one: .safetensors, .mp4, .gif, .webp" in error(
+        capsys, source, tmp_path / "a.xyz"
+    )
     slip = error(capsys, source, tmp_path / "a.mp4", "--format", "weight")
     assert "no format called 'weight'" in slip
     assert "weights?" in slip
