@@ -8,7 +8,7 @@ def walk(by: User) -> None:
     by.take("launch")
     by.click_text("Train your first agent")
     by.expect_step(3_000)
-    by.expect_text("replay_title", "Pendulum-v1")
+    by.expect_text("replay_title", "newest")
     by.expect_moving()
     by.take("training")
     by.click("pause_button")

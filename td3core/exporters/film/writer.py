@@ -44,7 +44,9 @@ class FilmInfo:
 
 
 class FilmWriter:
-    """A film under construction. Every frame is encoded when it is written; none is kept.
+    """A film under construction. Every frame is encoded when it is written, and none is kept.
+
+    Only the encoder of WebP keeps what it makes until the end.
 
     Leaving it by an exception removes what was written, Ctrl-C included.
 

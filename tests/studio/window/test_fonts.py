@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QRect, QSize
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.exceptions import TimeoutError as Late
@@ -42,9 +42,15 @@ def font(request: pytest.FixtureRequest, qapp: QApplication) -> Iterator[float]:
 
 def settle(qtbot: QtBot, window: MainWindow) -> None:
     """Wait until the panels have found their places."""
-    for _ in range(4):
-        QApplication.processEvents()
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=WAIT_MS)
+    seen = list[list[QRect]]()
+
+    def at_rest() -> bool:
+        QApplication.processEvents()
+        seen.append([each.geometry() for each in window.findChildren(QWidget) if each.isVisible()])
+        return seen[-1] in seen[-2:-1]
+
+    qtbot.waitUntil(at_rest, timeout=WAIT_MS)
 
 
 def problems(window: MainWindow) -> list[str]:
