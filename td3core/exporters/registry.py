@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from td3core.errors import RequestError, unknown_name
+from td3core.exporters.film.files import SUFFIXES
 from td3core.text import Text
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="video",
-        suffixes=(".mp4", ".gif", ".webp"),
+        suffixes=SUFFIXES,
         about=Text("A film of one noise-free episode, one frame per step."),
         module="td3core.exporters.video",
         makes_env=True,

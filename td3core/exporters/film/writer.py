@@ -22,7 +22,7 @@ ENCODERS: tuple[tuple[str, dict[str, str]], ...] = (
 """Encoders for MP4 with their options; the first one that PyAV was built with is used."""
 
 _WEBP = {"quality": "60", "compression_level": "6"}
-"""The second costs time and no quality."""
+"""To compress more takes longer and costs no quality."""
 _MOST_FPS = 60
 _MOST_GIF_FPS = 33
 """Players may slow down a GIF's frames of less than three hundredths of a second."""
@@ -87,7 +87,7 @@ class FilmWriter:
 
     def __enter__(self) -> Self:
         try:
-            # It would play once.
+            # Else it plays once.
             options = {"loop": "0"} if self._format == "webp" else {}
             # An unfinished film must not look like a finished one.
             self._container = av.open(

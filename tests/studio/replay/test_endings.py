@@ -88,10 +88,14 @@ from studio.replay.player import Player
 
 if __name__ == "__main__":
     app = QCoreApplication([])
-    player = Player()
+    player, ending = Player(), []
     player.frame_ready.connect(lambda picture: picture.step.number >= 3 and end())
 
     def end():
+        # More frames may be on their way.
+        if ending:
+            return
+        ending.append(True)
         print(player.pid, flush=True)
         if sys.argv[2] == "killed":
             os.kill(os.getpid(), 9)
