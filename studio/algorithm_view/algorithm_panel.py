@@ -21,6 +21,7 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_button, make_label, make_row
 from studio.widgets.labels import ElidedLabel, plain_label
 from td3core.config import Tunables
+from td3core.config.algorithms import entry_of
 from td3core.protocol.events import Traced
 from td3core.text import Text, tr
 
@@ -141,6 +142,11 @@ class AlgorithmPanel(QWidget):
 
     def _what_is_shown(self) -> str:
         seen, record = self._seen, self._model.record
+        if record.config is not None and not entry_of(record.config.algorithm).tracer:
+            return tr(
+                "This run trains with {algorithm}; the picture is of TD3.",
+                algorithm=entry_of(record.config.algorithm).title,
+            )
         if self._controller.following:
             return str(_OTHER)
         if seen is not None:

@@ -33,6 +33,7 @@ from td3core.config import (
     specs,
     with_values,
 )
+from td3core.config.algorithms import unused_by
 from td3core.errors import RequestError
 from td3core.protocol.events import Tuned
 from td3core.text import Text, tr
@@ -76,6 +77,7 @@ class LivePanel(QWidget):
         self._timer.setInterval(_SEND_INTERVAL_MS)
         self._timer.timeout.connect(self._send)
         self._lay_out()
+        self.show_algorithm(str(default("algorithm")))
         guard_wheel(self)
         self._update_undo()
 
@@ -179,6 +181,13 @@ class LivePanel(QWidget):
     # Schedules ----------------------------------------------------------------------------------
 
     @Slot(int)
+    @Slot(str)
+    def show_algorithm(self, algorithm: str) -> None:
+        """Hide the rows of settings that only other algorithms use."""
+        unused = unused_by(algorithm)
+        for name, row in self._rows.items():
+            row.setHidden(name in unused)
+
     def set_steps(self, steps: int) -> None:
         """Show schedules over the steps of a run that is about to begin."""
         if not self._busy:

@@ -12,6 +12,7 @@ from studio.widgets.collapsible import Collapsible
 from studio.widgets.forms import make_form, setting_label
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
 from td3core.config import RunConfig, default, spec, specs
+from td3core.config.algorithms import unused_by
 from td3core.errors import RequestError
 from td3core.text import Text, tr
 
@@ -20,7 +21,7 @@ _ABOVE_ADVANCED = ("seed", "steps")
 _WIDE = ("env_args", "info_columns")
 _ON_DISK = (
     *("steps", "keep_replay", "buffer_size", "actor_hidden", "critic_hidden", "twin_critics"),
-    *("algorithm", "eval_interval", "checkpoint_interval", "keep_every", "keep_best"),
+    *("algorithm", "quantiles", "eval_interval", "checkpoint_interval", "keep_every", "keep_best"),
 )
 """Settings that affect how much disk space a run takes."""
 
@@ -31,7 +32,7 @@ _GROUPS = (
         (
             *("algorithm", "actor_hidden", "critic_hidden"),
             *("actor_activation", "critic_activation"),
-            *("critic_layer_norm", "twin_critics", "normalize_observations"),
+            *("critic_layer_norm", "twin_critics", "quantiles", "normalize_observations"),
         ),
     ),
     (Text("Exploration"), ("learning_starts", "buffer_size")),
@@ -73,6 +74,9 @@ class FixedFields(QObject):
         self._fields: dict[str, Field] = {}
         self._kept = {name: default(name) for name in self._names}
         """The values of the fields that are not made yet."""
+        self._own = [name for name in self._names if name in unused_by("")]
+        """Settings that not every algorithm uses."""
+        self._unused = frozenset[str]()
         self._info: InfoField | None = None
         self._ask: Ask | None = None
         for name in _ABOVE_ADVANCED:
@@ -153,9 +157,20 @@ class FixedFields(QObject):
                 rows += [(label,), (widget,)] if name in _WIDE else [(label, widget)]
         for place, row in enumerate(rows):
             self._form.insertRow(place, *row)
+        self._hide_unused()
         # Tab would come to what is made late after everything else.
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
+
+    def show_algorithm(self, algorithm: str) -> None:
+        """Hide the settings that only other algorithms use."""
+        self._unused = unused_by(algorithm)
+        self._hide_unused()
+
+    def _hide_unused(self) -> None:
+        for name in self._own:
+            if name in self._fields:
+                self._form.setRowVisible(self._fields[name].widget, name not in self._unused)
 
     def set_enabled(self, name: str, enabled: bool) -> None:
         """Enable or disable the field of a setting."""

@@ -53,6 +53,8 @@ class SetupPanel(QWidget):
     """Preset or variant changed; carries the :class:`Tunables` they start with."""
     steps_changed = Signal(int)
     """The length of the next run changed."""
+    algorithm_changed = Signal(str)
+    """The algorithm of the next run, or of the run that is shown, may have changed."""
     refused = Signal(object)
 
     def __init__(
@@ -136,6 +138,7 @@ class SetupPanel(QWidget):
         self._fields.env_args_entered.connect(self.environment.look_up)
         self._fields.changed.connect(self._compare_with_origin)
         self._fields.changed.connect(self._announce_steps)
+        self._fields.changed.connect(self._announce_algorithm)
         self._fields.disk_changed.connect(self._show_disk)
         self.environment.sizes_changed.connect(self._show_disk)
 
@@ -230,6 +233,7 @@ class SetupPanel(QWidget):
         self._show_env(config.env)
         self._presets.choose(config.preset.split(PLUS))
         self._fields.write_config(config)
+        self._announce_algorithm()
         # They are the settings of one run.
         self.seeds.clear()
         self._show_disk()
@@ -267,6 +271,7 @@ class SetupPanel(QWidget):
         self._fields.write_preset(values, keep)
         self._shown_preset, self._preset_values = chosen, values
         self._announce_steps()
+        self._announce_algorithm()
         self.live_defaults_changed.emit(self.chosen_tunables())
         self._show_disk()
         self._compare_with_origin()
@@ -287,6 +292,13 @@ class SetupPanel(QWidget):
         steps = self._fields.readable_values()["steps"]
         if steps is not None:
             self.steps_changed.emit(int(steps))
+
+    @Slot()
+    def _announce_algorithm(self) -> None:
+        """Show which settings the algorithm uses."""
+        algorithm = self._fields.readable_values()["algorithm"]
+        self._fields.show_algorithm(algorithm)
+        self.algorithm_changed.emit(algorithm)
 
     @Slot()
     def _show_disk(self) -> None:

@@ -265,6 +265,7 @@ class MainWindow(QMainWindow):
         self.setup.use_live_settings(self.live.tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.setup.steps_changed.connect(self.live.set_steps)
+        self.setup.algorithm_changed.connect(self.live.show_algorithm)
         self.live.show_defaults(self.setup.chosen_tunables())
         actions = self.runs.run_actions
         actions.compare_requested.connect(comparing.compare)

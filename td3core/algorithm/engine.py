@@ -9,13 +9,13 @@ from dataclasses import replace
 from td3core.algorithm import matmul
 from td3core.algorithm.fused import kernel_cache
 from td3core.config import RunConfig
-from td3core.config.algorithms import DDPG, TD3
+from td3core.config.algorithms import DDPG, TD3, TQC
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.errors import RequestError
 from td3core.system import numerics
 from td3core.text import SettingName, Text
 
-COMPILED_ALGORITHMS = (TD3, DDPG)
+COMPILED_ALGORITHMS = (TD3, DDPG, TQC)
 """Those that the compiled update has; torch has all."""
 
 

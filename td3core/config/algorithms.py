@@ -25,6 +25,8 @@ class AlgorithmEntry:
     :class:`~td3core.algorithm.agent.UpdateTracer`); empty without."""
     fixed: tuple[tuple[str, Any], ...] = ()
     """Names and values of settings that it leaves no choice of."""
+    own: tuple[str, ...] = ()
+    """Settings that no other algorithm uses."""
 
     def differing(self, config: object, tunables: object) -> list[tuple[str, Any]]:
         """Return names and fixed values of settings that have another value."""
@@ -35,7 +37,7 @@ class AlgorithmEntry:
         ]
 
 
-TD3, DDPG = "td3", "ddpg"
+TD3, DDPG, TQC = "td3", "ddpg", "tqc"
 _TD3_AGENT = "td3core.algorithm.td3:TD3"
 _TD3_TRACER = "td3core.algorithm.trace:TD3Tracer"
 
@@ -49,6 +51,13 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
             tracer=_TD3_TRACER,
             fixed=(("twin_critics", False), ("policy_delay", 1), ("policy_noise", 0.0)),
         ),
+        # TD3 whose critics learn the distribution of the return (Kuznetsov et al. 2020).
+        TQC: AlgorithmEntry(
+            title="TQC",
+            agent="td3core.algorithm.tqc:TQC",
+            networks="td3core.config.networks:actor_and_quantile_critics",
+            own=("quantiles", "dropped_quantiles"),
+        ),
     }
 )
 
@@ -56,6 +65,12 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
 def entry_of(algorithm: str) -> AlgorithmEntry:
     """Return the algorithm of this name."""
     return ALGORITHMS[algorithm]
+
+
+def unused_by(algorithm: str) -> frozenset[str]:
+    """Return the settings that only other algorithms use; of an unknown one, all those."""
+    others = (entry.own for name, entry in ALGORITHMS.items() if name != algorithm)
+    return frozenset(name for own in others for name in own)
 
 
 def fixed_by(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,19 +61,26 @@ class NetworkGroup(NamedTuple):
         return found
 
 
-def actor_and_critics(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
-    """Return an actor and one or two critics."""
+def actor_and_critics(
+    config: RunConfig, sizes: Sizes, *, outputs: int = 1
+) -> dict[str, NetworkGroup]:
+    """Return an actor and one or two critics of so many outputs."""
     obs, act = sizes
     critics = ("critic1", "critic2") if config.twin_critics else ("critic1",)
     return {
         ACTOR: NetworkGroup(("actor",), (obs, *config.actor_hidden, act), config.actor_activation),
         CRITIC: NetworkGroup(
             critics,
-            (obs + act, *config.critic_hidden, 1),
+            (obs + act, *config.critic_hidden, outputs),
             config.critic_activation,
             config.critic_layer_norm,
         ),
     }
+
+
+def actor_and_quantile_critics(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
+    """Return an actor and one or two critics with an output for each quantile of the return."""
+    return actor_and_critics(config, sizes, outputs=config.quantiles)
 
 
 def networks(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:

@@ -164,7 +164,8 @@ class RunConfig:
         choices=tuple(ALGORITHMS),
         help=Text(
             "What trains the networks. ddpg is td3 without its three tricks, which can then not be"
-            " switched on: twin_critics stays off, policy_delay 1 and policy_noise 0."
+            " switched on: twin_critics stays off, policy_delay 1 and policy_noise 0. tqc is td3"
+            " whose critics learn the distribution of the return."
         ),
     )
     actor_hidden: tuple[int, ...] = setting(
@@ -209,6 +210,16 @@ class RunConfig:
         help=Text(
             "Clipped double Q-learning: the target uses the smaller value of two critics. Off: a"
             " single critic, as in DDPG."
+        ),
+    )
+    quantiles: int = setting(
+        25,
+        label=Text("Quantiles"),
+        low=2,
+        high=200,
+        help=Text(
+            "Outputs of each critic with algorithm tqc: quantiles of the distribution of the"
+            " return. Their mean is its value."
         ),
     )
     reward_scale: float = setting(

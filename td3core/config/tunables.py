@@ -166,6 +166,18 @@ class Tunables:
             " correction, as in D4PG). The paper uses 1."
         ),
     )
+    dropped_quantiles: int = setting(
+        2,
+        label=Text("Dropped quantiles"),
+        symbol="d",
+        low=0,
+        high=199,
+        shown=(0, 10),
+        help=Text(
+            "With algorithm tqc: the largest quantiles per critic that the target leaves out"
+            " of the mixture of both critics. More of them expect less of the future."
+        ),
+    )
     noise_correlation: float = setting(
         0.0,
         label=Text("Noise correlation"),

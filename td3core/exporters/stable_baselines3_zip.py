@@ -70,6 +70,13 @@ def _require_suitable(actor: DeployedActor) -> None:
             actor=actor.activation,
             critics=networks[CRITIC].activation,
         )
+    if networks[CRITIC].widths[-1] > 1:
+        raise RequestError(
+            "TD3 of stable-baselines3 has critics of one value; this agent's put out {count}"
+            " quantiles ({key}).",
+            key=SettingName("quantiles"),
+            count=networks[CRITIC].widths[-1],
+        )
     if networks[CRITIC].layer_norm:
         raise RequestError(
             "TD3 of stable-baselines3 has no layer normalisation in its critics; this agent's"

@@ -18,7 +18,10 @@ Layers = Sequence[tuple[Floats, Floats]]
 
 
 class Critic:
-    """One or two critics: hidden layers with ``relu`` or ``tanh``, then one linear output."""
+    """One or two critics: hidden layers with ``relu`` or ``tanh``, then a linear output layer.
+
+    Of several outputs, which are quantiles of the return, the value is the mean.
+    """
 
     def __init__(
         self,
@@ -89,7 +92,7 @@ class Critic:
             if self._layer_norm:
                 x = layer_norm(x)
             x = np.maximum(x, 0.0, out=x) if self._relu else np.tanh(x, out=x)
-        value: Floats = (x @ last_weight.T + last_bias)[..., 0]
+        value: Floats = (x @ last_weight.T + last_bias).mean(-1)
         return value
 
     @classmethod

@@ -19,7 +19,7 @@ from td3core.text import SettingName, Text
 
 FIXED_BY_CHECKPOINT = (
     *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
-    "algorithm",
+    *("algorithm", "quantiles"),
     *("actor_activation", "critic_activation", "critic_layer_norm"),
     *("normalize_observations", "buffer_size"),
 )

@@ -89,7 +89,7 @@ def measure(
             found[f"{name}_lag"] = _distance(nets[target], nets[name])
     bound = found["reward_most"] / max(1.0 - agent.tunables.gamma, 1e-9)
     if bound > 0.0:
-        largest = max(float(np.abs(each.out).max()) for each in values)
+        largest = max(float(np.abs(each.out.mean(axis=1)).max()) for each in values)
         found["q_to_bound"] = largest / bound
     fixed = np.arange(oldest, min(oldest + _PROBE, buffer.stored))
     states = _batch(sampler, agent, buffer, fixed).obs

@@ -20,12 +20,13 @@ import numpy as np  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
 from td3core import checkpoint  # noqa: E402
+from td3core.algorithm.agent import make_agent  # noqa: E402
 from td3core.algorithm.fingerprint import versions_of  # noqa: E402
 from td3core.algorithm.fused import kernel_cache  # noqa: E402
-from td3core.algorithm.td3 import TD3  # noqa: E402
 from td3core.buffer.replay_buffer import ReplayBuffer  # noqa: E402
 from td3core.buffer.sampler import Sampler  # noqa: E402
 from td3core.config import make_settings  # noqa: E402
+from td3core.config.networks import Sizes  # noqa: E402
 from td3core.inference.normaliser import Normaliser  # noqa: E402
 from td3core.inference.policy import Policy  # noqa: E402
 from td3core.protocol.control import Control  # noqa: E402
@@ -87,6 +88,13 @@ UPDATES: dict[str, dict[str, Any]] = {
         "batch_size": 100,
         "critic_layer_norm": True,
     },
+    "truncated quantiles": {
+        "algorithm": "tqc",
+        "actor_hidden": (64, 64),
+        "critic_hidden": (100, 64),
+        "batch_size": 100,
+        "critic_layer_norm": True,
+    },
 }
 
 
@@ -100,7 +108,8 @@ def digest(parts: Iterable[Any]) -> str:
 
 def updates(values: dict[str, Any]) -> str:
     """Digest all tensors of an agent after some updates, and its actions."""
-    agent = TD3(*make_settings({"env": "any", "engine": "compiled", **values}), OBS, ACT)
+    settings = make_settings({"env": "any", "engine": "compiled", **values})
+    agent = make_agent(*settings, Sizes(OBS, ACT))
     source, buffer = np.random.default_rng(1), ReplayBuffer(ROWS, OBS, ACT)
     buffer.stored = ROWS
     buffer.rows[:] = source.uniform(-1.0, 1.0, buffer.rows.shape)

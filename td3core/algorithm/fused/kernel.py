@@ -35,6 +35,7 @@ class Live(NamedTuple):
     actor_lr: float
     critic_lr: float
     policy_delay: int
+    dropped_quantiles: int
 
 
 class Work(NamedTuple):
@@ -46,7 +47,9 @@ class Work(NamedTuple):
     reward: Any  # (batch,)
     continues: Any  # (batch,): 1 - terminated
     q: Any  # (members, batch): first Q'(s', ã), then Q(s, a)
-    y: Any  # (batch,)
+    y: Any  # (batch,); of quantile critics the mean of what is kept
+    atoms: Any  # (members * quantiles, batch): their targets, ascending; empty without
+    theta: Any  # (members, 2 * quantiles + 1, batch): theirs, gradients there, and losses
     td_error: Any  # (batch,): |Q1(s, a) - y| before the critics' step
     actor_h: Any
     actor_g: Any
@@ -126,11 +129,20 @@ def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
     """
     _load(sources, at, i, w, first, end)
     _target_action(actor, live, w, first, end, h)
+    quantiles = critics.widths[critics.widths.shape[0] - 1]
     for member in range(critics.members):
         out = forward(critics, critics.target, member, w.next_pair[first:end], h, end - first, 0)
-        for row in range(first, end):
-            w.q[member, row] = out[row - first, 0]
+        if quantiles > 1:
+            for row in range(first, end):
+                for k in range(quantiles):
+                    w.atoms[member * quantiles + k, row] = out[row - first, k]
+        else:
+            for row in range(first, end):
+                w.q[member, row] = out[row - first, 0]
     gamma = np.float32(live.gamma)
+    if quantiles > 1:
+        _truncate(w, first, end, kept_atoms(critics, live), gamma)
+        return
     for row in range(first, end):
         smallest = w.q[0, row]
         for member in range(1, critics.members):
@@ -142,6 +154,100 @@ def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
 
 
 @fast
+def kept_atoms(critics, live):
+    """Return how many atoms of the mixture of all critics are targets."""
+    quantiles = critics.widths[critics.widths.shape[0] - 1]
+    return critics.members * (quantiles - min(live.dropped_quantiles, quantiles - 1))
+
+
+@fast
+def _sort(atoms):
+    """Sort each column (atoms, rows) in ascending order, in place.
+
+    Batcher's odd-even merge sort (Knuth, *The Art of Computer Programming*, vol. 3, 5.2.2 M): which
+    numbers are compared does not depend on them, so that all rows are sorted at once.
+    """
+    count = atoms.shape[0]
+    top = 1
+    while 2 * top < count:
+        top *= 2
+    p = top
+    while p > 0:
+        q, r, d = top, 0, p
+        while True:
+            for i in range(count - d):
+                if i & p == r:
+                    low, high = atoms[i], atoms[i + d]
+                    for row in range(low.shape[0]):
+                        a, b = low[row], high[row]
+                        low[row] = b if b < a else a
+                        high[row] = a if b < a else b
+            if q == p:
+                break
+            d, q, r = q - p, q // 2, p
+        p //= 2
+
+
+@fast
+def _truncate(w, first, end, kept, gamma):
+    """Make targets of the smallest atoms: y_i = r + γ (1 - terminated) z_(i), i <= kept."""
+    atoms = w.atoms[:, first:end]
+    _sort(atoms)
+    y, reward, continues = w.y[first:end], w.reward[first:end], w.continues[first:end]
+    y[:] = np.float32(0.0)
+    for i in range(kept):
+        atom = atoms[i]
+        for row in range(end - first):
+            value = atom[row] * continues[row] * gamma + reward[row]
+            atom[row] = value
+            y[row] += value
+    for row in range(end - first):
+        y[row] /= np.float32(kept)
+
+
+@fast
+def _add_slopes(theta, atom, level, gradient, losses):
+    """Add the quantile Huber loss of ``theta`` (rows,) against ``atom`` (rows,), and its slope."""
+    under, over = np.float32(level), np.float32(1.0 - level)
+    one, half = np.float32(1.0), np.float32(0.5)
+    for row in range(theta.shape[0]):
+        error = atom[row] - theta[row]
+        bounded = one if error > one else error
+        bounded = -one if bounded < -one else bounded
+        slope = (over if error < np.float32(0.0) else under) * bounded
+        gradient[row] -= slope
+        losses[row] += slope * (error - half * bounded)
+
+
+@fast
+def _quantile_loss(member, w, q, slope, kept, sums):
+    """Fill in the slopes of the quantile Huber loss (Dabney et al., 2018, equation 10)."""
+    batch, count = q.shape
+    theta, gradient = w.theta[member, :count], w.theta[member, count : 2 * count]
+    losses, values = w.theta[member, 2 * count], w.q[member]
+    losses[:] = np.float32(0.0)
+    values[:] = np.float32(0.0)
+    for k in range(count):
+        here, there = theta[k], gradient[k]
+        for row in range(batch):
+            here[row] = q[row, k]
+            values[row] += here[row]
+        there[:] = np.float32(0.0)
+        for i in range(kept):
+            _add_slopes(here, w.atoms[i], (k + 0.5) / count, there, losses)
+    size = np.float32(1.0 / (np.float64(batch) * count * kept))
+    value, loss = 0.0, 0.0
+    for row in range(batch):
+        for k in range(count):
+            slope[row, k] = gradient[k, row] * size
+        values[row] /= np.float32(count)
+        value += values[row]
+        loss += losses[row]
+    sums[Q[member]] += value / batch
+    sums[CRITIC_LOSS[member]] += loss / (np.float64(batch) * count * kept)
+
+
+@fast
 def _mean(values):
     total = 0.0
     for row in range(values.shape[0]):
@@ -150,11 +256,15 @@ def _mean(values):
 
 
 @fast
-def update_critic(critics, member, w, h, g, step, sums):
-    """Step one member on MSE(Q(s, a), y): ∂L/∂Q = 2 (Q - y) / N."""
+def update_critic(critics, member, w, h, g, step, kept, sums):
+    """Step one member on MSE(Q(s, a), y): ∂L/∂Q = 2 (Q - y) / N; or on its quantiles' loss."""
     batch, last = w.y.shape[0], critics.widths.shape[0] - 2
     q = forward(critics, critics.online, member, w.pair, h, batch, 0)
     slope = outputs(g, critics.widths, batch, last)
+    if critics.widths[last + 1] > 1:
+        _quantile_loss(member, w, q, slope, kept, sums)
+        descend(critics, member, w.pair, h, g, step)
+        return
     value, square = 0.0, 0.0
     for row in range(batch):
         error = q[row, 0] - w.y[row]
@@ -184,17 +294,42 @@ def _measure_errors(critics, w, sums):
 
 
 @fast
-def _action_gradient(critics, w, h, g, rows, out):
-    """Write -∂mean Q1/∂a into ``out`` (rows, act); the critics get no gradient."""
+def _action_gradient(critics, member, w, h, g, rows, size, out):
+    """Write ``size`` ∂mean Q/∂a into ``out`` (rows, act); the critics get no gradient."""
     last, widths = critics.widths.shape[0] - 2, critics.widths
     here = outputs(g, widths, rows, last)
     for row in range(rows):
-        here[row, 0] = np.float32(-1.0 / w.y.shape[0])
+        for k in range(here.shape[1]):
+            here[row, k] = size
     for i in range(last, 0, -1):
-        backward(critics, 0, i, h, g, rows, 0, rows)
-    weight, _ = layer(critics.online, widths, critics.members, 0, 0)
+        backward(critics, member, i, h, g, rows, 0, rows)
+    weight, _ = layer(critics.online, widths, critics.members, member, 0)
     columns = np.ascontiguousarray(weight[:, w.obs.shape[1] :])
     np.dot(outputs(g, widths, rows, 0), columns, out)
+
+
+@fast
+def _ascend_quantiles(critics, w, pair, first, end, h, g, slope):
+    """Write minus the gradient of the mean of all quantiles of all critics into ``slope``."""
+    rows, count = end - first, critics.members * critics.widths[critics.widths.shape[0] - 1]
+    size = np.float32(-1.0 / (np.float64(w.y.shape[0]) * count))
+    values, one = w.q[0, first:end], np.empty_like(slope)
+    for member in range(critics.members):
+        q = forward(critics, critics.online, member, pair, h, rows, 0)
+        for row in range(rows):
+            total = np.float32(0.0) if member == 0 else values[row]
+            for k in range(q.shape[1]):
+                total += q[row, k]
+            values[row] = total
+        _action_gradient(critics, member, w, h, g, rows, size, one)
+        if member == 0:
+            slope[:] = one
+        else:
+            for row in range(rows):
+                for k in range(slope.shape[1]):
+                    slope[row, k] += one[row, k]
+    for row in range(rows):
+        values[row] /= np.float32(count)
 
 
 @fast
@@ -213,10 +348,14 @@ def ascend(actor, critics, w, first, end, h, g):
             action[row, k] = tanh(action[row, k])
             pair[row, obs.shape[1] + k] = action[row, k]
     q = forward(critics, critics.online, 0, pair, h, end - first, 0)
-    for row in range(first, end):
-        w.q[0, row] = q[row - first, 0]
     slope = outputs(w.actor_g, actor.widths, batch, last)[first:end]
-    _action_gradient(critics, w, h, g, end - first, slope)
+    if q.shape[1] > 1:
+        _ascend_quantiles(critics, w, pair, first, end, h, g, slope)
+    else:
+        for row in range(first, end):
+            w.q[0, row] = q[row - first, 0]
+        size = np.float32(-1.0 / batch)
+        _action_gradient(critics, 0, w, h, g, end - first, size, slope)
     for row in range(end - first):
         for k in range(action.shape[1]):
             slope[row, k] *= np.float32(1.0) - action[row, k] * action[row, k]
@@ -230,9 +369,9 @@ def _fill_targets(sources, at, i, actor, critics, live, w):
 
 
 @fast
-def _update_critics(critics, w, step, sums):
+def _update_critics(critics, w, step, kept, sums):
     for member in range(critics.members):
-        update_critic(critics, member, w, w.critic_h[0], w.critic_g[0], step, sums)
+        update_critic(critics, member, w, w.critic_h[0], w.critic_g[0], step, kept, sums)
 
 
 @fast
@@ -272,7 +411,7 @@ def in_order(fill_targets: Any, update_critics: Any, ascend: Any, step_actor: An
             moves_actor = (updates + i + 1) % live.policy_delay == 0
             # The actor's step does not ask the targets, so those of the critics may move before it.
             step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
-            update_critics(critics, w, step, sums)
+            update_critics(critics, w, step, kept_atoms(critics, live), sums)
             _measure_errors(critics, w, sums)
             if moves_actor:
                 ascend(actor, critics, w)

@@ -37,9 +37,9 @@ def _fill_targets(sources, at, i, actor, critics, live, w):
 
 
 @_parallel
-def _update_critics(critics, w, step, sums):
+def _update_critics(critics, w, step, kept, sums):
     for member in prange(critics.members):
-        update_critic(critics, member, w, w.critic_h[member], w.critic_g[member], step, sums)
+        update_critic(critics, member, w, w.critic_h[member], w.critic_g[member], step, kept, sums)
 
 
 @_parallel

@@ -228,7 +228,9 @@ class FusedUpdate:
             for each in self._networks
         )
         pair, obs = (batch, int(critics.widths[0])), (batch, self._obs_dim)
-        batches = (batch,), (batch,), (members, batch), (batch,), (batch,)
+        quantiles = int(critics.widths[-1]) if critics.widths[-1] > 1 else 0
+        atoms = (members * quantiles, batch), (members, 2 * quantiles + 1, batch)
+        batches = (batch,), (batch,), (members, batch), (batch,), *atoms, (batch,)
         # Q' needs the outputs of the target actor no longer: both are written to the same place.
         longest = max(actor_h, critic_h)
         sizes = (actor_h,), (actor_g,), (members, longest), (members, critic_g)

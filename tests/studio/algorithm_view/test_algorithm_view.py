@@ -160,6 +160,13 @@ def test_ddpg_is_drawn_with_its_tricks_switched_off(
     assert panel.diagram.boxes["critic2"].off
 
 
+def test_a_run_of_another_algorithm_is_not_passed_off_as_td3(
+    panel: AlgorithmPanel, model: RunModel
+) -> None:
+    begin(model, algorithm="tqc")
+    assert panel.message.text() == "This run trains with TQC; the picture is of TD3."
+
+
 def test_only_an_open_panel_asks_for_updates(panel: AlgorithmPanel, run: Asked) -> None:
     assert run.asked == [True]
     panel.hide()

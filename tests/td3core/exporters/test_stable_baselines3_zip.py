@@ -125,9 +125,7 @@ def test_normalisation_that_is_clipped_is_refused_with_its_observation(
     assert not (tmp_path / "agent.zip").exists()
 
 
-def test_two_activations_normalised_critics_and_a_lonely_actor_are_refused(
-    runs_dir: Path, tmp_path: Path
-) -> None:
+def test_what_the_peer_has_not_is_refused(runs_dir: Path, tmp_path: Path) -> None:
     mixed = finish(runs_dir, "Pendulum-v1", steps=30, critic_activation="tanh").last_checkpoint
     assert mixed is not None
     with pytest.raises(RequestError, match="actor has relu, its critics have tanh"):
@@ -136,6 +134,10 @@ def test_two_activations_normalised_critics_and_a_lonely_actor_are_refused(
     assert normal is not None
     with pytest.raises(RequestError, match="no layer normalisation in its critics"):
         stable_baselines3_zip.export(normal, tmp_path / "agent.zip")
+    quantiles = finish(runs_dir, "Pendulum-v1", steps=30, algorithm="tqc").last_checkpoint
+    assert quantiles is not None
+    with pytest.raises(RequestError, match="this agent's put out 25 quantiles"):
+        stable_baselines3_zip.export(quantiles, tmp_path / "agent.zip")
     saved = checkpoint.load(trained(runs_dir, "relu"))
     lonely = {name: each for name, each in saved.tensors.items() if name.startswith("actor.")}
     alone = tmp_path / "alone.safetensors"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from td3core.algorithm.tqc import TQC
 from td3core.config.networks import CRITIC, Sizes, networks
 from td3core.inference.critic import Critic
 from td3core.inference.layer_norm import layer_norm
@@ -40,6 +41,17 @@ def test_the_critics_value_actions_as_torch_does(
     for row in range(3):
         single = critic(obs[row], action[row])
         np.testing.assert_allclose(single, expected[:, row], rtol=0, atol=2e-6)
+
+
+def test_the_value_of_quantiles_is_their_mean() -> None:
+    config, tunables = tiny(algorithm="tqc", quantiles=5)
+    agent = TQC(config, tunables, 3, 2)
+    critic = Critic.from_tensors(agent.state(), networks(config, Sizes(3, 2))[CRITIC])
+    assert critic is not None
+    obs, action, *_ = batch(50)
+    pair = torch.from_numpy(np.concatenate((obs, action), axis=1))
+    expected = [each(pair).mean(1).detach().numpy() for each in agent.critics.online.networks]
+    np.testing.assert_allclose(critic(obs, action), expected, rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("layer_norm", [False, True])

@@ -86,6 +86,7 @@ OTHER: dict[str, Any] = {
     "critic_hidden": (8,),
     "twin_critics": False,
     "algorithm": "ddpg",
+    "quantiles": 9,
     "actor_activation": "tanh",
     "critic_activation": "tanh",
     "critic_layer_norm": True,

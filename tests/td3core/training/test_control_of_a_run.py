@@ -9,6 +9,7 @@ import pytest
 
 from td3core import checkpoint
 from td3core.config import Tunables, specs
+from td3core.config.algorithms import TD3, TQC, unused_by
 from td3core.protocol.control import Control
 from td3core.protocol.events import (
     Ended,
@@ -45,6 +46,7 @@ OTHER = {
     "exploration_noise_decay": 0.99,
     "exploration_noise_min": 0.25,
     "reward_floor": 3.0,
+    "dropped_quantiles": 20,
 }
 
 
@@ -58,15 +60,21 @@ def weights(outcome: Any, step: int) -> dict[str, Any]:
 
 
 def tuned_run(
-    runs_dir: Path, scripted: Any, step: int, *, every: int = 10, **changes: Any
+    runs_dir: Path,
+    scripted: Any,
+    step: int,
+    *,
+    every: int = 10,
+    algorithm: str = TD3,
+    **changes: Any,
 ) -> tuple[Ended, Told]:
     """Train for 40 steps with checkpoints at some, and change settings during one step."""
-    control = Control()
-    _, first = tiny(**START)
+    control, start = Control(), START | {"algorithm": algorithm}
+    _, first = tiny(**start)
     new = Tunables(**{name: getattr(first, name) for name, _ in specs(Tunables)} | changes)
     ask = (lambda: control.tune(new)) if changes else (lambda: None)
     script = Script([(7, "truncated")], on_step=at_step(step, ask), echo=1.0)
-    values = START | {"steps": 40, "checkpoint_interval": every, "control": control}
+    values = start | {"steps": 40, "checkpoint_interval": every, "control": control}
     outcome, told = run(runs_dir, scripted(script), **values)
     assert isinstance(outcome, Ended)
     return outcome, told
@@ -97,8 +105,11 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Ended:
 def test_every_live_setting_changes_the_run_from_the_step_it_is_changed_on(
     runs_dir: Path, scripted: Any, untouched: Ended, name: str
 ) -> None:
-    plain = untouched
-    changed, told = tuned_run(runs_dir, scripted, 30, **{name: OTHER[name]})
+    plain, algorithm = untouched, TD3
+    if name in unused_by(TD3):
+        algorithm = TQC
+        plain, _ = tuned_run(runs_dir / "plain", scripted, 30, algorithm=algorithm)
+    changed, told = tuned_run(runs_dir, scripted, 30, algorithm=algorithm, **{name: OTHER[name]})
     assert same(weights(plain, 30), weights(changed, 30))
     assert not same(weights(plain, 40), weights(changed, 40))
     assert checkpoint.read_header(changed.last_checkpoint).tunables == told.all(Tuned)[0].tunables

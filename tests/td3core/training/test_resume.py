@@ -50,6 +50,7 @@ def test_a_run_stopped_and_resumed_equals_one_that_was_not(runs_dir: Path, step:
         {"normalize_observations": True, "lr_final": 0.1, "bias_interval": 1},
         {"num_envs": 3, "steps": 98},
         {"critic_layer_norm": True, "critic_activation": "tanh", "bias_interval": 1},
+        {"algorithm": "tqc", "quantiles": 5, "bias_interval": 1},
         *slow(
             {"twin_critics": False, "policy_delay": 3, "updates_per_step": 2},
             {"buffer_size": 30, "batch_size": 5},

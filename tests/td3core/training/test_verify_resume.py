@@ -23,7 +23,9 @@ VALUES: dict[str, Any] = {"steps": 97, "eval_interval": 30, "checkpoint_interval
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "values", [{}, {"num_envs": 3}, {"eval_interval": 0}, {"critic_layer_norm": True}], ids=str
+    "values",
+    [{}, {"num_envs": 3}, {"eval_interval": 0}, {"critic_layer_norm": True}, {"algorithm": "tqc"}],
+    ids=str,
 )
 def test_a_good_run_resumes_exactly_and_stays_untouched(
     runs_dir: Path, values: dict[str, Any]

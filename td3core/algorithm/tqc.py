@@ -1,0 +1,93 @@
+"""TD3 with truncated quantile critics, in plain torch.
+
+Kuznetsov, Shvechikov, Grishin and Vetrov, *Controlling Overestimation Bias with Truncated Mixture
+of Continuous Distributional Quantile Critics*, ICML 2020: there on SAC, here on TD3, whose actor,
+smoothed target action and delay stay as they are.
+"""
+
+import torch
+from torch import Tensor
+
+from td3core.algorithm.td3 import TD3, act
+from td3core.buffer.rows import Batch
+from td3core.config import RunConfig, Tunables
+
+
+class TQC(TD3):
+    """As :class:`~td3core.algorithm.td3.TD3`, but each critic puts out quantiles of the return.
+
+    Its value is their mean. Where TD3 takes the smaller of two values, the target leaves out the
+    largest quantiles of both critics together.
+    """
+
+    def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
+        # A tensor, as all that a captured update reads; before the settings are applied.
+        device = torch.device(config.device)
+        self._dropped = torch.zeros((), dtype=torch.float32, device=device)
+        count = config.quantiles
+        order = torch.arange(count, dtype=torch.float32, device=device)
+        self._levels = ((order + 0.5) / count)[:, None]
+        super().__init__(config, tunables, obs_dim, act_dim)
+
+    def apply(self, tunables: Tunables) -> None:
+        """Use these live settings from the next update on."""
+        super().apply(tunables)
+        self._dropped.fill_(tunables.dropped_quantiles)
+
+    @torch.no_grad()
+    def _target_value(self, batch: Batch[Tensor], noise: Tensor) -> Tensor:
+        """Return y_i = r + γ (1 - terminated) z_(i), shape (batch, atoms), in ascending order.
+
+        z_(i) are the quantiles of all target critics at (s', ã); :meth:`_weights` says which count.
+        """
+        next_action = self._smoothed_action(batch.next_obs, noise)
+        pair = torch.cat((batch.next_obs, next_action), 1)
+        atoms = [critic(pair) for critic in self.critics.target.networks]
+        z = torch.cat(atoms, 1).sort(1).values
+        return batch.reward + self._gamma * (1.0 - batch.terminated) * z
+
+    def _weights(self, y: Tensor) -> Tensor:
+        """Return the weight of each target, shape (atoms,): 1 / kept, and 0 for the largest ones.
+
+        ``dropped_quantiles`` are left out per critic, but at least one is kept.
+        """
+        members, quantiles = len(self.critics.group.names), len(self._levels)
+        kept = members * (quantiles - self._dropped).clamp(min=1.0)
+        return (torch.arange(y.shape[1], device=y.device) < kept).to(y.dtype) / kept
+
+    def _update_critics(self, batch: Batch[Tensor], y: Tensor) -> None:
+        """Step both critics on the sum of their quantile Huber losses."""
+        pair, weights = torch.cat((batch.obs, batch.action), 1), self._weights(y)
+        theta = [critic(pair) for critic in self.critics.online.networks]
+        losses = [quantile_huber_loss(each, y, self._levels, weights) for each in theta]
+        self.critics.descend(torch.stack(losses).sum())
+        q = [each.detach().mean(1, keepdim=True) for each in theta]
+        target = (y @ weights)[:, None]
+        self._errors.copy_((q[0] - target).abs())
+        self._metrics.add_critics(q, target, losses)
+
+    def _update_actor(self, obs: Tensor) -> None:
+        """Step the actor on L = -mean of all quantiles at (s, π(s)), without the critics."""
+        pair = torch.cat((obs, act(self.actor.online, obs)), 1)
+        loss = -torch.cat([critic(pair) for critic in self.critics.online.networks], 1).mean()
+        self.actor.descend(loss)
+        self._metrics.add_actor(loss)
+
+
+def quantile_huber_loss(theta: Tensor, y: Tensor, levels: Tensor, weights: Tensor) -> Tensor:
+    """Return the mean over the batch and the quantiles of Σ_i w_i |τ - 1{u < 0}| H(u), 0-dim.
+
+    Where u = y_i - θ and H is Huber's loss with κ = 1: u² / 2, beyond 1 |u| - 1/2 (Dabney et al.,
+    *Distributional Reinforcement Learning with Quantile Regression*, 2018, equation 10).
+
+    Args:
+        theta: Quantiles θ, shape (batch, quantiles).
+        y: Samples of what they estimate, shape (batch, atoms).
+        levels: The level τ of each quantile, shape (quantiles, 1).
+        weights: The weight w of each sample, shape (atoms,), 1 in all.
+    """
+    error = y[:, None, :] - theta[:, :, None]
+    bounded = error.detach().clamp(-1.0, 1.0)
+    huber = bounded * (error - 0.5 * bounded)
+    weight = (levels - (bounded < 0.0).to(theta.dtype)).abs()
+    return (weight * huber @ weights).mean()

@@ -1,0 +1,44 @@
+"""The algorithm of the form decides which settings are offered."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.studio.fake_runs import make_run
+from tests.studio.launch.test_resume import open_run
+
+pytestmark = pytest.mark.shared_window
+
+FIXED, LIVE = "field_quantiles", "dropped_quantiles"
+
+
+def offered(window, find) -> tuple[bool, bool]:
+    """Return whether the fixed and the live setting that only TQC uses are offered."""
+    find("advanced").expand()
+    return find(FIXED).isVisibleTo(window.setup), not window.live.row(LIVE).isHidden()
+
+
+def test_settings_of_another_algorithm_are_not_offered(window, find) -> None:
+    assert offered(window, find) == (False, False)
+    find("field_algorithm").setCurrentText("tqc")
+    assert offered(window, find) == (True, True)
+    find("field_algorithm").setCurrentText("ddpg")
+    assert offered(window, find) == (False, False)
+
+
+def test_a_variant_offers_the_settings_of_its_algorithm(window, find) -> None:
+    find("variant_combo").setCurrentText("TQC")
+    config, _ = window.setup.settings(window.live.tunables())
+    assert config.algorithm == "tqc"
+    assert offered(window, find) == (True, True)
+    find("variant_combo").setCurrentIndex(0)
+    assert offered(window, find) == (False, False)
+
+
+def test_an_opened_run_offers_the_settings_of_its_algorithm(
+    qtbot, window, find, runs_dir: Path
+) -> None:
+    open_run(qtbot, window, make_run(runs_dir, name="quantile", algorithm="tqc"))
+    assert offered(window, find) == (True, True)
+    open_run(qtbot, window, make_run(runs_dir, name="plain"))
+    assert offered(window, find) == (False, False)
