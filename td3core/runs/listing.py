@@ -50,7 +50,7 @@ class RunSummary:
     """The name the user gave it; empty without one."""
     note: str
     algorithm: str = ALGORITHMS[TD3].title
-    """``TD3`` or ``DDPG``, by the settings it was started with."""
+    """``TD3``, ``DDPG`` or ``TQC``, by the settings it was started with."""
     group: str = ""
     """The group of runs it was started with; empty without one."""
     changed: str = ""
