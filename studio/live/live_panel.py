@@ -180,7 +180,6 @@ class LivePanel(QWidget):
 
     # Schedules ----------------------------------------------------------------------------------
 
-    @Slot(int)
     @Slot(str)
     def show_algorithm(self, algorithm: str) -> None:
         """Hide the rows of settings that only other algorithms use."""
@@ -188,6 +187,7 @@ class LivePanel(QWidget):
         for name, row in self._rows.items():
             row.setHidden(name in unused)
 
+    @Slot(int)
     def set_steps(self, steps: int) -> None:
         """Show schedules over the steps of a run that is about to begin."""
         if not self._busy:

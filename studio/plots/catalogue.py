@@ -118,8 +118,8 @@ PLOTS = (
         name="plot_critic_loss",
         title=Text("Critic loss"),
         help=Text(
-            "Mean squared distance of each critic to the target, (Q − y)²."
-            " It grows with the values."
+            "Mean squared distance of each critic to the target, (Q − y)²; with TQC the quantile"
+            " Huber loss, which is another. It grows with the values."
         ),
         curves=(
             Curve("critic1_loss", Text("Q₁"), "curve_1"),
@@ -149,9 +149,9 @@ PLOTS = (
         name="plot_actor_loss",
         title=Text("Actor loss"),
         help=Text(
-            "−mean Q₁(s, π(s)): what the critic expects of the actor's actions, with the sign"
-            " changed. Where rewards are negative it climbs while the critic learns how low they"
-            " are."
+            "−mean Q₁(s, π(s)), with TQC of both critics: what the critic expects of the actor's"
+            " actions, with the sign changed. Where rewards are negative it climbs while the critic"
+            " learns how low they are."
         ),
         curves=(Curve("actor_loss", Text("actor"), "curve_1"),),
         about=Explanation(

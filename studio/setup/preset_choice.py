@@ -11,8 +11,9 @@ from studio.theme.theme import Theme
 from studio.widgets.forms import remark
 from studio.widgets.labels import breakable
 from td3core.config import Tunables, make_settings
+from td3core.config.algorithms import TD3, entry_of
 from td3core.config.presets import PLUS, Preset, load_presets
-from td3core.text import Text, translated
+from td3core.text import Text, tr, translated
 
 NO_PRESET = Text("TD3 defaults")
 AS_PUBLISHED = "TD3"
@@ -87,9 +88,10 @@ class PresetChoice(QObject):
     def choose(self, names: Iterable[str]) -> None:
         """Choose preset and variant among these names, else the defaults."""
         names = list(names)
-        for combo, otherwise in ((self.preset, str(NO_PRESET)), (self.variant, AS_PUBLISHED)):
-            known = [name for name in names if combo.findText(name) >= 0]
-            combo.setCurrentText(known[0] if known else otherwise)
+        # The last preset is none, and the first variant.
+        for combo, otherwise in ((self.preset, self.preset.count() - 1), (self.variant, 0)):
+            known = [place for name in names if (place := combo.findText(name)) >= 0]
+            combo.setCurrentIndex(known[0] if known else otherwise)
 
     @property
     def name(self) -> str:
@@ -116,8 +118,19 @@ class PresetChoice(QObject):
     @Slot()
     def _on_chosen(self) -> None:
         chosen = self._chosen()
+        self._name_algorithm()
         self.about.setText(breakable(" ".join(translated(preset.about) for preset in chosen)))
         self.changed.emit()
+
+    def _name_algorithm(self) -> None:
+        """Let the algorithm without a variant be called what the preset makes of it."""
+        preset = self._presets.get(self.preset.currentText())
+        algorithm = preset.values.get("algorithm", TD3) if preset is not None else TD3
+        usual = AS_PUBLISHED
+        if algorithm != TD3:
+            usual = tr("{algorithm} of the preset", algorithm=entry_of(algorithm).title)
+        with QSignalBlocker(self.variant):
+            self.variant.setItemText(0, usual)
 
     @Slot(str)
     def _reload(self, name: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from td3core.analysis.results import RunResults, settings_of
-from td3core.config import RunConfig, Tunables, specs
+from td3core.config import RunConfig, Tunables, specs, title_of
 from td3core.config.presets import PLUS
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.runs.naming import told_apart, with_env
@@ -167,7 +167,7 @@ def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
     for group in groups:
         first = group[0]
         parts = [part for part in first.config.preset.split(PLUS) if part != first.config.env]
-        variant = PLUS.join(filter(None, parts)) or "TD3"
+        variant = PLUS.join(filter(None, parts)) or title_of(first.config, first.tunables)
         usual = f"{first.config.env} {variant}" if several else variant
         named = first.group and not _BY_ITSELF.search(first.group)
         names.append(first.group if named else usual)

@@ -170,14 +170,15 @@ def _valued(
 def target_of(saved: Checkpoint, batch: Batch[Floats], noise: Floats) -> Floats:
     """Return y = r + γ (1 - terminated) min Q'(s', clip(π'(s') + clip(σ̃ n, -c, c), -1, 1)).
 
-    Shape (n,), for raw transitions and standard normal ``noise`` (n, act_dim).
+    With quantile critics it is the mean of y over the quantiles that are kept. Shape (n,), for raw
+    transitions and standard normal ``noise`` (n, act_dim).
     """
     critic, policy, tunables = saved.target_critic(), saved.target_policy(), saved.header.tunables
     assert critic is not None
     smoothing = np.clip(tunables.policy_noise * noise, -tunables.noise_clip, tunables.noise_clip)
     action = np.clip(policy(batch.next_obs) + smoothing, -1.0, 1.0).astype(np.float32)
     left = np.float32(tunables.gamma) * (1.0 - batch.terminated[:, 0])
-    found: Floats = batch.reward[:, 0] + left * critic.minimum(batch.next_obs, action)
+    found: Floats = batch.reward[:, 0] + left * critic.target_value(batch.next_obs, action)
     return found
 
 

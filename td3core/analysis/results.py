@@ -10,7 +10,8 @@ import numpy as np
 
 from td3core.analysis.measured import Measured, measured_by
 from td3core.arrays import Doubles
-from td3core.config import RunConfig, Tunables, to_dict
+from td3core.config import RunConfig, Tunables, default, to_dict
+from td3core.config.algorithms import unused_by
 from td3core.config.info_columns import PREFIX
 from td3core.errors import RequestError, unknown_name
 from td3core.protocol.run_status import RunStatus
@@ -291,9 +292,11 @@ def _clock(times: Doubles) -> Doubles:
 def settings_of(run: RunResults) -> dict[str, Any]:
     """Return everything that sets a run apart from others, the seed excepted.
 
-    What is recorded of the environment's info changes no run either.
+    What is recorded of the environment's info changes no run either, nor does a setting that only
+    other algorithms use: it counts as its default.
     """
     values = to_dict(run.config) | to_dict(run.tunables)
+    values |= {name: default(name) for name in unused_by(run.config.algorithm)}
     del values["seed"], values["info_columns"]
     found = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     return found | {"history": run.history}

@@ -94,13 +94,16 @@ class Checkpoint:
 
     def critic(self) -> Critic | None:
         """Return the saved critics; None if only the actor was exported."""
-        return Critic.from_tensors(self.tensors, self.header.networks[CRITIC], self._normaliser())
+        return self._critic(self.header.networks[CRITIC])
 
     def target_critic(self) -> Critic | None:
         """Return the targets of the saved critics; None if only the actor was exported."""
         group = self.header.networks[CRITIC]
-        slow = group._replace(names=group.targets)
-        return Critic.from_tensors(self.tensors, slow, self._normaliser())
+        return self._critic(group._replace(names=group.targets))
+
+    def _critic(self, group: NetworkGroup) -> Critic | None:
+        dropped = self.header.tunables.dropped_quantiles
+        return Critic.from_tensors(self.tensors, group, self._normaliser(), dropped=dropped)
 
     def _normaliser(self) -> Normaliser | None:
         if not self.header.config.normalize_observations:

@@ -226,6 +226,15 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
             batch_size=batch_size,
             buffer_size=config.buffer_size,
         )
+    dropped = max(values_of(tunables, "dropped_quantiles"))
+    if dropped >= config.quantiles and "quantiles" in entry_of(config.algorithm).own:
+        raise RequestError(
+            "{key} {dropped} leaves none of {other} {quantiles}.",
+            key=SettingName("dropped_quantiles"),
+            other=SettingName("quantiles"),
+            dropped=dropped,
+            quantiles=config.quantiles,
+        )
     differing = entry_of(config.algorithm).differing(config, tunables)
     followed = [
         (name, value)

@@ -59,8 +59,10 @@ class EpisodeValues(NamedTuple):
 
     q: Floats
     """Q of each critic, (critics, n)."""
+    expected: Floats
+    """What a target takes of them, (n,): min(Q1, Q2), or the mean of the quantiles it keeps."""
     target: Floats | None
-    """The minimum of the targets, (n,)."""
+    """The same of the target critics, (n,)."""
     returns: Doubles
     """Discounted returns G, (n,)."""
     open: Doubles
@@ -107,12 +109,14 @@ def episode_values(
     count, gamma, target = len(steps.reward), networks.gamma, networks.target
     weights = np.zeros(count)
     if not terminated:
-        final = networks.critic.minimum(obs[None], policy(obs)[None])
+        final = networks.critic.target_value(obs[None], policy(obs)[None])
         rewards = np.append(rewards, float(final[0]))
         weights = gamma ** np.arange(len(rewards) - 1, len(rest), -1.0)[:count]
+    q, expected = networks.critic.judge(steps.obs, steps.action)
     return EpisodeValues(
-        q=networks.critic(steps.obs, steps.action),
-        target=None if target is None else target.minimum(steps.obs, steps.action),
+        q=q,
+        expected=expected,
+        target=None if target is None else target.target_value(steps.obs, steps.action),
         returns=discounted_returns(rewards, gamma)[:count],
         open=weights,
     )
@@ -137,7 +141,8 @@ def overestimation(episodes: Sequence[EpisodeValues], seed: int) -> Overestimati
     sizes = np.array([each.returns.size for each in known])
     returns = np.concatenate([each.returns for each in known])
     q = np.concatenate([each.q for each in known], axis=1).astype(np.float64)
-    bias = q.min(axis=0) - returns
+    expected = np.concatenate([each.expected for each in known]).astype(np.float64)
+    bias = expected - returns
     scale = max(abs(float(returns.mean())), 1.0)
     targets = [each.target for each in known if each.target is not None]
     target = float((np.concatenate(targets) - returns).mean()) / scale if targets else None
@@ -150,7 +155,7 @@ def overestimation(episodes: Sequence[EpisodeValues], seed: int) -> Overestimati
         high=float(high),
         critics=tuple(((q - returns).mean(axis=1) / scale).tolist()),
         target=target,
-        q=float(q.min(axis=0).mean()),
+        q=float(expected.mean()),
         returns=float(returns.mean()),
         open=float(np.concatenate([each.open for each in known]).mean()),
         states=len(returns),
@@ -165,6 +170,7 @@ def _known(episode: EpisodeValues) -> EpisodeValues:
     rows = episode.open <= _MOST_OPEN
     return EpisodeValues(
         q=episode.q[:, rows],
+        expected=episode.expected[rows],
         target=None if episode.target is None else episode.target[rows],
         returns=episode.returns[rows],
         open=episode.open[rows],

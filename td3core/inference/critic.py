@@ -30,6 +30,7 @@ class Critic:
         normaliser: Normaliser | None = None,
         *,
         layer_norm: bool = False,
+        dropped: int = 0,
     ) -> None:
         """Build from the layers of each critic, which are not copied.
 
@@ -38,11 +39,12 @@ class Critic:
             activation: ``relu`` or ``tanh``, of the hidden layers.
             normaliser: Applied to the observations first.
             layer_norm: Whether each hidden layer is normalised before its activation.
+            dropped: How many of its quantiles, for each critic, a target leaves out.
         """
         self._critics = [list(layers) for layers in critics]
         self._relu = activation == "relu"
         self._normaliser = normaliser
-        self._layer_norm = layer_norm
+        self._layer_norm, self._dropped = layer_norm, dropped
 
     @property
     def count(self) -> int:
@@ -56,20 +58,34 @@ class Critic:
             obs: Observations (..., obs_dim).
             action: Actions (..., act_dim) in [-1, 1].
         """
+        return self.judge(obs, action)[0]
+
+    def target_value(self, obs: Floats, action: Floats) -> Floats:
+        """Return what a target takes of the critics, shape (...).
+
+        That is min(Q₁, Q₂)(s, a), or the mean of the quantiles that are kept.
+        """
+        return self.judge(obs, action)[1]
+
+    def judge(self, obs: Floats, action: Floats) -> tuple[Floats, Floats]:
+        """Return Q(s, a) of each critic, shape (count, ...), and :meth:`target_value`."""
         x = obs if self._normaliser is None else self._normaliser(obs)
         pair = np.concatenate([x, action], axis=-1).astype(np.float32, copy=False)
-        return np.stack([self._values(layers, pair) for layers in self._critics])
-
-    def minimum(self, obs: Floats, action: Floats) -> Floats:
-        """Return min(Q₁, Q₂)(s, a), shape (...)."""
-        smallest: Floats = self(obs, action).min(axis=0)
-        return smallest
+        outputs = [self._outputs(layers, pair) for layers in self._critics]
+        values: Floats = np.stack([each.mean(axis=-1) for each in outputs])
+        quantiles = outputs[0].shape[-1]
+        if quantiles == 1:
+            return values, values.min(axis=0)
+        kept = self.count * max(quantiles - self._dropped, 1)
+        atoms = np.sort(np.concatenate(outputs, axis=-1), axis=-1)[..., :kept]
+        return values, atoms.mean(axis=-1)
 
     def as_plain(self, converter: "Converter") -> object:
         """Return what a line of JSON holds: the layers of each, and what is done before them."""
         normaliser = None if self._normaliser is None else self._normaliser.state()
         activation = "relu" if self._relu else "tanh"
-        plain = {"critics": self._critics, "activation": activation, "normaliser": normaliser}
+        plain: dict[str, Any] = {"critics": self._critics, "activation": activation}
+        plain |= {"normaliser": normaliser, "dropped": self._dropped}
         return converter.unstructure(plain | {"layer_norm": self._layer_norm})
 
     @classmethod
@@ -82,9 +98,10 @@ class Critic:
             tensors = converter.structure(value["normaliser"], dict[str, Doubles])
             obs_dim = tensors["obs_norm.mean"].size
             normaliser = Normaliser.from_tensors(tensors, obs_dim)
-        return cls(critics, activation, normaliser, layer_norm=value["layer_norm"])
+        layer_norm, dropped = value["layer_norm"], value["dropped"]
+        return cls(critics, activation, normaliser, layer_norm=layer_norm, dropped=dropped)
 
-    def _values(self, layers: Layers, x: Floats) -> Floats:
+    def _outputs(self, layers: Layers, x: Floats) -> Floats:
         *hidden, (last_weight, last_bias) = layers
         for weight, bias in hidden:
             x = x @ weight.T
@@ -92,8 +109,8 @@ class Critic:
             if self._layer_norm:
                 x = layer_norm(x)
             x = np.maximum(x, 0.0, out=x) if self._relu else np.tanh(x, out=x)
-        value: Floats = (x @ last_weight.T + last_bias).mean(-1)
-        return value
+        found: Floats = x @ last_weight.T + last_bias
+        return found
 
     @classmethod
     def from_tensors(
@@ -101,10 +118,13 @@ class Critic:
         tensors: Mapping[str, Floats],
         critics: NetworkGroup,
         normaliser: Normaliser | None = None,
+        *,
+        dropped: int = 0,
     ) -> "Critic | None":
         """Build from a checkpoint's tensors; None if they hold no critic."""
         names = [critics.layers(name) for name in critics.names]
         if names[0][0][0] not in tensors:
             return None
         layers = [[(tensors[weight], tensors[bias]) for weight, bias in each] for each in names]
-        return cls(layers, critics.activation, normaliser, layer_norm=critics.layer_norm)
+        norm = critics.layer_norm
+        return cls(layers, critics.activation, normaliser, layer_norm=norm, dropped=dropped)

@@ -103,7 +103,7 @@ class EpisodeLog:
             first=rows[0][0].number,
             reward=np.array([row[0].reward for row in rows]),
             total=np.array([row[0].total for row in rows]),
-            min_q=unknown if critic is None else critic.minimum(obs, action),
+            min_q=unknown if critic is None else critic.target_value(obs, action),
             action=action,
             obs=obs,
         )

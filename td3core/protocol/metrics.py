@@ -62,15 +62,19 @@ METRICS = (
     Metric("q1", Text("mean of Q1(s, a) over the batch"), "critic1"),
     Metric("q2", Text("mean of Q2(s, a) over the batch; absent with one critic"), "critic2"),
     Metric("target", Text("mean of the target y over the batch"), "critic1"),
-    Metric("critic1_loss", Text("mean of (Q1(s, a) - y)^2 over the batch"), "critic1"),
+    Metric(
+        "critic1_loss",
+        Text("mean of (Q1(s, a) - y)^2 over the batch; of TQC its quantile Huber loss"),
+        "critic1",
+    ),
     Metric(
         "critic2_loss",
-        Text("mean of (Q2(s, a) - y)^2 over the batch; absent with one critic"),
+        Text("the same of Q2; absent with one critic"),
         "critic2",
     ),
     Metric(
         "actor_loss",
-        Text("-mean Q1(s, pi(s)); absent where the delay left the actor alone"),
+        Text("-mean Q1(s, pi(s)), of TQC of both; absent where the delay left the actor alone"),
         "actor",
     ),
     Metric("q_gap", Text("mean of |Q1(s, a) - Q2(s, a)|; absent with one critic"), "critic2"),

@@ -36,7 +36,10 @@ EVALUATION_METRICS = (
     EvaluationMetric(
         "success", Text("share of episodes that reach the environment's reward threshold")
     ),
-    EvaluationMetric("q_expected", Text("mean of min(Q1, Q2) at the states of the episodes")),
+    EvaluationMetric(
+        "q_expected",
+        Text("mean of min(Q1, Q2), or of the quantiles kept, at the states of the episodes"),
+    ),
     EvaluationMetric("q_obtained", Text("mean discounted return from these states on")),
     EvaluationMetric("bias", Text("mean of min(Q1, Q2) - G over the states, by max(|mean G|, 1)")),
     EvaluationMetric(
@@ -46,7 +49,7 @@ EVALUATION_METRICS = (
     EvaluationMetric("bias_std", Text("standard deviation of the bias over the states")),
     EvaluationMetric("bias_q1", Text("bias of Q1")),
     EvaluationMetric("bias_q2", Text("bias of Q2; absent with one critic")),
-    EvaluationMetric("bias_target", Text("bias of the smaller target")),
+    EvaluationMetric("bias_target", Text("bias of what the target critics give a target")),
     EvaluationMetric(
         "bias_open", Text("mean weight of a value in place of rewards in the returns")
     ),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables, specs, title_of
+from td3core.config.algorithms import unused_by
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import about_steps, format_value
 from td3core.errors import RequestError
@@ -132,6 +133,7 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
             # A preset of one's own that has been deleted: nothing is known of it.
             usual[key] = {}
     known, values = usual[key], _values(config, run.first_tunables)
+    left_out = {*_LEFT_OUT, *unused_by(config.algorithm)}
     labels = {
         name: spec.symbol or spec.label.english
         for kind in (config, run.first_tunables)
@@ -140,7 +142,7 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
     found = [
         f"{labels[name]} {format_value(value)}"
         for name, value in values.items()
-        if name in known and known[name] != value and name not in _LEFT_OUT
+        if name in known and known[name] != value and name not in left_out
     ]
     more = len(found) - _SHOWN
     return ", ".join([*found[:_SHOWN], *([f"{more} more"] if more > 0 else [])])

@@ -42,7 +42,7 @@ obs, _ = env.reset(seed=int(sys.argv[2]))
 rows = []
 for _ in range(int(sys.argv[3])):
     action = act(obs)
-    value = float(critic.minimum(obs[None], action[None])[0])
+    value = float(critic.target_value(obs[None], action[None])[0])
     seen, (obs, reward, *_) = obs, env.step(action)
     rows.append([reward, value, *map(float, action), *map(float, seen)])
 env.close()

@@ -42,3 +42,14 @@ def test_an_opened_run_offers_the_settings_of_its_algorithm(
     assert offered(window, find) == (True, True)
     open_run(qtbot, window, make_run(runs_dir, name="plain"))
     assert offered(window, find) == (False, False)
+
+
+def test_a_preset_of_another_algorithm_is_not_called_td3(window, find) -> None:
+    find("preset_combo").setCurrentText("BipedalWalker-v3-tqc")
+    assert find("variant_combo").currentText() == "TQC of the preset"
+    find("variant_combo").setCurrentText("DDPG")
+    config, _ = window.setup.settings(window.live.tunables())
+    assert (config.algorithm, config.twin_critics) == ("td3", False)
+    find("preset_combo").setCurrentText("BipedalWalker-v3")
+    find("variant_combo").setCurrentIndex(0)
+    assert find("variant_combo").currentText() == "TD3"

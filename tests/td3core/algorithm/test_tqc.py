@@ -11,7 +11,9 @@ from td3core.algorithm.tqc import TQC, quantile_huber_loss
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Sampler
+from td3core.config import check_together
 from td3core.config.algorithms import unused_by
+from td3core.errors import RequestError
 from tests.td3core.algorithm.test_held_to_the_reference import error
 from tests.td3core.helpers import learn, same, tiny
 
@@ -150,6 +152,12 @@ def test_a_number_that_is_none_is_never_swallowed(column: int) -> None:
     learn(agent, buffer, draws(2))
     assert agent.diverged_network() is not None
     assert not np.isfinite(list(agent.take_metrics().values())).all()
+
+
+def test_at_least_one_quantile_is_kept() -> None:
+    config, tunables = tiny(algorithm="tqc", quantiles=5, dropped_quantiles=5)
+    with pytest.raises(RequestError, match="dropped_quantiles 5 leaves none of quantiles 5"):
+        check_together(config, tunables)
 
 
 def test_its_settings_are_of_no_use_to_others() -> None:

@@ -45,6 +45,14 @@ def test_runs_that_differ_in_seed_and_threads_are_one_group(runs_dir: Path) -> N
     ]
 
 
+def test_runs_do_not_differ_in_what_their_algorithm_does_not_use(runs_dir: Path) -> None:
+    plain = [write_run(runs_dir, [1.0], seed=n, quantiles=n, dropped_quantiles=1) for n in (7, 8)]
+    quantile = [write_run(runs_dir, [1.0], seed=n, quantiles=n, algorithm="tqc") for n in (7, 8)]
+    assert [len(each.group.runs) for each in compare(read(plain)).groups] == [2]
+    found = compare(read(quantile))
+    assert [each.name for each in found.groups] == ["TQC quantiles 7", "TQC quantiles 8"]
+
+
 def test_runs_that_train_have_not_ended_at_different_steps(runs_dir: Path) -> None:
     ended = read([write_run(runs_dir, [1.0] * n, seed=n) for n in (2, 10)])
     said = "end between step 200 and 1,000"

@@ -196,7 +196,7 @@ def test_the_interval_holds_a_bias_that_is_the_same_everywhere(
     for size in sizes:
         returns = source.normal(size=size)
         q = (returns + shift)[None].astype(np.float32)
-        episodes.append(EpisodeValues(q, None, returns, np.zeros(size)))
+        episodes.append(EpisodeValues(q, q.min(axis=0), None, returns, np.zeros(size)))
     found = overestimation(episodes, seed)
     assert found is not None
     assert found.mean == pytest.approx(shift / max(abs(found.returns), 1.0), abs=1e-4)
@@ -209,7 +209,13 @@ def test_the_interval_holds_a_bias_that_is_the_same_everywhere(
 def test_the_interval_is_that_of_drawing_episodes_again() -> None:
     biases = (1.0, 2.0, 6.0)
     episodes = [
-        EpisodeValues(np.full((1, 5), b, np.float32), None, np.zeros(5), np.zeros(5))
+        EpisodeValues(
+            np.full((1, 5), b, np.float32),
+            np.full(5, b, np.float32),
+            None,
+            np.zeros(5),
+            np.zeros(5),
+        )
         for b in biases
     ]
     found = overestimation(episodes, 0)

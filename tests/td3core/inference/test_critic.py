@@ -54,6 +54,22 @@ def test_the_value_of_quantiles_is_their_mean() -> None:
     np.testing.assert_allclose(critic(obs, action), expected, rtol=0, atol=2e-6)
 
 
+def test_a_target_takes_the_smaller_value_or_the_quantiles_that_are_kept() -> None:
+    plain, _ = critic_and_reference()
+    obs, action, *_ = batch(50)
+    np.testing.assert_array_equal(plain.target_value(obs, action), plain(obs, action).min(axis=0))
+    config, tunables = tiny(algorithm="tqc", quantiles=5, dropped_quantiles=2)
+    agent = TQC(config, tunables, 3, 2)
+    critic = Critic.from_tensors(
+        agent.state(), networks(config, Sizes(3, 2))[CRITIC], dropped=tunables.dropped_quantiles
+    )
+    assert critic is not None
+    pair = torch.from_numpy(np.concatenate((obs, action), axis=1))
+    atoms = torch.cat([each(pair) for each in agent.critics.online.networks], 1).sort(1).values
+    expected = atoms[:, :6].mean(1).detach().numpy()
+    np.testing.assert_allclose(critic.target_value(obs, action), expected, rtol=0, atol=2e-6)
+
+
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_critics_that_went_through_a_line_are_the_same_bit_for_bit(layer_norm: bool) -> None:
     critic, _ = critic_and_reference(critic_layer_norm=layer_norm)
