@@ -120,12 +120,12 @@ def test_two_threads_give_the_same_numbers() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_critics_learn_the_distribution_of_what_follows(engine: str) -> None:
     """Rewards between 0 and 100, each as likely, that end an episode: their quantiles are known."""
-    agent = make(engine=engine, critic_lr=3e-3, critic_hidden=(32,), batch_size=64)
+    agent = make(engine=engine, critic_lr=1e-2, critic_hidden=(32,), batch_size=64)
     buffer = filled(ends=1.0)
     layout = buffer.layout
     buffer.rows[:, : layout.reward] = 0.0
     buffer.rows[:, layout.reward] = (np.arange(ROWS) + 0.5) / ROWS * 100.0
-    learn(agent, buffer, np.random.default_rng(3).integers(0, ROWS, (6000, 64)))
+    learn(agent, buffer, np.random.default_rng(3).integers(0, ROWS, (2000, 64)))
     pair = torch.zeros(1, OBS + ACT)
     for critic in agent.critics.online.networks:
         found = critic(pair).detach().numpy()[0]
