@@ -10,7 +10,6 @@ evaluation, ``algorithms/ENV.json`` the commands, processor seconds, processor a
 """
 
 import argparse
-import csv
 import json
 import os
 import shutil
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from overestimation import Task, run_in
+from overestimation import Task, curves, run_in, write
 
 HERE = Path(__file__).with_suffix("")
 ALGORITHMS = ("ddpg", "td3", "tqc")
@@ -76,7 +75,6 @@ def keep(folder: Path) -> None:
     from td3core.runs.tables import read_table
     from td3core.system import processor
 
-    HERE.mkdir(exist_ok=True)
     for task in TASKS:
         runs, rows = list[dict[str, Any]](), list[list[Any]]()
         for its, algorithm, seed, place in places(folder):
@@ -96,22 +94,7 @@ def keep(folder: Path) -> None:
                 "class": class_of_run(RunDirectory.open(run)),
             }
             runs.append(about)
-        (HERE / f"{task.env}.json").write_text(json.dumps(runs, indent=1) + "\n", "utf-8")
-        with (HERE / f"{task.env}.csv").open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(
-                [["algorithm", "seed", *COLUMNS], *rows]
-            )
-
-
-def curves(env: str, algorithm: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return steps and mean returns of the evaluations of each seed."""
-    with (HERE / f"{env}.csv").open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["algorithm"] == algorithm]
-    found = []
-    for seed in sorted({int(row["seed"]) for row in rows}):
-        points = [(r["env_steps"], r["mean"]) for r in rows if int(r["seed"]) == seed]
-        found.append(tuple(np.array(column, float) for column in zip(*points, strict=True)))
-    return found
+        write(HERE, task.env, runs, [["algorithm", "seed", *COLUMNS], *rows])
 
 
 def tables() -> str:
@@ -128,7 +111,7 @@ def tables() -> str:
     for task in TASKS:
         runs = json.loads((HERE / f"{task.env}.json").read_text("utf-8"))
         for algorithm in ALGORITHMS:
-            last = np.array([y[-5:].mean() for _, y in curves(task.env, algorithm)])
+            last = np.array([y[-5:].mean() for _, y in curves(task.env, algorithm, "mean", HERE)])
             seconds = [run["processor_s"] for run in runs if run["algorithm"] == algorithm]
             if not len(last):
                 continue
@@ -152,7 +135,7 @@ def draw(file: Path) -> None:
     figure = Figure(figsize=(9.6, 2.8), dpi=125, layout="constrained")
     for axes, task in zip(figure.subplots(1, len(TASKS)), TASKS, strict=True):
         for algorithm in ALGORITHMS:
-            found, colour = curves(task.env, algorithm), COLOURS[algorithm]
+            found, colour = curves(task.env, algorithm, "mean", HERE), COLOURS[algorithm]
             if not found:
                 continue
             for x, y in found:

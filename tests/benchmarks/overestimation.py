@@ -124,7 +124,6 @@ def keep(folder: Path) -> None:
     from td3core.runs.tables import read_table
     from td3core.system import processor
 
-    HERE.mkdir(exist_ok=True)
     for task in TASKS:
         runs, rows = list[dict[str, Any]](), list[list[Any]]()
         for its, algorithm, seed, place in places(folder):
@@ -143,16 +142,22 @@ def keep(folder: Path) -> None:
                 "class": class_of_run(RunDirectory.open(run)),
             }
             runs.append(about)
-        (HERE / f"{task.env}.json").write_text(json.dumps(runs, indent=1) + "\n", "utf-8")
-        with (HERE / f"{task.env}.csv").open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(
-                [["algorithm", "seed", *COLUMNS], *rows]
-            )
+        write(HERE, task.env, runs, [["algorithm", "seed", *COLUMNS], *rows])
 
 
-def curves(env: str, algorithm: str, column: str) -> list[tuple[np.ndarray, np.ndarray]]:
+def write(kept: Path, env: str, runs: list[dict[str, Any]], table: list[list[Any]]) -> None:
+    """Keep what made some runs, and their evaluations, a row each below their names."""
+    kept.mkdir(exist_ok=True)
+    (kept / f"{env}.json").write_text(json.dumps(runs, indent=1) + "\n", "utf-8")
+    with (kept / f"{env}.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(table)
+
+
+def curves(
+    env: str, algorithm: str, column: str, kept: Path = HERE
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return steps and a column of the evaluations of each seed; rows without it are left out."""
-    with (HERE / f"{env}.csv").open(newline="", encoding="utf-8") as file:
+    with (kept / f"{env}.csv").open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["algorithm"] == algorithm]
     found = []
     for seed in sorted({int(row["seed"]) for row in rows}):
