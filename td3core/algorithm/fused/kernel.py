@@ -347,11 +347,11 @@ def ascend(actor, critics, w, first, end, h, g):
         for k in range(action.shape[1]):
             action[row, k] = tanh(action[row, k])
             pair[row, obs.shape[1] + k] = action[row, k]
-    q = forward(critics, critics.online, 0, pair, h, end - first, 0)
     slope = outputs(w.actor_g, actor.widths, batch, last)[first:end]
-    if q.shape[1] > 1:
+    if critics.widths[critics.widths.shape[0] - 1] > 1:
         _ascend_quantiles(critics, w, pair, first, end, h, g, slope)
     else:
+        q = forward(critics, critics.online, 0, pair, h, end - first, 0)
         for row in range(first, end):
             w.q[0, row] = q[row - first, 0]
         size = np.float32(-1.0 / batch)
