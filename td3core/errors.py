@@ -3,9 +3,16 @@
 import difflib
 import traceback
 from collections.abc import Sequence
+from threading import Event
 from typing import Any
 
 from td3core.text import Text
+
+interrupted = Event()
+"""Whether a signal's handler has raised ``KeyboardInterrupt`` and nobody has dealt with it.
+
+C code that calls Python, as SDL does to read a picture, replaces the exception by one of its own.
+"""
 
 
 class MessageError(Exception):
@@ -36,10 +43,13 @@ class StoppedError(Exception):
 def require_no_interrupt(problem: BaseException) -> None:
     """Raise a Ctrl-C again; anything else that foreign code raises is a failure of that code.
 
-    Environments may call ``sys.exit``, which ``except Exception`` does not catch.
+    Environments may call ``sys.exit``, which ``except Exception`` does not catch. Between the
+    Ctrl-C and this they may have made another exception of it, see :data:`interrupted`.
     """
     if isinstance(problem, KeyboardInterrupt):
         raise problem
+    if interrupted.is_set():
+        raise KeyboardInterrupt from problem
 
 
 def reason_of(problem: BaseException) -> str:

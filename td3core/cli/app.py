@@ -39,7 +39,7 @@ from td3core.cli.terminal import (
     printable,
 )
 from td3core.cli.train import branch, resume, train, verify
-from td3core.errors import RequestError, RunError, brief, quoted, reason_of
+from td3core.errors import RequestError, RunError, brief, interrupted, quoted, reason_of
 from td3core.system.openmp import shorten_waits
 from td3core.text import Text, choose_language, marked, tr, translated
 
@@ -183,34 +183,10 @@ def _answer(arguments: list[str]) -> CommandResult:
         answer = program(args=arguments, prog_name="td3-studio", standalone_mode=False)
     except OtherProcessNeeded:
         raise
-    except RequestError as problem:
-        return _error(problem.message, WRONG_REQUEST)
-    except RunError as problem:
-        return _error(problem.message, FAILED)
-    except OSError as problem:
-        # Such as a path that is too long, or in a folder that may not be read.
-        reason = problem.strerror or reason_of(problem)
-        failed = Text("Failed: {reason}.", reason=reason)
-        if problem.filename:
-            path = brief(problem.filename)
-            failed = Text("{path} cannot be used: {reason}.", path=path, reason=reason)
-        return _error(failed, WRONG_REQUEST)
-    except SystemExit as problem:
-        # No command exits like this; code of the environment has.
-        said = Text("An environment ended the program: {reason}.", reason=reason_of(problem))
-        return _error(said, FAILED)
     except BaseException as problem:
-        # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
-        if hasattr(problem, "format_message"):
-            return _error(quoted(problem.format_message()), WRONG_REQUEST)
-        # A fault of this program: whoever reports it needs to know where it is.
-        log(traceback.format_exc(), style="dim")
-        # Typer makes an Abort of the end of standard input.
-        cause = problem.__cause__ or problem
-        unexpected = Text(
-            "Unexpected {error}: {reason}.", error=type(cause).__name__, reason=reason_of(cause)
-        )
-        return _error(unexpected, FAILED)
+        if not interrupted.is_set():
+            return _failure(problem)
+        answer = INTERRUPTED
     if answer == INTERRUPTED:
         # Typer's status for Ctrl-C. A bar that was about to begin had hidden the cursor.
         console.show_cursor()
@@ -218,6 +194,37 @@ def _answer(arguments: list[str]) -> CommandResult:
         return _INTERRUPTED
     # Help and version have no answer of their own.
     return answer if isinstance(answer, CommandResult) else CommandResult()
+
+
+def _failure(problem: BaseException) -> CommandResult:
+    match problem:
+        case RequestError():
+            return _error(problem.message, WRONG_REQUEST)
+        case RunError():
+            return _error(problem.message, FAILED)
+        case OSError():
+            # Such as a path that is too long, or in a folder that may not be read.
+            reason = problem.strerror or reason_of(problem)
+            failed = Text("Failed: {reason}.", reason=reason)
+            if problem.filename:
+                path = brief(problem.filename)
+                failed = Text("{path} cannot be used: {reason}.", path=path, reason=reason)
+            return _error(failed, WRONG_REQUEST)
+        case SystemExit():
+            # No command exits like this; code of the environment has.
+            said = Text("An environment ended the program: {reason}.", reason=reason_of(problem))
+            return _error(said, FAILED)
+    # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
+    if hasattr(problem, "format_message"):
+        return _error(quoted(problem.format_message()), WRONG_REQUEST)
+    # A fault of this program: whoever reports it needs to know where it is.
+    log("".join(traceback.format_exception(problem)), style="dim")
+    # Typer makes an Abort of the end of standard input.
+    cause = problem.__cause__ or problem
+    unexpected = Text(
+        "Unexpected {error}: {reason}.", error=type(cause).__name__, reason=reason_of(cause)
+    )
+    return _error(unexpected, FAILED)
 
 
 @app.command(

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from td3core.cli.terminal import console, log
+from td3core.errors import interrupted
 from td3core.text import Text
 
 INTERRUPTED = 130
@@ -103,6 +104,7 @@ def ending_what_hangs() -> Iterator[None]:
     finally:
         _watch.close()
         _watch = None
+        interrupted.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -121,6 +123,7 @@ def last_words(say: Callable[[], None]) -> Iterator[None]:
 def _interrupt(*_: object) -> None:
     if _watch is not None:
         _watch.heard = True
+    interrupted.set()
     raise KeyboardInterrupt
 
 
@@ -149,6 +152,7 @@ class _Watch:
         """Forget what was pressed; ``saves``: the first Ctrl-C is no interrupt."""
         self._answered, self._ends, self._saves = answered, ends, saves
         self._pressed, self._warned, self.heard = 0, False, False
+        interrupted.clear()
         self._due: float | None = None
         if ends:
             self._once.install()

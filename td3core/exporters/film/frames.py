@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.rendering import draw, rgb_frame
-from td3core.errors import RunError, reason_of
+from td3core.errors import RunError, reason_of, require_no_interrupt
 from td3core.playing.disturbance import Pushes
 from td3core.playing.playback import Agent
 from td3core.playing.side_by_side import SideBySide
@@ -74,6 +74,7 @@ def naming_environment(choice: EnvChoice) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
+        require_no_interrupt(problem)
         raise RunError(
             "The environment {env_id} raised {error}: {reason}.",
             env_id=choice.env_id,

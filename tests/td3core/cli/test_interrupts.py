@@ -35,6 +35,7 @@ pytestmark = [
 NAME = "deaf_env"
 ENV = EnvChoice(f"{NAME}:Slide")
 KEEPS_INTERPRETER = "in C code that keeps the interpreter"
+REPLACES_INTERRUPT = "and replaces the interrupt by an error"
 HIDDEN, SHOWN = "\x1b[?25l", "\x1b[?25h"
 """What hides and shows the cursor of a terminal."""
 SOON_S = 15.0
@@ -161,7 +162,9 @@ def test_one_ctrl_c_ends_a_group_whose_environment_is_never_made(
         assert psutil.wait_procs(children, timeout=SOON_S)[1] == []
 
 
-@pytest.mark.parametrize("how", [*release("in Python", "in C code"), KEEPS_INTERPRETER])
+@pytest.mark.parametrize(
+    "how", [*release("in Python", "in C code"), KEEPS_INTERPRETER, REPLACES_INTERRUPT]
+)
 @pytest.mark.parametrize(
     ("name", "number"),
     [
