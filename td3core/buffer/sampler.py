@@ -20,11 +20,12 @@ _LARGEST_DRAW = 1_000_000
 _GENERATOR = "generator.replay"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Draws:
     """Transitions for some updates in a row. Iterating gives the finished batch of each.
 
-    The compiled update gathers and normalises the rows itself, as it goes.
+    The compiled update gathers and normalises the rows itself, as it goes. Not frozen: one is made
+    for every step, and that takes three times as long for a frozen one.
     """
 
     buffer: ReplayBuffer

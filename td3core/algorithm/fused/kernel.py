@@ -24,6 +24,9 @@ from td3core.algorithm.fused.passes import (
 from td3core.algorithm.metric_slots import CRITIC_LOSS, SLOT, Q
 from td3core.inference.normaliser import OBS_CLIP
 
+_LINE = 16
+"""Numbers of a cache line."""
+
 
 class Live(NamedTuple):
     """The live settings of an update, by their names in ``Tunables``."""
@@ -42,7 +45,7 @@ class Work(NamedTuple):
     """The batch, and what is computed of it."""
 
     pair: Any  # (batch, obs + act): s, a
-    next_pair: Any  # (batch, obs + act): s', first N(0, 1), then ã
+    next_pair: Any  # (batch, obs + act): s', ã
     obs: Any  # (batch, obs): an actor's input
     reward: Any  # (batch,)
     continues: Any  # (batch,): 1 - terminated
@@ -77,8 +80,25 @@ def _clipped(value, bound):
 
 
 @fast
+def _touch(rows, index):
+    """Read one number of each cache line of these rows (batch,); return their sum.
+
+    They lie anywhere in memory: so the processor waits for many at once, and in a gather for few.
+    """
+    total, width = np.float32(0.0), rows.shape[1]
+    for k in range(index.shape[0]):
+        row = rows[np.uintp(index[k])]
+        for column in range(0, width, _LINE):
+            total += row[column]
+        total += row[width - 1]
+    return total
+
+
+@fast
 def _load(sources, at, i, w, first, end):
-    """Gather the rows of batch ``i``: s, a, s', N(0, 1), r, 1 - terminated."""
+    """Gather the rows of batch ``i``: s, a, s', r, 1 - terminated."""
+    # Written where something else will be, else the compiler would read nothing.
+    w.y[first] = _touch(sources.rows, sources.index[i, first:end])
     obs, act = w.obs.shape[1], sources.noise.shape[2]
     shift, scale, least = sources.shift, sources.scale, np.float32(sources.floor)
     # Unsigned, else the compiler asks of each index whether it counts from the end.
@@ -94,7 +114,6 @@ def _load(sources, at, i, w, first, end):
             w.next_pair[row, k] = after
         for k in range(act):
             w.pair[row, obs + k] = source[action + np.uintp(k)]
-            w.next_pair[row, obs + k] = sources.noise[i, row, k]
         reward = source[at.reward]
         w.reward[row] = least if reward < least else reward
         w.continues[row] = np.float32(1.0) - source[at.terminated]
@@ -108,17 +127,22 @@ def _copy_obs(pair, obs):
 
 
 @fast
-def _target_action(actor, live, w, first, end, h):
-    """Replace the noise in ``next_pair`` by ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1)."""
+def _target_action(actor, live, noise, w, first, end, h):
+    """Fill in ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1) in ``next_pair``.
+
+    ``noise``: (rows, act), N(0, 1). All numbers are one vector, so that the code is vector code.
+    """
     next_pair, obs = w.next_pair[first:end], w.obs[first:end]
     sigma, bound = np.float32(live.policy_noise), np.float32(live.noise_clip)
     _copy_obs(next_pair, obs)
     action = forward(actor, actor.target, 0, obs, h, end - first, 0)
+    flat, drawn = action.reshape(action.size), noise.reshape(noise.size)
+    for k in range(flat.shape[0]):
+        noisy = tanh(flat[k]) + _clipped(drawn[k] * sigma, bound)
+        flat[k] = _clipped(noisy, np.float32(1.0))
     for row in range(end - first):
         for k in range(action.shape[1]):
-            noise = _clipped(next_pair[row, obs.shape[1] + k] * sigma, bound)
-            noisy = tanh(action[row, k]) + noise
-            next_pair[row, obs.shape[1] + k] = _clipped(noisy, np.float32(1.0))
+            next_pair[row, obs.shape[1] + k] = action[row, k]
 
 
 @fast
@@ -128,7 +152,7 @@ def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
     Only for the rows from ``first`` to ``end``; ``h`` takes what the target networks put out.
     """
     _load(sources, at, i, w, first, end)
-    _target_action(actor, live, w, first, end, h)
+    _target_action(actor, live, sources.noise[i, first:end], w, first, end, h)
     quantiles = critics.widths[critics.widths.shape[0] - 1]
     for member in range(critics.members):
         out = forward(critics, critics.target, member, w.next_pair[first:end], h, end - first, 0)
@@ -343,9 +367,11 @@ def ascend(actor, critics, w, first, end, h, g):
     pair, obs = w.pair[first:end], w.obs[first:end]
     _copy_obs(pair, obs)
     action = forward(actor, actor.online, 0, obs, w.actor_h, batch, first)
+    flat = action.reshape(action.size)
+    for k in range(flat.shape[0]):
+        flat[k] = tanh(flat[k])
     for row in range(end - first):
         for k in range(action.shape[1]):
-            action[row, k] = tanh(action[row, k])
             pair[row, obs.shape[1] + k] = action[row, k]
     slope = outputs(w.actor_g, actor.widths, batch, last)[first:end]
     if critics.widths[critics.widths.shape[0] - 1] > 1:

@@ -172,6 +172,9 @@ class FusedUpdate:
         self._obs_dim, self._act_dim = actor.group.widths[0], actor.group.widths[-1]
         self._identity = np.zeros(self._obs_dim, np.float32), np.ones(self._obs_dim, np.float32)
         self._work: Any = None
+        self._tunables: Tunables | None = None
+        """Those that ``_live`` was made of."""
+        self._live: Any = None
 
     def __call__(self, draws: Draws, tunables: Tunables, updates: int) -> int:
         """Do the updates of ``draws``, after the first ``updates`` of the run.
@@ -195,7 +198,9 @@ class FusedUpdate:
             normaliser is not None,
             draws.reward_floor,
         )
-        rest = _live(tunables), updates, self._work, self._sums
+        if tunables is not self._tunables:
+            self._tunables, self._live = tunables, _live(tunables)
+        rest = self._live, updates, self._work, self._sums
         return self.choice(count, (sources, draws.buffer.layout, *self._networks, *rest))
 
     def _trial(self, batch: int) -> tuple[Any, ...]:
