@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from studio.algorithm_view.boxes import BOXES
+from studio.algorithm_view.boxes import boxes_of
 from studio.algorithm_view.diagram import Diagram
 from studio.algorithm_view.readings import (
     Reading,
@@ -21,7 +21,7 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_button, make_label, make_row
 from studio.widgets.labels import ElidedLabel, plain_label
 from td3core.config import Tunables
-from td3core.config.algorithms import entry_of
+from td3core.config.algorithms import TD3, entry_of
 from td3core.protocol.events import Traced
 from td3core.text import Text, tr
 
@@ -69,7 +69,7 @@ class AlgorithmPanel(QWidget):
         self._model, self._controller = model, controller
         self._seen: Traced | None = None
         self._tracing = False
-        self._boxes = {box.name: box for box in BOXES}
+        self._boxes = boxes_of(TD3)
         self._chosen = "y"
         self.step_button = make_button(
             "algorithm_step_button", tr("Step"), tr("Do the next update, then pause again")
@@ -142,10 +142,10 @@ class AlgorithmPanel(QWidget):
 
     def _what_is_shown(self) -> str:
         seen, record = self._seen, self._model.record
-        if record.config is not None and not entry_of(record.config.algorithm).tracer:
+        entry = entry_of(self._algorithm)
+        if not entry.tracer:
             return tr(
-                "This run trains with {algorithm}; the picture is of TD3.",
-                algorithm=entry_of(record.config.algorithm).title,
+                "This run trains with {algorithm}; the picture is of TD3.", algorithm=entry.title
             )
         if self._controller.following:
             return str(_OTHER)
@@ -173,6 +173,11 @@ class AlgorithmPanel(QWidget):
 
     # Showing ------------------------------------------------------------------------------------
 
+    @property
+    def _algorithm(self) -> str:
+        config = self._model.record.config
+        return TD3 if config is None else config.algorithm
+
     def _tunables(self) -> Tunables | None:
         """Return the live settings of the update that is shown, or of the run."""
         if self._seen is not None:
@@ -186,6 +191,8 @@ class AlgorithmPanel(QWidget):
             return
         seen, record = self._seen, self._model.record
         tunables = self._tunables()
+        self._boxes = boxes_of(self._algorithm)
+        self.diagram.show_boxes(self._boxes)
         found: dict[str, Reading] = {}
         if not is_delayed(tunables):
             found["actor_step"] = Reading("", tr("no delay"))
@@ -193,8 +200,8 @@ class AlgorithmPanel(QWidget):
         moved: list[str] = []
         if seen is not None:
             noise = record.progress.exploration_noise if record.progress else 0.0
-            found |= readings(seen, noise)
-            labels = arrow_labels(seen)
+            found |= readings(seen, noise, self._algorithm)
+            labels = arrow_labels(seen, self._algorithm)
             moved = [change.network for change in seen.changes if change.step]
         self.diagram.show_update(found, labels, switched_off(record.config, tunables), moved)
         self._show_text(self._chosen)
@@ -205,7 +212,7 @@ class AlgorithmPanel(QWidget):
         self._chosen, box = name, self._boxes[name]
         self._title.setText(f"{box.title}:   {box.equation}")
         # An empty line keeps its place: the picture must not move.
-        known = details(name, self._seen) if self._seen is not None else ""
+        known = details(name, self._seen, self._algorithm) if self._seen is not None else ""
         self._numbers.setText(known or " ")
         self._about.setText(str(box.about))
 

@@ -21,15 +21,13 @@ class BoxButton(QAbstractButton):
 
     def __init__(self, box: Box, parent: QWidget) -> None:
         super().__init__(parent)
-        self.box = box
         self._reading, self._off = Reading(), ""
         self._moved = False
         self._theme: Theme | None = None
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        tip = plain_tip(f"{box.equation}\n{box.about}")
-        describe(self, f"algorithm_{box.name}", str(box.title), tip)
+        self.show_box(box)
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return room for three lines."""
@@ -39,6 +37,12 @@ class BoxButton(QAbstractButton):
         """Use the colours of a theme."""
         self._theme = theme
         self.update()
+
+    def show_box(self, box: Box) -> None:
+        """Say what the box of this name does in another algorithm."""
+        self.box = box
+        tip = plain_tip(f"{box.equation}\n{box.about}")
+        describe(self, f"algorithm_{box.name}", str(box.title), tip)
 
     def show_reading(self, reading: Reading, *, off: str, moved: bool) -> None:
         """Show numbers; ``off``: why it does nothing; ``moved``: a network has changed."""

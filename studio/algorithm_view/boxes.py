@@ -1,7 +1,9 @@
 """The boxes of the picture: where each is, its equation, and what it does in two sentences."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+from td3core.config.algorithms import TQC
 from td3core.text import Text
 
 
@@ -232,3 +234,86 @@ BOXES = (
 """In the order of the keyboard: row by row."""
 
 ROWS = 6
+
+
+def boxes_of(algorithm: str) -> Mapping[str, Box]:
+    """Return the boxes by name, with what they say of this algorithm."""
+    boxes = {box.name: box for box in BOXES}
+    return boxes | _OF_TQC if algorithm == TQC else boxes
+
+
+def _other(name: str, equation: Text, about: Text, title: Text | None = None) -> Box:
+    (box,) = (each for each in BOXES if each.name == name)
+    return replace(box, equation=equation, about=about, title=title or box.title)
+
+
+_CHANGED = (
+    _other(
+        "critic1_target",
+        Text("Z1′(s′, ã)"),
+        Text(
+            "The slow copy of the first critic puts out quantiles of the return in the next state;"
+            " the number here is their mean. It moves only when the targets are averaged."
+        ),
+    ),
+    _other(
+        "critic2_target",
+        Text("Z2′(s′, ã)"),
+        Text(
+            "The slow copy of the second critic puts out quantiles of the same return. It began"
+            " with other weights and so errs in other places than the first."
+        ),
+    ),
+    _other(
+        "minimum",
+        Text("z = sort(Z1′ ∪ Z2′), without the largest"),
+        Text(
+            "The quantiles of both critics are sorted together, and the largest ones are left out."
+            " An overestimate shows there first, and less of a value is lost than with TD3's"
+            " minimum."
+        ),
+        title=Text("7 Truncate"),
+    ),
+    _other(
+        "y",
+        Text("yᵢ = r + γ (1 − terminated) zᵢ"),
+        Text(
+            "The values that all quantiles of both critics are to learn: the reward, and each of"
+            " the quantiles that are kept, discounted by γ. The number here is their mean."
+        ),
+    ),
+    _other(
+        "critic1",
+        Text("Z1(s, a)"),
+        Text(
+            "The first critic puts out quantiles of the return of the stored action in the stored"
+            " state; the number here is their mean. The actor climbs the means of both critics."
+        ),
+    ),
+    _other(
+        "critic2",
+        Text("Z2(s, a)"),
+        Text(
+            "The second critic learns the same targets from other first weights. Unlike in TD3 the"
+            " actor climbs it, too."
+        ),
+    ),
+    _other(
+        "losses",
+        Text("L = mean |τ − 1{u < 0}| Huber(u)"),
+        Text(
+            "The quantile Huber loss of u = yᵢ − Z(s, a): each output of a critic goes to the"
+            " quantile τ of the targets. Like the squared error of TD3 it need not fall as the"
+            " agent gets better."
+        ),
+    ),
+    _other(
+        "actor_step",
+        Text("L = −mean Z(s, π(s)), every d-th update"),
+        Text(
+            "The actor climbs the mean of all quantiles of both critics. Delayed: it moves with"
+            " every d-th update only, so that it follows critics which have had time to learn."
+        ),
+    ),
+)
+_OF_TQC = {box.name: box for box in _CHANGED}

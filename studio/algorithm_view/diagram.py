@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResiz
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QWidget
 
 from studio.algorithm_view.box_button import BoxButton
-from studio.algorithm_view.boxes import BOXES, ROWS
+from studio.algorithm_view.boxes import BOXES, ROWS, Box
 from studio.algorithm_view.readings import Reading
 from studio.theme.sizes import scaled, sized_font
 from studio.theme.theme import Theme
@@ -58,6 +58,12 @@ class Diagram(QWidget):
         self.updateGeometry()
         self._place()
         self.update()
+
+    def show_boxes(self, boxes: Mapping[str, Box]) -> None:
+        """Say what the boxes, by name, do in an algorithm."""
+        for name, button in self.boxes.items():
+            if button.box != boxes[name]:
+                button.show_box(boxes[name])
 
     def show_update(
         self,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from studio.formatting import format_count, format_number, format_share, format_tick
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables
+from td3core.config.algorithms import TQC
 from td3core.protocol.events import Traced
 from td3core.text import Text, tr
 
@@ -24,9 +25,14 @@ class Reading:
 def switched_off(config: RunConfig | None, tunables: Tunables | None) -> dict[str, str]:
     """Return by box why it does nothing in this run; without a run all tricks are on."""
     found: dict[str, str] = {}
+    truncates = config is not None and config.algorithm == TQC
     if config is not None and not config.twin_critics:
         one = tr("off: one critic")
-        found |= {"critic2": one, "critic2_target": one, "minimum": tr("off: Q1′ as it is")}
+        found |= {"critic2": one, "critic2_target": one}
+        if not truncates:
+            found["minimum"] = tr("off: Q1′ as it is")
+    if truncates and tunables is not None and tunables.dropped_quantiles == 0:
+        found["minimum"] = tr("off: all are kept")
     if tunables is not None and tunables.policy_noise == 0.0:
         found["smooth"] = tr("off: ã = π′(s′)")
     return found
@@ -37,7 +43,7 @@ def is_delayed(tunables: Tunables | None) -> bool:
     return tunables is None or tunables.policy_delay > 1
 
 
-def readings(seen: Traced, exploration_noise: float) -> dict[str, Reading]:
+def readings(seen: Traced, exploration_noise: float, algorithm: str) -> dict[str, Reading]:
     """Return by box what to show of an update."""
     live = seen.tunables
     found = {
@@ -46,10 +52,7 @@ def readings(seen: Traced, exploration_noise: float) -> dict[str, Reading]:
         "sample": Reading(f"N {format_count(live.batch_size)}"),
         "actor_target": Reading(vector(seen.target_policy)),
         "smooth": Reading(vector(seen.next_action), f"|ε| {format_tick(seen.noise)}"),
-        "minimum": Reading(
-            format_number(seen.target_min),
-            tr("Q1′ in {share}", share=format_share(seen.first_smaller)),
-        ),
+        "minimum": Reading(format_number(seen.target_min), _beside_minimum(seen, algorithm)),
         "y": Reading(format_number(seen.y), f"r {format_tick(seen.reward)}, γ {live.gamma:g}"),
         "critic_step": Reading(tr("rate {rate}", rate=format_tick(live.critic_lr))),
         "actor": Reading(vector(seen.policy) if len(seen.policy) else ""),
@@ -61,6 +64,13 @@ def readings(seen: Traced, exploration_noise: float) -> dict[str, Reading]:
         note = f"Δ {100.0 * share:.2g} %" if change.step else tr("unchanged")
         found[change.network] = Reading(found.get(change.network, Reading()).value, note)
     return found
+
+
+def _beside_minimum(seen: Traced, algorithm: str) -> str:
+    if algorithm == TQC:
+        everything = sum(seen.target_q) / len(seen.target_q)
+        return tr("all: {mean}", mean=format_number(everything))
+    return tr("Q1′ in {share}", share=format_share(seen.first_smaller))
 
 
 def _of_critics(seen: Traced) -> Mapping[str, Reading]:
@@ -84,9 +94,11 @@ def _of_delay(seen: Traced) -> Mapping[str, Reading]:
     return {"actor_step": Reading(waits, every), "average": Reading(tau, waits)}
 
 
-def arrow_labels(seen: Traced) -> dict[str, str]:
+def arrow_labels(seen: Traced, algorithm: str) -> dict[str, str]:
     """Return by arrow the number that goes along it."""
     smallest = "min" if len(seen.target_q) > 1 else "Q1′"
+    if algorithm == TQC:
+        smallest = "z"
     losses = " + ".join(format_tick(each) for each in seen.critic_loss)
     return {
         "next_obs": f"s′ {vector(seen.next_obs)}",
@@ -104,7 +116,7 @@ def vector(values: Doubles, most: int = _SHOWN) -> str:
     return f"{text} …" if len(values) > most else text
 
 
-def details(name: str, seen: Traced) -> str:
+def details(name: str, seen: Traced, algorithm: str) -> str:
     """Return all that is known of a box in words, for the text beside the picture."""
     vectors = {
         "sample": [("s", seen.obs), ("a", seen.action), ("s′", seen.next_obs)],
@@ -116,6 +128,10 @@ def details(name: str, seen: Traced) -> str:
     if name == "smooth":
         clipped = format_share(seen.noise_clipped)
         parts.append(tr("{share} of the noise was clipped", share=clipped))
+    if name == "minimum" and algorithm == TQC:
+        dropped = seen.tunables.dropped_quantiles
+        parts.append(tr("{n} of each critic left out", n=dropped))
+        parts.append(tr("{share} of the others are Q1′", share=format_share(seen.first_smaller)))
     if name == "y" and seen.terminated:
         parts.append(tr("{share} terminated", share=format_share(seen.terminated)))
     for change in seen.changes:

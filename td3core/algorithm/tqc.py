@@ -41,10 +41,13 @@ class TQC(TD3):
         z_(i) are the quantiles of all target critics at (s', ã); :meth:`_weights` says which count.
         """
         next_action = self._smoothed_action(batch.next_obs, noise)
-        pair = torch.cat((batch.next_obs, next_action), 1)
-        atoms = [critic(pair) for critic in self.critics.target.networks]
-        z = torch.cat(atoms, 1).sort(1).values
+        z = torch.cat(self._target_quantiles(batch.next_obs, next_action), 1).sort(1).values
         return batch.reward + self._gamma * (1.0 - batch.terminated) * z
+
+    def _target_quantiles(self, next_obs: Tensor, next_action: Tensor) -> list[Tensor]:
+        """Return what each target critic puts out at (s', ã), shape (batch, quantiles)."""
+        pair = torch.cat((next_obs, next_action), 1)
+        return [critic(pair) for critic in self.critics.target.networks]
 
     def _weights(self, y: Tensor) -> Tensor:
         """Return the weight of each target, shape (atoms,): 1 / kept, and 0 for the largest ones.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from td3core.algorithm.td3 import TD3, act
+from td3core.algorithm.tqc import TQC
 from td3core.algorithm.update_metrics import UpdateMetrics
 from td3core.arrays import Doubles
 from td3core.buffer.rows import Batch
@@ -30,12 +31,13 @@ class _Watched(UpdateMetrics):
     def __init__(self, networks: Sequence[str]) -> None:
         super().__init__(networks, torch.device("cpu"))
         self.q: tuple[float, ...] = ()
+        self.y = 0.0
         self.critic_loss: tuple[float, ...] = ()
         self.actor_loss: float | None = None
 
     def add_critics(self, q: Sequence[Tensor], y: Tensor, losses: Sequence[Tensor]) -> None:
         super().add_critics(q, y, losses)
-        self.q = tuple(_mean(each) for each in q)
+        self.q, self.y = tuple(_mean(each) for each in q), _mean(y)
         self.critic_loss = tuple(_mean(each) for each in losses)
 
     def add_actor(self, loss: Tensor) -> None:
@@ -43,7 +45,7 @@ class _Watched(UpdateMetrics):
         self.actor_loss = _mean(loss)
 
 
-class _WatchedTD3(TD3):
+class _Reference(TD3):
     """The reference on the CPU; keeps what its last update has computed."""
 
     def __init__(self, config: RunConfig, tunables: Tunables, sizes: Sizes) -> None:
@@ -66,6 +68,22 @@ class _WatchedTD3(TD3):
         }
         return action
 
+    def _target_value(self, batch: Batch[Tensor], noise: Tensor) -> Tensor:
+        self.seen |= {
+            "obs": _by_dimension(batch.obs),
+            "action": _by_dimension(batch.action),
+            "reward": _mean(batch.reward),
+            "terminated": _mean(batch.terminated),
+        }
+        return super()._target_value(batch, noise)
+
+    def _update_actor(self, obs: Tensor) -> None:
+        with torch.no_grad():
+            self.seen["policy"] = _by_dimension(act(self.actor.online, obs))
+        super()._update_actor(obs)
+
+
+class _WatchedTD3(_Reference):
     def _target_q(self, next_obs: Tensor, next_action: Tensor) -> list[Tensor]:
         q = super()._target_q(next_obs, next_action)
         smallest = torch.stack(q).amin(0)
@@ -76,29 +94,28 @@ class _WatchedTD3(TD3):
         }
         return q
 
-    def _target_value(self, batch: Batch[Tensor], noise: Tensor) -> Tensor:
-        y = super()._target_value(batch, noise)
-        self.seen |= {
-            "obs": _by_dimension(batch.obs),
-            "action": _by_dimension(batch.action),
-            "reward": _mean(batch.reward),
-            "terminated": _mean(batch.terminated),
-            "y": _mean(y),
-        }
-        return y
 
-    def _update_actor(self, obs: Tensor) -> None:
-        with torch.no_grad():
-            self.seen["policy"] = _by_dimension(act(self.actor.online, obs))
-        super()._update_actor(obs)
+class _WatchedTQC(_Reference, TQC):
+    def _target_quantiles(self, next_obs: Tensor, next_action: Tensor) -> list[Tensor]:
+        found = super()._target_quantiles(next_obs, next_action)
+        z, order = torch.cat(found, 1).sort(1)
+        weights = self._weights(z)
+        self.seen |= {
+            "target_q": tuple(_mean(each) for each in found),
+            "target_min": _mean(z @ weights),
+            "first_smaller": _mean((order < found[0].shape[1]).to(z.dtype) @ weights),
+        }
+        return found
 
 
 class TD3Tracer:
     """Does single updates of an agent, with any engine and on any device, and shows them."""
 
+    _watched: type[_Reference] = _WatchedTD3
+
     def __init__(self, agent: TD3, config: RunConfig, sizes: Sizes) -> None:
         self._agent = agent
-        self._reference = _WatchedTD3(config, agent.tunables, sizes)
+        self._reference = self._watched(config, agent.tunables, sizes)
         groups = agent.actor.group, agent.critics.group
         self._networks = [name for group in groups for name in (*group.names, *group.targets)]
 
@@ -130,9 +147,16 @@ class TD3Tracer:
         reference.update(batch)
         return reference.seen | {
             "q": metrics.q,
+            "y": metrics.y,
             "critic_loss": metrics.critic_loss,
             "actor_loss": metrics.actor_loss,
         }
+
+
+class TQCTracer(TD3Tracer):
+    """The same for :class:`~td3core.algorithm.tqc.TQC`."""
+
+    _watched = _WatchedTQC
 
 
 def _mean(values: Tensor) -> float:

@@ -56,6 +56,7 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
             title="TQC",
             agent="td3core.algorithm.tqc:TQC",
             networks="td3core.config.networks:actor_and_quantile_critics",
+            tracer="td3core.algorithm.trace:TQCTracer",
             own=("quantiles", "dropped_quantiles"),
         ),
     }

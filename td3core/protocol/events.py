@@ -318,9 +318,10 @@ class Traced:
     target_q: tuple[float, ...]
     """Q'(s', ã) by critic."""
     target_min: float
-    """Mean of the smaller one of each transition."""
+    """Mean of the smaller one of each transition; of quantile critics that of what is kept."""
     first_smaller: float
-    """Share of the transitions where it is Q1'; 1 with one critic."""
+    """Share of the transitions where it is Q1'; 1 with one critic. Of quantile critics the share
+    that the first one has of what is kept."""
     y: float
     q: tuple[float, ...]
     """Q(s, a) by critic, before the step."""

@@ -1,6 +1,7 @@
 """The algorithm as a picture: what it shows of an update, and that it asks for nothing unseen."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from studio.formatting import format_number, format_tick
 from studio.session.controller import SessionState
 from studio.session.model import RunModel
 from studio.theme.theme import load_theme
-from td3core.config import RunConfig, Tunables, make_settings
+from td3core.config import RunConfig, Tunables, algorithms, make_settings
+from td3core.config.algorithms import ALGORITHMS
 from td3core.protocol.control import Control
 from td3core.protocol.events import NetworkChange, Traced
 from tests.support.events import progress, started
@@ -160,9 +162,38 @@ def test_ddpg_is_drawn_with_its_tricks_switched_off(
     assert panel.diagram.boxes["critic2"].off
 
 
-def test_a_run_of_another_algorithm_is_not_passed_off_as_td3(
+def test_tqc_is_drawn_with_what_it_does_instead(
+    panel: AlgorithmPanel, model: RunModel, run: Asked
+) -> None:
+    _, tunables = begin(model, algorithm="tqc", dropped_quantiles=3)
+    boxes = panel.diagram.boxes
+    assert str(boxes["minimum"].box.title) == "7 Truncate"
+    assert "climbs it, too" in boxes["critic2"].toolTip()
+    run.traced.emit(update(tunables))
+    assert shown(panel, "minimum") == ("−5.803", f"all: {format_number(-5.678)}")
+    assert panel.diagram.labels["minimum"] == f"z {format_number(-5.803)}"
+    boxes["minimum"].click()
+    numbers = panel.findChild(QWidget, "algorithm_numbers").text()
+    assert numbers == "3 of each critic left out,  64% of the others are Q1′"
+    begin(model)
+    assert str(boxes["minimum"].box.title) == "7 Minimum"
+    assert "never sees it" in boxes["critic2"].toolTip()
+
+
+def test_tqc_that_leaves_out_nothing_does_not_truncate(
     panel: AlgorithmPanel, model: RunModel
 ) -> None:
+    begin(model, algorithm="tqc", dropped_quantiles=0, twin_critics=False)
+    off = {name: box.off for name, box in panel.diagram.boxes.items() if box.off}
+    one = "off: one critic"
+    assert off == {"critic2": one, "critic2_target": one, "minimum": "off: all are kept"}
+
+
+def test_a_run_of_another_algorithm_is_not_passed_off_as_td3(
+    panel: AlgorithmPanel, model: RunModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unseen = replace(ALGORITHMS["tqc"], tracer="")
+    monkeypatch.setattr(algorithms, "ALGORITHMS", {**ALGORITHMS, "tqc": unseen})
     begin(model, algorithm="tqc")
     assert panel.message.text() == "This run trains with TQC; the picture is of TD3."
 

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from td3core.algorithm.agent import make_agent as make
 from td3core.algorithm.agent import make_tracer
-from td3core.algorithm.td3 import TD3
+from td3core.algorithm.td3 import TD3, act
 from td3core.algorithm.trace import TD3Tracer
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Draws, Sampler
@@ -22,6 +24,11 @@ CASES: dict[str, dict[str, Any]] = {
     "strong smoothing": {"policy_noise": 2.0, "noise_clip": 0.5, "policy_delay": 3},
 }
 
+TQC_CASES: dict[str, dict[str, Any]] = {
+    "TQC": {"algorithm": "tqc", "quantiles": 5, "dropped_quantiles": 2},
+    "TQC, one critic": {"algorithm": "tqc", "quantiles": 4, "twin_critics": False},
+}
+
 
 def draws_of(agent: TD3, seed: int = 0) -> Draws:
     buffer = ReplayBuffer(COUNT, *SIZES)
@@ -30,7 +37,16 @@ def draws_of(agent: TD3, seed: int = 0) -> Draws:
 
 
 def tracer_of(agent: TD3, **values: Any) -> TD3Tracer:
-    return TD3Tracer(agent, tiny(**values)[0], SIZES)
+    tracer = make_tracer(agent, tiny(**values)[0], SIZES)
+    assert isinstance(tracer, TD3Tracer)
+    return tracer
+
+
+def agent_of(**values: Any) -> TD3:
+    config, tunables = tiny(**values)
+    agent = make(config, tunables, SIZES)
+    assert isinstance(agent, TD3)
+    return agent
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -84,9 +100,39 @@ def expected_of(reference: ReferenceTD3, data: Any, noise: Any) -> dict[str, Any
     }
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("case", TQC_CASES.values(), ids=TQC_CASES)
+def test_the_numbers_of_tqc_are_those_of_its_quantiles(case: dict[str, Any]) -> None:
+    agent = agent_of(policy_noise=0.0, engine="torch", **case)
+    draws = draws_of(agent)
+    (data,) = draws
+    obs, action, reward, next_obs, terminated = map(torch.from_numpy, data)
+    with torch.no_grad():
+        next_action = act(agent.actor.target, next_obs)
+        ahead, now = (
+            torch.stack([critic(torch.cat(pair, 1)) for critic in networks], 1)
+            for networks, pair in (
+                (agent.critics.target.networks, (next_obs, next_action)),
+                (agent.critics.online.networks, (obs, action)),
+            )
+        )
+    members, quantiles = ahead.shape[1:]
+    kept = members * (quantiles - agent.tunables.dropped_quantiles)
+    values = ahead.reshape(COUNT, -1)
+    order = values.argsort(1)[:, :kept]
+    z = values.gather(1, order)
+    y = reward + agent.tunables.gamma * (1.0 - terminated) * z
+    found = tracer_of(agent, **case).update(draws, env_steps=1, single=True)
+    assert found.target_q == pytest.approx(ahead.mean((0, 2)).tolist(), rel=1e-4)
+    assert found.q == pytest.approx(now.mean((0, 2)).tolist(), rel=1e-4)
+    assert found.target_min == pytest.approx(float(z.mean()), rel=1e-4)
+    assert found.first_smaller == pytest.approx(float((order < quantiles).double().mean()))
+    assert found.y == pytest.approx(float(y.mean()), rel=1e-4)
+    assert found.target_min < sum(found.target_q) / members
+
+
+@pytest.mark.parametrize("case", (CASES | TQC_CASES).values(), ids=CASES | TQC_CASES)
 def test_a_traced_agent_is_the_untraced_one_bit_for_bit(case: dict[str, Any]) -> None:
-    watched, alone = make_agent(**case), make_agent(**case)
+    watched, alone = agent_of(**case), agent_of(**case)
     tracer = tracer_of(watched, **case)
     for number in range(4):
         before = watched.learned()
