@@ -25,7 +25,7 @@ class AdviceCard(QWidget):
         self.advice = advice
         title = plain_label(str(advice.rule.title))
         title.setProperty("role", "title")
-        text = plain_label(str(advice.rule.advice))
+        text = plain_label(str(advice.text))
         self._numbers = plain_label()
         self._numbers.setProperty("role", "muted")
         self._numbers.setToolTip(f"<qt>{advice.rule.reason}</qt>")

@@ -15,15 +15,23 @@ import numpy as np
 
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, specs
+from td3core.config.algorithms import ALGORITHMS
 from td3core.errors import RequestError
 from td3core.protocol.events import Evaluated, Event, Progress, Started
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import EVALUATION_METRICS, evaluation_numbers
-from td3core.system.bundled_files import known_keys, read_bundled, reading, texts_of
+from td3core.system.bundled_files import (
+    UnknownKeyError,
+    known_keys,
+    read_bundled,
+    reading,
+    texts_of,
+)
 from td3core.text import Text
 
-_TEXTS = ("title", "reason", "advice")
-_KEYS = {*_TEXTS, "order", "quantity", "above", "below", "sustained", "after", "unless", "change"}
+_TEXTS = ("title", "reason")
+_REMEDY = {"advice", "change"}
+_KEYS = {*_TEXTS, *_REMEDY, "order", "quantity", "above", "below", "sustained", "after", "unless"}
 _COLUMNS = {name: place for place, name in enumerate(TRAINING_COLUMNS)}
 _EVALUATED = tuple(metric.name for metric in EVALUATION_METRICS)
 _UPDATES = _COLUMNS["updates"]
@@ -36,6 +44,30 @@ class SettingChange:
     setting: str
     old: Any
     new: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What to do beyond a bound."""
+
+    advice: Text
+    """In a line."""
+    setting: str
+    factor: float | None
+    """What to multiply the setting by, where it is no :attr:`value`."""
+    value: Any
+    """What to set it to; None where there is a factor."""
+
+    def change(self, config: RunConfig, tunables: Tunables) -> SettingChange | None:
+        """Return what it suggests to a run with these settings; None if that is so already."""
+        live = self.setting in dict(specs(Tunables))
+        known = dict(specs(Tunables if live else RunConfig))[self.setting]
+        old = getattr(tunables if live else config, self.setting)
+        new = self.value
+        if self.factor is not None:
+            new = float(f"{min(max(old * self.factor, known.low), known.high):.2g}")
+            new = round(new) if isinstance(old, int) else new
+        return None if new == old else SettingChange(setting=self.setting, old=old, new=new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,28 +92,17 @@ class Rule:
     """The names of rules that explain the same, and count instead while they are broken."""
     reason: Text
     """Why the bound is where it is, in a sentence."""
-    advice: Text
-    """What to do, in a line."""
-    setting: str
-    factor: float | None
-    """What to multiply the setting by, where it is no :attr:`value`."""
-    value: Any
-    """What to set it to; None where there is a factor."""
+    remedy: Remedy
+    of_algorithm: Mapping[str, Remedy]
+    """Those of algorithms that have one of their own."""
 
     def is_healthy(self, value: float) -> bool:
         """Return whether a value lies within the bound."""
         return value <= self.threshold if self.is_upper else value >= self.threshold
 
-    def change(self, config: RunConfig, tunables: Tunables) -> SettingChange | None:
-        """Return what it suggests to a run with these settings; None if that is so already."""
-        live = self.setting in dict(specs(Tunables))
-        known = dict(specs(Tunables if live else RunConfig))[self.setting]
-        old = getattr(tunables if live else config, self.setting)
-        new = self.value
-        if self.factor is not None:
-            new = float(f"{min(max(old * self.factor, known.low), known.high):.2g}")
-            new = round(new) if isinstance(old, int) else new
-        return None if new == old else SettingChange(setting=self.setting, old=old, new=new)
+    def remedy_for(self, config: RunConfig) -> Remedy:
+        """Return what to do in a run with these settings."""
+        return self.of_algorithm.get(config.algorithm, self.remedy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +114,8 @@ class Advice:
     """The newest value of its quantity."""
     env_steps: int
     """The step from which on it has been so."""
+    text: Text
+    """What to do, in a line."""
     change: SettingChange | None
     """None where the setting has that value already."""
 
@@ -110,7 +133,7 @@ class Advice:
             value=self.value,
             step=self.env_steps,
             bound=bound,
-            advice=rule.advice,
+            advice=self.text,
         )
         if change is None:
             return told
@@ -127,7 +150,7 @@ class Advice:
             "threshold": rule.threshold,
             "since": self.env_steps,
             "title": rule.title,
-            "advice": rule.advice,
+            "advice": self.text,
             "setting": change.setting if change else None,
             "old": change.old if change else None,
             "new": change.new if change else None,
@@ -155,17 +178,13 @@ def parse_rule(name: str, text: str) -> Rule:
         RequestError: it is not TOML, a key is missing or unknown, or it makes no sense.
     """
     with reading(partial(_refusal, name)):
-        found = known_keys(text, _KEYS)
+        found = known_keys(text, _KEYS | ALGORITHMS.keys())
         bounds = [key for key in ("above", "below") if key in found]
         if len(bounds) != 1:
             raise _refusal(name, Text("it needs either above or below"))
-        quantity, change = str(found["quantity"]), dict(found["change"])
+        quantity = str(found["quantity"])
         if quantity not in _COLUMNS and quantity not in _EVALUATED:
             raise _refusal(name, Text("{key} is not recorded", key=quantity))
-        if change["setting"] not in dict(specs(Tunables)) | dict(specs(RunConfig)):
-            raise _refusal(name, Text("{key} is no setting", key=change["setting"]))
-        if len(change) != 2 or not change.keys() <= {"setting", "factor", "value"}:
-            raise _refusal(name, Text("its change needs a setting, and a factor or a value"))
         return Rule(
             name=name,
             order=int(found.get("order", 0)),
@@ -175,11 +194,26 @@ def parse_rule(name: str, text: str) -> Rule:
             sustained=max(int(found.get("sustained", 1)), 1),
             after=int(found.get("after", 0)),
             unless=_names(found.get("unless", [])),
-            setting=str(change["setting"]),
-            factor=float(change["factor"]) if "factor" in change else None,
-            value=change.get("value"),
+            remedy=_remedy(name, {key: found[key] for key in _REMEDY}),
+            of_algorithm={each: _remedy(name, found[each]) for each in ALGORITHMS if each in found},
             **texts_of(found, _TEXTS),
         )
+
+
+def _remedy(name: str, found: Mapping[str, Any]) -> Remedy:
+    for key in sorted(found.keys() - _REMEDY):
+        raise UnknownKeyError(key)
+    change = dict(found["change"])
+    if change["setting"] not in dict(specs(Tunables)) | dict(specs(RunConfig)):
+        raise _refusal(name, Text("{key} is no setting", key=change["setting"]))
+    if len(change) != 2 or not change.keys() <= {"setting", "factor", "value"}:
+        raise _refusal(name, Text("its change needs a setting, and a factor or a value"))
+    return Remedy(
+        setting=str(change["setting"]),
+        factor=float(change["factor"]) if "factor" in change else None,
+        value=change.get("value"),
+        **texts_of(found, ("advice",)),
+    )
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -257,14 +291,16 @@ class Health:
         config, tunables = self._config, self._tunables
         if config is None or tunables is None:
             return ()
+        remedies = ((watch, watch.rule.remedy_for(config)) for watch in self._open)
         return tuple(
             Advice(
                 rule=watch.rule,
                 value=watch.value,
                 env_steps=watch.since,
-                change=watch.rule.change(config, tunables),
+                text=remedy.advice,
+                change=remedy.change(config, tunables),
             )
-            for watch in self._open
+            for watch, remedy in remedies
             if watch.since is not None
         )
 

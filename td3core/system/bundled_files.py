@@ -75,7 +75,12 @@ def extract(
     del keywords, comment_tags, options
     content = file.read().decode()
     found = tomllib.loads(content)
-    for key in KEYS:
-        if isinstance(text := found.get(key), str) and text.strip():
-            line = content[: content.index(f"{key} =")].count("\n") + 1
-            yield line, "", text.strip(), []
+    after = 0
+    # Tables come after the keys of the file itself.
+    for table in (found, *(each for each in found.values() if isinstance(each, dict))):
+        last = after
+        for key in KEYS:
+            if isinstance(text := table.get(key), str) and text.strip():
+                start = content.index(f"{key} =", last)
+                yield content[:start].count("\n") + 1, "", text.strip(), []
+                after = max(after, start + 1)

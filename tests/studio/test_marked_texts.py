@@ -217,7 +217,9 @@ def test_babel_finds_the_texts_of_bundled_files(kind: str) -> None:
     shown: set[str] = set()
     if kind == "advice":
         for rule in load_rules():
-            shown |= {each.template for each in (rule.title, rule.reason, rule.advice)}
+            remedies = (rule.remedy, *rule.of_algorithm.values())
+            texts = (rule.title, rule.reason, *(each.advice for each in remedies))
+            shown |= {each.template for each in texts}
     elif kind == "lessons":
         for lesson in load_lessons():
             texts = (lesson.title, lesson.question, lesson.text, lesson.look, lesson.seen)

@@ -112,16 +112,42 @@ def test_other_rules_judge_what_is_on_record() -> None:
 
 
 def test_a_setting_that_is_as_advised_has_no_change_to_try() -> None:
-    rule = replace(parse_rule("high", RULE), setting="tau", factor=None, value=TUNABLES.tau)
-    found = health(rule)
+    rule = parse_rule("high", RULE)
+    as_it_is = replace(rule.remedy, setting="tau", factor=None, value=TUNABLES.tau)
+    found = health(replace(rule, remedy=as_it_is))
     feed(found, 9.0, 9.0)
     assert found.advice[0].change is None
     assert found.advice[0].as_dict()["setting"] is None
 
 
+def test_an_algorithm_may_have_a_remedy_of_its_own() -> None:
+    other = """
+[tqc]
+advice = "Leave out more."
+[tqc.change]
+setting = "dropped_quantiles"
+factor = 2
+"""
+    rule = parse_rule("high", RULE + other)
+    for algorithm, text, name, new in (
+        ("td3", "Lower it.", "critic_lr", 3e-5),
+        ("tqc", "Leave out more.", "dropped_quantiles", 4),
+    ):
+        config, tunables = make_settings({"env": "Pendulum-v1", "algorithm": algorithm})
+        found = Health([rule])
+        found.take(started(config, tunables))
+        feed(found, 9.0, 9.0)
+        (advice,) = found.advice
+        assert advice.change is not None
+        assert (str(advice.text), advice.change.setting, advice.change.new) == (text, name, new)
+        assert text in str(advice.in_words())
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
+        ("factor = 0.1", "factor = 0.1\n[tqc]\nadvise = 1", "advise is unknown"),
+        ("factor = 0.1", 'factor = 0.1\n[tqc]\nadvice = "Do."', "change is missing"),
         ("above = 2.0", "above = 2.0\nbelow = 1.0", "either above or below"),
         ('quantity = "q_gap"', 'quantity = "q_gap2"', "q_gap2 is not recorded"),
         ('"critic_lr"', '"critic_rate"', "critic_rate is no setting"),
@@ -217,8 +243,9 @@ def test_every_rule_has_evidence_and_a_change_that_can_be_made() -> None:
     assert {rule.name for rule in rules} == {*BROKEN, "overestimation", "no_reward"}
     for rule in rules:
         assert str(rule.reason).endswith(".")
-        assert str(rule.advice).endswith(".")
-        assert rule.change(CONFIG, TUNABLES) is not None or rule.value is not None
+        for remedy in (rule.remedy, *rule.of_algorithm.values()):
+            assert str(remedy.advice).endswith(".")
+            assert remedy.change(CONFIG, TUNABLES) is not None or remedy.value is not None
 
 
 def test_measuring_and_judging_change_no_digit_of_a_run(
