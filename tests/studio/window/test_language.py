@@ -80,7 +80,8 @@ def described_by_core(window: MainWindow) -> set[str]:
     for preset in load_presets().values():
         found += [preset.name, preset.about, preset.env]
     for rule in load_rules():
-        found += [rule.title, rule.reason, rule.advice]
+        remedies = (rule.remedy, *rule.of_algorithm.values())
+        found += [rule.title, rule.reason, *(each.advice for each in remedies)]
     found += [path.name.partition(".")[0] for path in (files("resources") / "agents").iterdir()]
     for each in EXPORTERS:
         found += [each.about, f"{each.title} ({', '.join(each.suffixes)})"]
