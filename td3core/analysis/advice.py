@@ -93,6 +93,7 @@ class Rule:
     reason: Text
     """Why the bound is where it is, in a sentence."""
     remedy: Remedy
+    """What to do."""
     of_algorithm: Mapping[str, Remedy]
     """Those of algorithms that have one of their own."""
 
@@ -195,7 +196,9 @@ def parse_rule(name: str, text: str) -> Rule:
             after=int(found.get("after", 0)),
             unless=_names(found.get("unless", [])),
             remedy=_remedy(name, {key: found[key] for key in _REMEDY}),
-            of_algorithm={each: _remedy(name, found[each]) for each in ALGORITHMS if each in found},
+            of_algorithm={
+                each: _remedy(name, dict(found[each])) for each in ALGORITHMS if each in found
+            },
             **texts_of(found, _TEXTS),
         )
 

@@ -146,6 +146,7 @@ factor = 2
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
+        ("order = 1", "order = 1\ntqc = 1", "not a rule"),
         ("factor = 0.1", "factor = 0.1\n[tqc]\nadvise = 1", "advise is unknown"),
         ("factor = 0.1", 'factor = 0.1\n[tqc]\nadvice = "Do."', "change is missing"),
         ("above = 2.0", "above = 2.0\nbelow = 1.0", "either above or below"),
