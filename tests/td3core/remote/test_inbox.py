@@ -118,6 +118,30 @@ def test_a_folder_of_requests_that_leads_elsewhere_is_ignored(tmp_path: Path) ->
     assert list(elsewhere.iterdir()) != []
 
 
+def test_a_folder_that_is_gone_is_made_again(folder: Path) -> None:
+    folder.rmdir()
+    inbox = Inbox(folder.parent)
+    assert inbox.take() == []
+    assert folder.is_dir()
+
+
+def test_a_folder_that_cannot_be_looked_at_holds_no_requests(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(folder, b'{"ask": "stop"}')
+
+    def fail(*_: object) -> None:
+        raise PermissionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("td3core.remote.inbox.os.listdir", fail)
+        assert Inbox(folder.parent).take() == []
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "lstat", fail)
+        assert Inbox(folder.parent).take() == []
+    assert taken(folder).ask == "stop"
+
+
 def test_files_that_are_not_requests_stay_as_they_are(folder: Path) -> None:
     for name in (f".{NAME}.part", "notes.json", f"{NAME}.json.bak", "x" * 200):
         (folder / name).write_text("mine")

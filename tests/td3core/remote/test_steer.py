@@ -1,5 +1,6 @@
 """What another process asks of a run through its folder."""
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -11,11 +12,12 @@ import pytest
 from td3core.config import Tunables
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Phase, Progress, Tuned, Warned
+from td3core.protocol.events import Ended, Noted, Phase, Progress, Tuned, Warned
 from td3core.remote.access import RemoteAccess
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
+from td3core.runs.liveness import Liveness
 from td3core.runs.status import MOST_TEXT, RequestOutcome, Status
 from td3core.text import Text
 from td3core.training.launch import resume, train
@@ -292,6 +294,80 @@ def test_looking_costs_a_few_file_operations_a_second(
     assert 75 <= counted["rename"] + counted["replace"] <= 101
     assert counted["fsync"] == 0
     assert sum(counted.values()) <= 800
+
+
+def test_a_run_that_took_no_requests_yet_says_so(path: Path) -> None:
+    (path / "requests").rmdir()
+    with pytest.raises(RequestError, match="takes no requests: it has not started yet"):
+        RemoteControl(path).stop()
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (PermissionError(errno.EACCES, "Permission denied"), "belongs to another user"),
+        (OSError(errno.ENOSPC, "No space left"), "cannot be steered: No space left."),
+    ],
+)
+def test_a_request_that_cannot_be_written_is_refused_with_a_sentence(
+    path: Path, monkeypatch: pytest.MonkeyPatch, problem: OSError, said: str
+) -> None:
+    def fail(*_: object) -> int:
+        raise problem
+
+    control = RemoteControl(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", fail)
+        with pytest.raises(RequestError, match=said):
+            control.save()
+
+
+def test_a_run_that_nobody_trains_is_not_waited_for(path: Path) -> None:
+    control = RemoteControl(path)
+    with pytest.raises(RequestError, match="is not running; it has finished"):
+        control.require_running()
+    with pytest.raises(RequestError, match="is not running; it has finished"):
+        control.wait(control.stop(), 5.0)
+    assert list((path / "requests").iterdir()) == []
+
+
+def test_a_request_is_withdrawn_if_no_answer_comes_unless_it_was_taken(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Liveness, "check", lambda *_: True)
+    control = RemoteControl(path)
+    with pytest.raises(RequestError, match=r"did not take the request within 0 s, so it was"):
+        control.wait(control.stop(), 0.0)
+    ticket = control.stop()
+    (request,) = (path / "requests").iterdir()
+    request.unlink()
+    with pytest.raises(RequestError, match=r"took the request, but has not answered within 0 s"):
+        control.wait(ticket, 0.0)
+
+
+def test_a_run_that_ends_answers_what_was_asked_too_late(path: Path) -> None:
+    listener, control = Listener(path), RemoteControl(path)
+    listener.progress()
+    asked = [control.save(), control.stop()]
+    listener.access.idle()
+    late = [control.pause(), control.stop()]
+    listener.access.close()
+    status = Status.read(path)
+    assert status is not None
+    done = {each.ticket: each.answer.done for each in control.answered(status.answers)}
+    assert done == {asked[0]: False, asked[1]: True, late[0]: False, late[1]: True}
+
+
+def test_what_is_reported_before_the_run_begins_is_not_written(path: Path) -> None:
+    (path / "status.json").unlink()
+    config, tunables = tiny()
+    access = RemoteAccess(path, config, Control(), Told())
+    noted = Noted(env_steps=1, event="stop", time="")
+    tuned = Tuned(env_steps=1, updates=1, revision=1, tunables=tunables, changes=())
+    for event in (progress(1, tunables=tunables), noted, tuned):
+        access.report(event)
+    access.close()
+    assert not (path / "status.json").exists()
 
 
 def test_the_status_survives_a_folder_that_cannot_be_written(path: Path) -> None:
