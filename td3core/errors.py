@@ -3,16 +3,22 @@
 import difflib
 import traceback
 from collections.abc import Sequence
-from threading import Event
 from typing import Any
 
 from td3core.text import Text
 
-interrupted = Event()
-"""Whether a signal's handler has raised ``KeyboardInterrupt`` and nobody has dealt with it.
 
-C code that calls Python, as SDL does to read a picture, replaces the exception by one of its own.
-"""
+class Interrupt:
+    """Whether a signal's handler has raised ``KeyboardInterrupt`` and nobody has dealt with it.
+
+    C code that calls Python, as SDL does to read a picture, replaces it by an exception of its own.
+    """
+
+    raised = False
+    """Not an ``Event``: a handler may run within another one, which would hold its lock."""
+
+
+interrupt = Interrupt()
 
 
 class MessageError(Exception):
@@ -44,11 +50,11 @@ def require_no_interrupt(problem: BaseException) -> None:
     """Raise a Ctrl-C again; anything else that foreign code raises is a failure of that code.
 
     Environments may call ``sys.exit``, which ``except Exception`` does not catch. Between the
-    Ctrl-C and this they may have made another exception of it, see :data:`interrupted`.
+    Ctrl-C and this they may have made another exception of it, see :class:`Interrupt`.
     """
     if isinstance(problem, KeyboardInterrupt):
         raise problem
-    if interrupted.is_set():
+    if interrupt.raised:
         raise KeyboardInterrupt from problem
 
 

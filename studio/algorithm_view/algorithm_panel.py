@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from studio.algorithm_view.boxes import boxes_of
+from studio.algorithm_view.boxes import boxes_of, climbed_critics
 from studio.algorithm_view.diagram import Diagram
 from studio.algorithm_view.readings import (
     Reading,
@@ -192,7 +192,7 @@ class AlgorithmPanel(QWidget):
         seen, record = self._seen, self._model.record
         tunables = self._tunables()
         self._boxes = boxes_of(self._algorithm)
-        self.diagram.show_boxes(self._boxes)
+        self.diagram.show_boxes(self._boxes, climbed_critics(record.config))
         found: dict[str, Reading] = {}
         if not is_delayed(tunables):
             found["actor_step"] = Reading("", tr("no delay"))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from td3core.config import RunConfig
 from td3core.config.algorithms import TQC
 from td3core.text import Text
 
@@ -242,6 +243,13 @@ def boxes_of(algorithm: str) -> Mapping[str, Box]:
     return boxes | _OF_TQC if algorithm == TQC else boxes
 
 
+def climbed_critics(config: RunConfig | None) -> tuple[str, ...]:
+    """Return the names of the critics whose values the actor climbs."""
+    if config is not None and config.algorithm == TQC and config.twin_critics:
+        return "critic1", "critic2"
+    return ("critic1",)
+
+
 def _other(name: str, equation: Text, about: Text, title: Text | None = None) -> Box:
     (box,) = (each for each in BOXES if each.name == name)
     return replace(box, equation=equation, about=about, title=title or box.title)
@@ -269,8 +277,8 @@ _CHANGED = (
         Text("z = sort(Z1′ ∪ Z2′), without the largest"),
         Text(
             "The quantiles of both critics are sorted together, and the largest ones are left out."
-            " An overestimate shows there first, and less of a value is lost than with TD3's"
-            " minimum."
+            " An overestimate shows there first, and less of a value can be given up than with"
+            " TD3's minimum."
         ),
         title=Text("7 Truncate"),
     ),

@@ -33,6 +33,7 @@ class Diagram(QWidget):
         self.setObjectName("algorithm_diagram")
         self._theme: Theme | None = None
         self._labels: Mapping[str, str] = {}
+        self._climbed: tuple[str, ...] = ("critic1",)
         self.boxes = {box.name: BoxButton(box, self) for box in BOXES}
         group = QButtonGroup(self)
         for button in self.boxes.values():
@@ -59,8 +60,9 @@ class Diagram(QWidget):
         self._place()
         self.update()
 
-    def show_boxes(self, boxes: Mapping[str, Box]) -> None:
-        """Say what the boxes, by name, do in an algorithm."""
+    def show_boxes(self, boxes: Mapping[str, Box], climbed: Sequence[str]) -> None:
+        """Say what the boxes, by name, do in an algorithm; the actor climbs some of the critics."""
+        self._climbed = tuple(climbed)
         for name, button in self.boxes.items():
             if button.box != boxes[name]:
                 button.show_box(boxes[name])
@@ -172,16 +174,17 @@ class Diagram(QWidget):
                 QPointF(y.right(), y.center().y()),
             ]
         )
-        climbed = r["critic1"].bottom() + half * 0.7
+        bend = r["critic1"].bottom() + half * 0.7
         into = r["actor_step"].left() + 0.2 * r["actor_step"].width()
-        flows.append(
+        flows += [
             [
-                QPointF(r["critic1"].center().x(), r["critic1"].bottom()),
-                QPointF(r["critic1"].center().x(), climbed),
-                QPointF(into, climbed),
+                QPointF(r[name].center().x(), r[name].bottom()),
+                QPointF(r[name].center().x(), bend),
+                QPointF(into, bend),
                 QPointF(into, r["actor_step"].top()),
             ]
-        )
+            for name in self._climbed
+        ]
         return [(each, False) for each in flows] + [(each, True) for each in self._steps(r, half)]
 
     def _steps(self, r: Mapping[str, QRectF], half: float) -> list[list[QPointF]]:

@@ -129,8 +129,8 @@ def details(name: str, seen: Traced, algorithm: str) -> str:
         clipped = format_share(seen.noise_clipped)
         parts.append(tr("{share} of the noise was clipped", share=clipped))
     if name == "minimum" and algorithm == TQC:
-        dropped = seen.tunables.dropped_quantiles
-        parts.append(tr("{n} of each critic left out", n=dropped))
+        dropped = seen.tunables.dropped_quantiles * len(seen.target_q)
+        parts.append(tr("the largest {n} left out", n=dropped))
         parts.append(tr("{share} of the others are Q1′", share=format_share(seen.first_smaller)))
     if name == "y" and seen.terminated:
         parts.append(tr("{share} terminated", share=format_share(seen.terminated)))

@@ -154,9 +154,9 @@ class TD3:
             for batch in self._batches(draws):
                 self.update(batch)
             return
-        moved = self.fused(draws, self.tunables, self.updates)
-        self.updates += len(draws)
-        self._count(len(draws), moved)
+        count, moved = len(draws), self.fused(draws, self.tunables, self.updates)
+        self.updates += count
+        self._count(count, moved)
 
     def _count(self, updates: int, actor_updates: int) -> None:
         self._metrics.count(updates, actor_updates)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from td3core.arrays import Doubles
-from td3core.config import RunConfig, Tunables, specs
+from td3core.config import RunConfig, Tunables, check_together, specs, with_values
 from td3core.config.algorithms import ALGORITHMS
 from td3core.errors import RequestError
 from td3core.protocol.events import Evaluated, Event, Progress, Started
@@ -54,20 +54,28 @@ class Remedy:
     """In a line."""
     setting: str
     factor: float | None
-    """What to multiply the setting by, where it is no :attr:`value`."""
+    """What to multiply the setting by."""
+    step: float | None
+    """Else what to add to it."""
     value: Any
-    """What to set it to; None where there is a factor."""
+    """Else what to set it to."""
 
     def change(self, config: RunConfig, tunables: Tunables) -> SettingChange | None:
-        """Return what it suggests to a run with these settings; None if that is so already."""
+        """Return what it suggests to a run with these settings.
+
+        None if that is so already, or not allowed beside the other settings.
+        """
         live = self.setting in dict(specs(Tunables))
         known = dict(specs(Tunables if live else RunConfig))[self.setting]
         old = getattr(tunables if live else config, self.setting)
         new = self.value
-        if self.factor is not None:
-            new = float(f"{min(max(old * self.factor, known.low), known.high):.2g}")
+        if self.factor is not None or self.step is not None:
+            wanted = old + self.step if self.factor is None else old * self.factor
+            new = float(f"{min(max(wanted, known.low), known.high):.2g}")
             new = round(new) if isinstance(old, int) else new
-        return None if new == old else SettingChange(setting=self.setting, old=old, new=new)
+        if new == old or (live and not _allowed(config, tunables, {self.setting: new})):
+            return None
+        return SettingChange(setting=self.setting, old=old, new=new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,14 +217,23 @@ def _remedy(name: str, found: Mapping[str, Any]) -> Remedy:
     change = dict(found["change"])
     if change["setting"] not in dict(specs(Tunables)) | dict(specs(RunConfig)):
         raise _refusal(name, Text("{key} is no setting", key=change["setting"]))
-    if len(change) != 2 or not change.keys() <= {"setting", "factor", "value"}:
-        raise _refusal(name, Text("its change needs a setting, and a factor or a value"))
+    if len(change) != 2 or not change.keys() <= {"setting", "factor", "step", "value"}:
+        raise _refusal(name, Text("its change needs a setting, and a factor, a step or a value"))
     return Remedy(
         setting=str(change["setting"]),
         factor=float(change["factor"]) if "factor" in change else None,
+        step=float(change["step"]) if "step" in change else None,
         value=change.get("value"),
         **texts_of(found, ("advice",)),
     )
+
+
+def _allowed(config: RunConfig, tunables: Tunables, values: Mapping[str, Any]) -> bool:
+    try:
+        check_together(config, with_values(tunables, values))
+    except RequestError:
+        return False
+    return True
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -67,9 +67,10 @@ class ReplayBuffer:
 
         Several batches at once, with ``count`` = (batches, size), are those drawn one by one.
         """
-        if not self.size:
+        size = self.size
+        if not size:
             raise ValueError("cannot sample from an empty replay buffer")
-        drawn: NDArray[np.int64] = source.integers(0, self.size, size=count)
+        drawn: NDArray[np.int64] = source.integers(0, size, size=count)
         if self.stored <= self.capacity:
             # Nothing was overwritten yet: a number is its row.
             return drawn

@@ -39,7 +39,7 @@ from td3core.cli.terminal import (
     printable,
 )
 from td3core.cli.train import branch, resume, train, verify
-from td3core.errors import RequestError, RunError, brief, interrupted, quoted, reason_of
+from td3core.errors import RequestError, RunError, brief, interrupt, quoted, reason_of
 from td3core.system.openmp import shorten_waits
 from td3core.text import Text, choose_language, marked, tr, translated
 
@@ -178,13 +178,14 @@ def _wants_json(words: list[str]) -> bool:
 
 def _answer(arguments: list[str]) -> CommandResult:
     """Run a command; whatever it raises becomes a sentence."""
+    interrupt.raised = False
     try:
         program = _translated_app(arguments)
         answer = program(args=arguments, prog_name="td3-studio", standalone_mode=False)
     except OtherProcessNeeded:
         raise
     except BaseException as problem:
-        if not interrupted.is_set():
+        if not interrupt.raised:
             return _failure(problem)
         answer = INTERRUPTED
     if answer == INTERRUPTED:

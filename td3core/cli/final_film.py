@@ -9,7 +9,7 @@ import typer
 
 from td3core.cli.sinks import Sinks
 from td3core.cli.terminal import CommandResult, log
-from td3core.errors import MessageError, RequestError
+from td3core.errors import MessageError, RequestError, require_no_interrupt
 from td3core.exporters.live.registry import TENSORBOARD
 from td3core.runs.directory import RunDirectory
 from td3core.text import Text, marked
@@ -69,6 +69,7 @@ def try_to_show_film(run: Path, folder: Path) -> None:
     try:
         show_film(RunDirectory.open(run), folder)
     except MessageError as problem:
+        require_no_interrupt(problem)
         log(Text("There is no film: {reason}", reason=problem.message))
 
 

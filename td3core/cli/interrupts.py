@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from td3core.cli.terminal import console, log
-from td3core.errors import interrupted
+from td3core.errors import interrupt, require_no_interrupt
 from td3core.text import Text
 
 INTERRUPTED = 130
@@ -80,9 +80,13 @@ def interrupts_stop(
         watch.begin(answered, ends=answered is not None, saves=True)
     try:
         yield
+    except BaseException as problem:
+        require_no_interrupt(problem)
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        interrupt.raised = False
         if watch is not None:
             watch.begin()
 
@@ -104,7 +108,7 @@ def ending_what_hangs() -> Iterator[None]:
     finally:
         _watch.close()
         _watch = None
-        interrupted.clear()
+        interrupt.raised = False
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -123,7 +127,7 @@ def last_words(say: Callable[[], None]) -> Iterator[None]:
 def _interrupt(*_: object) -> None:
     if _watch is not None:
         _watch.heard = True
-    interrupted.set()
+    interrupt.raised = True
     raise KeyboardInterrupt
 
 
@@ -152,7 +156,7 @@ class _Watch:
         """Forget what was pressed; ``saves``: the first Ctrl-C is no interrupt."""
         self._answered, self._ends, self._saves = answered, ends, saves
         self._pressed, self._warned, self.heard = 0, False, False
-        interrupted.clear()
+        interrupt.raised = False
         self._due: float | None = None
         if ends:
             self._once.install()

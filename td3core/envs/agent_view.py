@@ -9,7 +9,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from td3core.arrays import Floats
-from td3core.errors import reason_of, require_no_interrupt
+from td3core.errors import reason_of
 
 log = logging.getLogger(__name__)
 
@@ -88,8 +88,8 @@ def close_quietly(env: gym.Env[Any, Any]) -> None:
     """Close an environment, and log what it raises."""
     try:
         env.close()
-    except BaseException as problem:
-        require_no_interrupt(problem)
+    except (Exception, SystemExit) as problem:
+        # Also where a Ctrl-C is under way: there may be more environments to close.
         log.warning("close() raised %s: %s", type(problem).__name__, reason_of(problem))
 
 

@@ -1,5 +1,6 @@
 """One training episode in a fresh environment, with everything it returns checked."""
 
+import contextlib
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -136,11 +137,9 @@ class Episode:
         """Close the environment."""
         if self._env is not None:
             env, self._env = self._env, None
-            try:
+            # It may have just failed.
+            with contextlib.suppress(Exception, SystemExit):
                 env.close()
-            except BaseException as problem:
-                # It may have just failed.
-                require_no_interrupt(problem)
 
     @property
     def _place(self) -> Text:

@@ -1,6 +1,7 @@
 """TOML files that come with the program: how they are read, and what Babel finds in them."""
 
 import contextlib
+import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.resources import files
@@ -81,6 +82,7 @@ def extract(
         last = after
         for key in KEYS:
             if isinstance(text := table.get(key), str) and text.strip():
-                start = content.index(f"{key} =", last)
+                place = re.compile(rf"^{key}\s*=", re.MULTILINE).search(content, last)
+                start = place.start() if place else last
                 yield content[:start].count("\n") + 1, "", text.strip(), []
                 after = max(after, start + 1)

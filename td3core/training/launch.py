@@ -260,6 +260,7 @@ def _conduct(
             trainer = _prepare(plan(resources), control, listeners, resources)
             outcome = trainer.run()
         except RequestError as problem:
+            require_no_interrupt(problem)
             outcome = Failed(message=problem.message, details="", request=True)
         except StoppedError:
             message = Text("Stopped before the first step.")

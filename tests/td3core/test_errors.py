@@ -6,16 +6,21 @@ from typing import Any
 
 import pytest
 
+from td3core.cli.interrupts import interrupts_stop
+from td3core.envs.agent_view import close_quietly
 from td3core.errors import (
     MessageError,
     RequestError,
     RunError,
     brief,
+    interrupt,
     message_of,
     quoted,
+    require_no_interrupt,
     traceback_of,
     unknown_name,
 )
+from td3core.protocol.control import Control
 from td3core.text import Text
 
 TEMPLATE = "{name} cannot be {value:g}; it must be {allowed}."
@@ -109,3 +114,44 @@ def test_the_traceback_of_a_run_error_is_that_of_its_cause() -> None:
         found = traceback_of(problem)
     assert found.rstrip().endswith("ZeroDivisionError: the joint broke")
     assert "It failed" not in found
+
+
+def test_an_error_that_a_ctrl_c_was_made_into_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_no_interrupt(OSError("not a picture"))
+    monkeypatch.setattr(interrupt, "raised", True)
+    with pytest.raises(KeyboardInterrupt):
+        require_no_interrupt(OSError("not a picture"))
+
+
+def test_a_run_that_was_interrupted_ends_so_whatever_comes_of_it() -> None:
+    def interrupted_run() -> None:
+        with interrupts_stop(Control()):
+            # As the handler of a second Ctrl-C does.
+            interrupt.raised = True
+            raise RequestError("A package is missing.")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted_run()
+        assert not interrupt.raised
+    finally:
+        interrupt.raised = False
+
+
+class Failing:
+    def __init__(self, problem: BaseException) -> None:
+        self.problem = problem
+
+    def close(self) -> None:
+        raise self.problem
+
+
+def test_an_interrupt_that_is_under_way_does_not_keep_other_environments_open(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(interrupt, "raised", True)
+    for problem in (RuntimeError("no window"), SystemExit(1)):
+        close_quietly(Failing(problem))  # type: ignore[arg-type]
+    assert "no window" in caplog.text
+    with pytest.raises(KeyboardInterrupt):
+        close_quietly(Failing(KeyboardInterrupt()))  # type: ignore[arg-type]

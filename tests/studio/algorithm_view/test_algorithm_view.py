@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.algorithm_view.algorithm_panel import AlgorithmPanel
-from studio.algorithm_view.boxes import BOXES
+from studio.algorithm_view.boxes import BOXES, climbed_critics
 from studio.formatting import format_number, format_tick
 from studio.session.controller import SessionState
 from studio.session.model import RunModel
@@ -169,12 +169,13 @@ def test_tqc_is_drawn_with_what_it_does_instead(
     boxes = panel.diagram.boxes
     assert str(boxes["minimum"].box.title) == "7 Truncate"
     assert "climbs it, too" in boxes["critic2"].toolTip()
+    assert climbed_critics(model.record.config) == ("critic1", "critic2")
     run.traced.emit(update(tunables))
     assert shown(panel, "minimum") == ("−5.803", f"all: {format_number(-5.678)}")
     assert panel.diagram.labels["minimum"] == f"z {format_number(-5.803)}"
     boxes["minimum"].click()
     numbers = panel.findChild(QWidget, "algorithm_numbers").text()
-    assert numbers == "3 of each critic left out,  64% of the others are Q1′"
+    assert numbers == "the largest 6 left out,  64% of the others are Q1′"
     begin(model)
     assert str(boxes["minimum"].box.title) == "7 Minimum"
     assert "never sees it" in boxes["critic2"].toolTip()
@@ -187,6 +188,7 @@ def test_tqc_that_leaves_out_nothing_does_not_truncate(
     off = {name: box.off for name, box in panel.diagram.boxes.items() if box.off}
     one = "off: one critic"
     assert off == {"critic2": one, "critic2_target": one, "minimum": "off: all are kept"}
+    assert climbed_critics(model.record.config) == ("critic1",)
 
 
 def test_a_run_of_another_algorithm_is_not_passed_off_as_td3(

@@ -126,12 +126,12 @@ def test_an_algorithm_may_have_a_remedy_of_its_own() -> None:
 advice = "Leave out more."
 [tqc.change]
 setting = "dropped_quantiles"
-factor = 2
+step = 1
 """
     rule = parse_rule("high", RULE + other)
     for algorithm, text, name, new in (
         ("td3", "Lower it.", "critic_lr", 3e-5),
-        ("tqc", "Leave out more.", "dropped_quantiles", 4),
+        ("tqc", "Leave out more.", "dropped_quantiles", 3),
     ):
         config, tunables = make_settings({"env": "Pendulum-v1", "algorithm": algorithm})
         found = Health([rule])
@@ -143,6 +143,15 @@ factor = 2
         assert text in str(advice.in_words())
 
 
+@pytest.mark.parametrize(("dropped", "advised"), [(0, 1), (13, 14), (24, None)])
+def test_no_more_quantiles_are_dropped_than_there_are(dropped: int, advised: int | None) -> None:
+    (rule,) = (each for each in load_rules() if each.name == "overestimation")
+    settings = {"env": "Pendulum-v1", "algorithm": "tqc", "dropped_quantiles": dropped}
+    config, tunables = make_settings(settings)
+    change = rule.remedy_for(config).change(config, tunables)
+    assert (change.new if change else None) == advised
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -152,7 +161,7 @@ factor = 2
         ("above = 2.0", "above = 2.0\nbelow = 1.0", "either above or below"),
         ('quantity = "q_gap"', 'quantity = "q_gap2"', "q_gap2 is not recorded"),
         ('"critic_lr"', '"critic_rate"', "critic_rate is no setting"),
-        ("factor = 0.1", "", "needs a setting, and a factor or a value"),
+        ("factor = 0.1", "", "needs a setting, and a factor, a step or a value"),
         ("order = 1", "orders = 1", "orders is unknown"),
         ('title = "Too high"', "", "title is missing"),
     ],
