@@ -87,11 +87,11 @@ class Sampler:
 
     def draw(self, updates: int, tunables: Tunables) -> Iterator[Draws]:
         """Draw for so many updates: at once if memory allows, else by and by."""
-        size = tunables.batch_size
-        most = max(_LARGEST_DRAW // size, 1)
-        counts = (updates,) if 0 < updates <= most else _parts(updates, most)
-        draw, source = self.buffer.draw, self._source
-        return (self.take(draw(source, (count, size)), tunables) for count in counts)
+        most = max(_LARGEST_DRAW // tunables.batch_size, 1)
+        for first in range(0, updates, most):
+            count = min(updates - first, most)
+            index = self.buffer.draw(self._source, (count, tunables.batch_size))
+            yield self.take(index, tunables)
 
     def take(self, index: NDArray[np.int64], tunables: Tunables) -> Draws:
         """Return the transitions that begin at these rows (updates, batch) of the buffer."""
@@ -141,11 +141,6 @@ class Sampler:
             alive &= _goes_on(rows[:, at.terminated])
         rows[:, at.terminated] = 1.0 - (1.0 - rows[:, at.terminated]) * discount
         return rows
-
-
-def _parts(total: int, most: int) -> Iterator[int]:
-    """Return parts of at most ``most`` that make a total."""
-    return (min(total - first, most) for first in range(0, total, most))
 
 
 def _goes_on(terminated: Floats) -> NDArray[np.bool_]:

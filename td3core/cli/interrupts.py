@@ -108,7 +108,6 @@ def ending_what_hangs() -> Iterator[None]:
     finally:
         _watch.close()
         _watch = None
-        interrupt.raised = False
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -156,7 +155,6 @@ class _Watch:
         """Forget what was pressed; ``saves``: the first Ctrl-C is no interrupt."""
         self._answered, self._ends, self._saves = answered, ends, saves
         self._pressed, self._warned, self.heard = 0, False, False
-        interrupt.raised = False
         self._due: float | None = None
         if ends:
             self._once.install()
