@@ -19,7 +19,12 @@ from td3core.envs import simulators, trust
 from td3core.envs.agent_view import ActionRepeat, AgentView, close_quietly
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.envs.info import EnvInfo
-from td3core.envs.rendering import prepare_rendering, rendering_error, require_rendering
+from td3core.envs.rendering import (
+    draw_faster,
+    prepare_rendering,
+    rendering_error,
+    require_rendering,
+)
 from td3core.errors import (
     RequestError,
     brief,
@@ -96,6 +101,8 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     except RequestError:
         close_quietly(env)
         raise
+    if render:
+        draw_faster(env)
     return AgentView(env if choice.action_repeat == 1 else ActionRepeat(env, choice.action_repeat))
 
 
