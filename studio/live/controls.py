@@ -1,5 +1,6 @@
 """What the user changes a live setting with: slider and number, check box, or list of choices."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, SignalInstance, Slot
@@ -51,6 +52,9 @@ class SettingControl(Protocol):
 
     def set_value(self, value: LiveValue) -> None:
         """Show a value without a signal."""
+
+    def follow(self, value: LiveValue) -> None:
+        """Show a value of a schedule without a signal; what is being typed stays."""
 
 
 def make_control(name: str, spec: Spec, default: LiveValue) -> SettingControl:
@@ -104,9 +108,15 @@ class NumberControl(QObject):
 
     def set_value(self, value: LiveValue) -> None:
         """Show a number without a signal."""
-        number = float(value)
+        self._show(float(value), self.editor.setValue)
+
+    def follow(self, value: LiveValue) -> None:
+        """Show a number of a schedule without a signal; what is being typed stays."""
+        self._show(float(value), self.editor.follow)
+
+    def _show(self, number: float, in_editor: Callable[[float], None]) -> None:
         with QSignalBlocker(self.editor), QSignalBlocker(self.slider):
-            self.editor.setValue(number)
+            in_editor(number)
             self.slider.setValue(to_slider(self._spec, number, self._ticks))
 
     @Slot(int)
@@ -155,6 +165,10 @@ class FieldControl(QObject):
         """Show a value without a signal."""
         with QSignalBlocker(self.editor):
             self._field.write(value)
+
+    def follow(self, value: LiveValue) -> None:
+        """Show a value of a schedule without a signal."""
+        self.set_value(value)
 
     @Slot()
     def _on_changed(self) -> None:

@@ -119,7 +119,7 @@ class LiveRow(QWidget):
     def show_step(self, value: LiveValue, step: int, steps: int) -> None:
         """Show where on its schedule the setting is."""
         if self._schedule is not None:
-            self._control.set_value(value)
+            self._control.follow(value)
             self._curve.show_schedule(self._schedule, step, steps)
 
     def _set_schedule(self, schedule: PiecewiseSchedule | None) -> None:

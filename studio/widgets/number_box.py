@@ -147,6 +147,16 @@ class NumberBox(QDoubleSpinBox):
         super().setValue(value)
         self._show_value(value)
 
+    def follow(self, value: float) -> None:
+        """Show a value that changes by itself, unless the user is entering another one."""
+        edit = self.lineEdit()
+        entering = self.hasFocus() and (edit.isModified() or edit.hasSelectedText())
+        if entering or self._entry.reason:
+            return
+        cursor = edit.cursorPosition()
+        self.setValue(value)
+        edit.setCursorPosition(cursor)
+
     def stepBy(self, steps: int) -> None:  # noqa: N802
         """Step by one for whole numbers, else by a hundredth of the slider."""
         if self._whole:

@@ -1,7 +1,7 @@
 """A live setting that follows a schedule: its row draws it, a hand ends it, undo brings it back."""
 
 import pytest
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLineEdit, QMenu, QWidget
 
 from studio.live.live_panel import LivePanel
@@ -40,6 +40,40 @@ def test_the_row_draws_its_schedule_and_follows_the_run(panel, look, requests) -
     look("slider_gamma").sliderReleased.emit()
     assert given(requests.made[-1], "tau") == TAU
     assert len(requests.made) == 1
+
+
+def test_what_is_typed_into_a_number_that_follows_a_schedule_stays(
+    qtbot, panel, look, requests
+) -> None:
+    panel.activateWindow()
+    box = look("spin_tau")
+    box.setFocus()
+    box.selectAll()
+    for at, key in enumerate("0.35"):
+        panel.follow(25_000 + at, STEPS)
+        qtbot.keyClick(box, key)
+    panel.follow(26_000, STEPS)
+    assert box.text() == "0.35"
+    assert look("slider_tau").value() > 0
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert given(requests.made[-1], "tau") == 0.35
+    assert not look("schedule_tau").isVisible()
+
+
+def test_wrong_text_in_a_number_that_follows_a_schedule_stays_marked(qtbot, panel, look) -> None:
+    panel.activateWindow()
+    box = look("spin_tau")
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, "a lot")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    panel.follow(25_000, STEPS)
+    assert box.text() == "a lot"
+    assert "a lot" in box.accessibleDescription()
+    box.clear()
+    qtbot.keyClicks(box, "0.01")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert box.accessibleDescription() == ""
 
 
 def test_a_slider_moved_by_hand_ends_its_schedule_and_undo_brings_it_back(
