@@ -143,8 +143,10 @@ class NewestAgentTracker(QObject):
 
     def note_saved(self, path: Path, env_steps: int) -> None:
         """Show an agent that the run has just saved, if it is followed."""
-        path = path.absolute()
-        self._newest = _Newest(path, env_steps)
+        path, newest = path.absolute(), self._newest
+        # The best agent is known only once it has been evaluated: newer ones may be there by then.
+        if newest is None or path.parent != newest.path.parent or env_steps >= newest.env_steps:
+            self._newest = _Newest(path, env_steps)
         agent = self._player.agent
         if agent is not None and agent.path == path and agent.env_steps != env_steps:
             self._note_replaced(agent)

@@ -81,6 +81,20 @@ def test_a_run_that_trains_shows_its_newest_agent_at_once_and_each_later_one(
     qtbot.waitUntil(lambda: agrees(pane, third, "newest, step 3,000"), timeout=WAIT_MS)
 
 
+def test_an_agent_that_proves_to_be_the_best_one_late_is_not_the_newest(
+    qtbot: QtBot, pane: ReplayPane, run: Path
+) -> None:
+    pane.set_current_run(run)
+    newest = save(run, "step_000010000", 10_000)
+    pane.note_saved(newest, 10_000, None)
+    click(qtbot, pane)
+    qtbot.waitUntil(lambda: agrees(pane, newest, "newest, step 10,000"), timeout=WAIT_MS)
+    # Agents are evaluated in the background.
+    pane.note_saved(save(run, "best", 7500), 7500, 5.0)
+    assert agrees(pane, newest, "newest, step 10,000")
+    assert pane.player.path == newest
+
+
 def test_ticking_follow_latest_shows_the_newest_agent_at_once_and_choosing_another_unticks_it(
     qtbot: QtBot, bundled: Path, pane: ReplayPane, run: Path
 ) -> None:
