@@ -327,8 +327,12 @@ def _power(exponent: float) -> str:
 
 
 def _short(value: float, spacing: float) -> str:
-    for limit, unit in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= limit:
+    """Return the shortest of 1475, 1.5k and 1.48M that tells the ticks apart."""
+    if spacing < 1 and abs(value) < 1e3:
+        return f"{value:.4g}"
+    forms = []
+    for limit, unit in ((1e6, "M"), (1e3, "k"), (1.0, "")):
+        if abs(value) >= limit or not unit:
             decimals = max(0, math.ceil(-math.log10(spacing / limit) - 1e-9)) if spacing else 0
-            return f"{value / limit:.{min(decimals, 3)}f}{unit}"
-    return f"{value:.4g}" if spacing < 1 else f"{value:.0f}"
+            forms.append(f"{value / limit:.{decimals}f}{unit}")
+    return min(forms, key=len)

@@ -62,6 +62,15 @@ def test_every_axis_of_a_small_plot_has_two_labels(canvas) -> None:
             assert max(gaps) == pytest.approx(min(gaps), rel=1e-3), (side, span, found)
 
 
+@pytest.mark.parametrize("low", [-1474.0, -1462.5, 2003.0, 9311.0, 11_220.0])
+def test_numbers_close_together_far_from_zero_have_two_labels(canvas, low) -> None:
+    for span in (6.0, 12.0, 47.0, 130.0):
+        canvas.getViewBox().setRange(yRange=(low, low + span), padding=0.0)
+        found = labels(canvas, "left")
+        assert len(found) >= 2, (low, span, found)
+        assert len(set(found)) == len(found), (low, span, found)
+
+
 def number(label: str) -> float:
     """Return the number that a label reads."""
     units = {"k": 1e3, "M": 1e6}
