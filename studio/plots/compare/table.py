@@ -173,7 +173,10 @@ class CompareTable(QWidget):
         differing = shown.comparison.differing
         of_bias = shown.comparison.metric == "bias"
         heads = [*_HEADS[:3], Text("Deviation")] if of_bias else _HEADS
-        self.tree.setHeaderLabels([*map(str, heads), *map(sign_of, differing)])
+        labels = [*map(str, heads), *map(sign_of, differing)]
+        # Labels alone would only add columns.
+        self.tree.setColumnCount(len(labels))
+        self.tree.setHeaderLabels(labels)
         for column, about in (_FIGURES | ({3: _DEVIATION} if of_bias else {})).items():
             self.tree.headerItem().setToolTip(column, plain_tip(str(about)))
             self.tree.headerItem().setTextAlignment(column, _RIGHT)

@@ -311,6 +311,13 @@ def test_smoothing_and_the_metric_change_what_is_drawn(qtbot, alone, groups) -> 
     assert row(alone.find, 0).text(2).startswith(("−99.0", "−96.0"))
 
 
+def test_the_table_has_no_columns_of_an_earlier_comparison(qtbot, alone, runs_dir) -> None:
+    alone.start(qtbot, two_groups(runs_dir, seeds=1))
+    assert alone.find("compare_table").columnCount() == 5
+    alone.start(qtbot, [write_run(runs_dir, [1.0] * 10, seed=seed) for seed in (7, 8)])
+    assert alone.find("compare_table").columnCount() == 4
+
+
 def test_the_bias_of_the_critics_is_compared_like_returns(qtbot, alone, runs_dir) -> None:
     paths = [
         write_run(runs_dir, [1.0] * 10, seed=seed, bias=[(seed / 8, 0.25)] * 10)
