@@ -42,7 +42,7 @@ class StartPage(QFrame):
         self.setObjectName("start_page")
         self._place, self._runs_dir = place, runs_dir
         self._facts = StartFacts()
-        self._dismissed = False
+        self._dismissed = self._aside = self._busy = False
         self._links: list[QPushButton] = []
         self._texts: dict[str, str] = {}
         """Of the buttons, before they are cut off."""
@@ -99,7 +99,16 @@ class StartPage(QFrame):
 
     def set_aside(self, aside: bool) -> None:
         """Hide while its place is too small for it, and come back afterwards."""
-        self.setVisible(not aside and not self._dismissed)
+        self._aside = aside
+        self._come_and_go()
+
+    def set_busy(self, busy: bool) -> None:
+        """Hide while a run is being started, and come back if it cannot be."""
+        self._busy = busy
+        self._come_and_go()
+
+    def _come_and_go(self) -> None:
+        self.setVisible(not (self._dismissed or self._aside or self._busy))
 
     # What is known ------------------------------------------------------------------------------
 

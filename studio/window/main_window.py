@@ -437,6 +437,7 @@ class MainWindow(QMainWindow):
         self.status.show_state(state, following=following)
         self.panels.set_busy(busy)
         self.live.set_busy(busy or following)
+        self.start.set_busy(busy)
         self._close_if_asked()
 
     @Slot()

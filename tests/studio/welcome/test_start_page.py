@@ -65,6 +65,25 @@ def test_it_offers_the_latest_runs_and_the_last_one_that_can_go_on(
     page.stop()
 
 
+def test_it_makes_way_for_a_run_that_starts_and_comes_back_if_none_does(
+    place: QWidget, tmp_path: Path
+) -> None:
+    page = StartPage(place, tmp_path)
+    page.show()
+    page.set_busy(True)
+    assert page.isHidden()
+    # A large replay that becomes small again.
+    page.set_aside(True)
+    page.set_aside(False)
+    assert page.isHidden()
+    page.set_busy(False)
+    assert page.isVisible()
+    page.set_busy(True)
+    page.dismiss()
+    page.set_busy(False)
+    assert page.isHidden()
+
+
 @pytest.mark.parametrize("width", [300, 220])
 def test_a_long_name_is_cut_where_its_place_is_narrow(
     qtbot: QtBot, place: QWidget, tmp_path: Path, width: int
