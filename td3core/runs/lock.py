@@ -27,7 +27,7 @@ from td3core.errors import RequestError
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import exists, is_regular, read_text, require_own
 from td3core.system.timestamp import now
-from td3core.text import tr
+from td3core.text import Text
 
 try:
     import fcntl as _fcntl
@@ -49,12 +49,13 @@ class Holder:
     host: str = ""
     since: str = ""
 
-    def __str__(self) -> str:
+    def in_words(self) -> Text:
+        """Return what a message calls the process."""
         if not self.pid:
-            return tr("a living process")
+            return Text("a living process")
         if self.host in ("", platform.node()):
-            return tr("a living process (pid {pid})", pid=self.pid)
-        return tr("a living process (pid {pid} on {host})", pid=self.pid, host=self.host)
+            return Text("a living process (pid {pid})", pid=self.pid)
+        return Text("a living process (pid {pid} on {host})", pid=self.pid, host=self.host)
 
 
 class RunLock:
@@ -83,7 +84,7 @@ class RunLock:
         except (Timeout, BlockingIOError) as problem:
             who = recorded(self._run) or Holder()
             raise RequestError(
-                "{run} is locked by {who}.", run=self._run.name, who=who
+                "{run} is locked by {who}.", run=self._run.name, who=who.in_words()
             ) from problem
         except OSError as problem:
             raise RequestError(

@@ -12,6 +12,8 @@ import pytest
 
 from td3core.errors import RequestError
 from td3core.runs.lock import RunLock, holder, left_behind
+from td3core.system.json_lines import Codec
+from td3core.text import Text
 
 HOLD = """
 import sys
@@ -111,6 +113,15 @@ def test_a_damaged_record_costs_only_the_name_of_the_holder(tmp_path: Path, text
         (tmp_path / "lock.json").write_text(text)
         with pytest.raises(RequestError, match=r"is locked by a living process\.$"):
             RunLock(tmp_path).acquire()
+
+
+def test_another_process_that_is_told_of_the_holder_reads_the_same_words(tmp_path: Path) -> None:
+    codec = Codec(Text)
+    with RunLock(tmp_path), pytest.raises(RequestError) as refused:
+        RunLock(tmp_path).acquire()
+    told = codec.decode(codec.encode(refused.value.message))
+    assert told.english == refused.value.message.english
+    assert told.english.endswith(f"is locked by a living process (pid {os.getpid()}).")
 
 
 def test_looking_at_a_run_that_was_never_locked_writes_nothing(tmp_path: Path) -> None:
