@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -206,9 +207,8 @@ class SharedQueue:
             return read_queue(self._runs_dir)
         except RequestError:
             path = self._runs_dir / NAME
-            aside = path.with_suffix(".unreadable.json")
-            if not exists(aside):
-                path.replace(aside)
+            names = (path.with_suffix(f".unreadable{n}.json") for n in chain([""], count(2)))
+            path.replace(next(aside for aside in names if not exists(aside)))
             return ()
 
     def _learn(self, runs: Runs, changes: int) -> None:

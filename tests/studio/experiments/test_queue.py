@@ -258,3 +258,18 @@ def test_a_file_that_cannot_be_read_is_set_aside_before_it_is_written(
     queue.add(queued(1))
     queue.shutdown()
     assert (runs_dir / "queue.unreadable.json").read_text() == newer
+
+
+def test_a_second_file_that_cannot_be_read_is_set_aside_beside_the_first(runs_dir: Path) -> None:
+    runs_dir.mkdir()
+    for number in (1, 2, 3):
+        (runs_dir / "queue.json").write_text(f"no queue {number}")
+        shared = SharedQueue(runs_dir)
+        shared.change(lambda runs: (*runs, queued(1)))
+        shared.sync()
+    kept = {path.name: path.read_text() for path in runs_dir.glob("queue.unreadable*")}
+    assert kept == {
+        "queue.unreadable.json": "no queue 1",
+        "queue.unreadable2.json": "no queue 2",
+        "queue.unreadable3.json": "no queue 3",
+    }
