@@ -3,9 +3,9 @@
 import difflib
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from pathlib import PurePath
 
-from td3core.text import Text
+from td3core.text import Text, Value
 
 
 class Interrupt:
@@ -28,7 +28,7 @@ class MessageError(Exception):
         message: That sentence.
     """
 
-    def __init__(self, template: str | Text, /, **values: Any) -> None:
+    def __init__(self, template: str | Text, /, **values: Value) -> None:
         """Take a template and its values, or a finished :class:`Text`."""
         self.message = template if isinstance(template, Text) else Text(template, **values)
         super().__init__(self.message)
@@ -69,6 +69,13 @@ def file_reason(problem: BaseException) -> str:
     """Return why a file cannot be used, without its name and without a full stop."""
     known = problem.strerror if isinstance(problem, OSError) else None
     return brief(known or reason_of(problem)).rstrip(".")
+
+
+def unwritable(path: PurePath, problem: BaseException) -> RequestError:
+    """Return the error for a file or folder that cannot be written."""
+    return RequestError(
+        "{path} cannot be written: {reason}.", path=str(path), reason=file_reason(problem)
+    )
 
 
 def message_of(problem: BaseException) -> Text:

@@ -19,8 +19,9 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from importlib.resources import files
+from pathlib import PurePath
 from string import Formatter
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 DOMAIN = "td3_studio"
 ENGLISH = "en"
@@ -42,6 +43,10 @@ class SettingName(str):
     __slots__ = ()
 
 
+Value: TypeAlias = "Text | str | int | float | PurePath | tuple[float, ...] | None"
+"""What a template may be filled with: everything that reaches another process as it is."""
+
+
 class Text:
     """A text that keeps its template and values, so that it can be translated when it is shown.
 
@@ -59,12 +64,12 @@ class Text:
     plural: str | None
     values: dict[str, Any]
 
-    def __init__(self, template: str, /, **values: Any) -> None:
+    def __init__(self, template: str, /, **values: "Value") -> None:
         """Keep ``template`` and ``values``; nothing is formatted yet."""
         self.template, self.plural, self.values = template, None, values
 
     @classmethod
-    def counted(cls, singular: str, plural: str, /, *, n: int, **values: Any) -> Self:
+    def counted(cls, singular: str, plural: str, /, *, n: int, **values: "Value") -> Self:
         """Return a text whose wording depends on the count ``n``."""
         text = cls(singular, n=n, **values)
         text.plural = plural

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
+from td3core.errors import file_reason
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.messages import (
@@ -84,7 +85,7 @@ class GroupSession(QObject):
             self._process = GroupProcess(job, lambda message: self._received.emit(token, message))
         except OSError as problem:
             self._current = earlier
-            reason = problem.strerror or str(problem)
+            reason = file_reason(problem)
             self.refused.emit(str(Text("No process could be started: {r}.", r=reason)))
             return
         self.busy_changed.emit(True)

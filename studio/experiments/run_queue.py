@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.experiments.queue_file import QueueChange, QueuedRun, Runs, SharedQueue
 from studio.tasks.background_queue import BackgroundQueue
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.text import NO_TEXT, Text
 
 
@@ -148,7 +148,7 @@ def _try(work: Callable[[], None]) -> Text | str:
     except RequestError as problem:
         return problem.message
     except OSError as problem:
-        reason = problem.strerror or str(problem)
+        reason = file_reason(problem)
         return Text("The queue cannot be written: {reason}.", reason=reason)
     return NO_TEXT
 

@@ -26,12 +26,12 @@ from studio.formatting import format_number
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import (
     FigureHeading,
-    cannot_write,
     choose_file,
     fill_export_menu,
     large_enough,
     write_picture,
 )
+from td3core.errors import unwritable
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.text import Text, tr
 
@@ -179,7 +179,7 @@ class SweepPlots(QWidget):
             else:
                 write_trials(state, path)
         except OSError as problem:
-            self.export_failed.emit(cannot_write(path, problem))
+            self.export_failed.emit(unwritable(path, problem).message)
             return
         self.exported.emit()
 

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from td3core.config import RunConfig, Tunables
-from td3core.errors import RequestError, file_reason
+from td3core.errors import RequestError, file_reason, unwritable
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, sweep_names
 from td3core.experiments.sweeps.spec import SweepSpec
@@ -71,9 +71,7 @@ def write_example(path: Path) -> Path:
     try:
         write_atomically(path, text.encode())
     except OSError as problem:
-        raise RequestError(
-            "{path} cannot be written: {reason}.", path=str(path), reason=problem.strerror
-        ) from problem
+        raise unwritable(path, problem) from problem
     return path
 
 

@@ -4,6 +4,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from td3core.errors import file_reason
 from td3core.experiments.jobs import Job
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Failed, Started
@@ -31,7 +32,7 @@ class RunsBeside(QObject):
         try:
             process = RunProcess(job, partial(self._reported.emit, self._count))
         except OSError as problem:
-            reason = problem.strerror or str(problem)
+            reason = file_reason(problem)
             self.refused.emit(str(Text("No process could be started: {r}.", r=reason)))
         else:
             self._starting[self._count] = process

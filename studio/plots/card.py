@@ -35,7 +35,6 @@ from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.figure_export import (
     FigureHeading,
-    cannot_write,
     choose_file,
     large_enough,
     write_picture,
@@ -43,6 +42,7 @@ from studio.widgets.figure_export import (
 from td3core.analysis.healthy import healthy_course
 from td3core.arrays import Doubles
 from td3core.config.info_columns import PREFIX
+from td3core.errors import unwritable
 from td3core.text import tr
 
 # Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
@@ -517,7 +517,7 @@ class PlotCard(QWidget):
         try:
             self._writer(path)
         except OSError as problem:
-            self.export_failed.emit(cannot_write(path, problem))
+            self.export_failed.emit(unwritable(path, problem).message)
             return
         self.exported.emit()
 

@@ -12,7 +12,7 @@ from studio.replay.renderer import protocol
 from studio.replay.renderer_client import RendererClient, image_of
 from studio.replay.watchdog import Watchdog
 from studio.widgets.sight import Shown
-from td3core.errors import quoted
+from td3core.errors import file_reason, quoted
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.numbers import Steps
 from td3core.system import allowed_code
@@ -344,7 +344,7 @@ class Player(QObject):
         try:
             client = RendererClient(self._variables)
         except OSError as problem:
-            reason = problem.strerror
+            reason = file_reason(problem)
             self._fail(Text("The renderer could not be started ({reason}).", reason=reason))
             return False
         client.reader.replied.connect(self._on_reply)

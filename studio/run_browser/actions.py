@@ -20,7 +20,7 @@ from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
-from td3core.errors import quoted
+from td3core.errors import file_reason, quoted
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, read_label, write_label
@@ -348,7 +348,7 @@ class RunActions(QObject):
 
     def _on_labelled(self, path: Path, outcome: RunLabel | OSError) -> None:
         if isinstance(outcome, OSError):
-            reason = outcome.strerror or str(outcome)
+            reason = file_reason(outcome)
             refusal = Text(
                 "The note on {run} cannot be written: {reason}.", run=path.name, reason=reason
             )

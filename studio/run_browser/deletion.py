@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from studio.run_browser.dialogs import ask_to_delete, ask_to_trash
 from studio.run_browser.rows import RunRow
 from studio.tasks.background_queue import BackgroundQueue
+from td3core.errors import file_reason
 from td3core.runs.lock import holder
 from td3core.text import Text
 
@@ -74,7 +75,7 @@ def _delete(runs: Runs) -> list[Text]:
         try:
             shutil.rmtree(run.path)
         except OSError as problem:
-            reason = problem.strerror or str(problem)
+            reason = file_reason(problem)
             problems.append(
                 Text("{run} cannot be deleted: {reason}.", run=run.title, reason=reason)
             )

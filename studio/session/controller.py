@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
+from td3core.errors import file_reason
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress, Traced
@@ -176,7 +177,7 @@ class RunController(QObject):
         try:
             self._make_worker(job)
         except OSError as problem:
-            reason = problem.strerror or str(problem)
+            reason = file_reason(problem)
             message = Text("No process could be started: {reason}.", reason=reason)
             self.event_reported.emit(Failed(message=message, details=""))
             return

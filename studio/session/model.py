@@ -12,7 +12,7 @@ from studio.session.markers import Marker
 from studio.session.record import RunRecord, seconds_of
 from td3core.analysis.advice import Rule
 from td3core.protocol import events, wording
-from td3core.text import Text, tr
+from td3core.text import Text, Value, tr
 
 _SETTLED_MS = 600
 
@@ -221,7 +221,7 @@ class RunModel(QObject):
 
 
 def _start_in_words(event: events.Started, title: str, *, resumed: bool) -> Text:
-    values = {
+    values: dict[str, Value] = {
         "run": title,
         "step": format_count(event.env_steps),
         "where": f"{event.device} × {event.threads}",

@@ -6,6 +6,7 @@ import traceback
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from td3core.errors import reason_of
 from td3core.experiments.jobs import Job, perform
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.control import Control
@@ -34,7 +35,7 @@ class Worker(QObject):
             perform(self._job, self._control, self.event_reported.emit)
         except BaseException as problem:
             # The loop lets nothing escape; what is left is a torch that cannot be imported.
-            message = Text("Training could not start: {problem}", problem=problem)
+            message = Text("Training could not start: {problem}", problem=reason_of(problem))
             self.event_reported.emit(Failed(message=message, details=traceback.format_exc()))
         finally:
             self.finished.emit()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWi
 
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.config.presets import delete_preset, parse_preset, preset_of, preset_text, save_preset
-from td3core.errors import RequestError
+from td3core.errors import RequestError, unwritable
 from td3core.system.regular_files import read_text
 from td3core.text import tr
 
@@ -67,9 +67,7 @@ class PresetMenu(QToolButton):
         try:
             path.write_text(preset_text(preset_of(path.stem, config, tunables)), "utf-8")
         except OSError as problem:
-            raise RequestError(
-                "{path} cannot be written: {reason}.", path=str(path), reason=problem.strerror
-            ) from problem
+            raise unwritable(path, problem) from problem
         return path.stem
 
     def _delete(self) -> None:

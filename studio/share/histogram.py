@@ -12,13 +12,13 @@ from studio.plots.axis import ShortAxis
 from studio.theme.theme import Theme, load_theme
 from studio.widgets.figure_export import (
     FigureHeading,
-    cannot_write,
     choose_file,
     large_enough,
     make_export_button,
     write_picture,
 )
 from td3core.arrays import Doubles
+from td3core.errors import unwritable
 from td3core.text import Text, tr
 
 _MOST_BARS = 20
@@ -73,7 +73,7 @@ class ReturnHistogram(QWidget):
             else:
                 self._write_picture(path)
         except OSError as problem:
-            self.failed.emit(cannot_write(path, problem))
+            self.failed.emit(unwritable(path, problem).message)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Follow the theme of the window."""

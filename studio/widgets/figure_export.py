@@ -102,11 +102,6 @@ def write_picture(plot: QGraphicsView, path: Path, caption: FigureHeading) -> No
         raise OSError(0, tr("the picture could not be written"))
 
 
-def cannot_write(path: Path, problem: OSError) -> Text:
-    """Say why a file cannot be written."""
-    return Text("{path} cannot be written: {reason}.", path=str(path), reason=problem.strerror)
-
-
 def _draw_caption(painter: QPainter, caption: FigureHeading, width: int) -> None:
     """Draw the title, and the legend in the colours of the curves below it."""
     theme, room = caption.theme, width - 2 * _MARGIN

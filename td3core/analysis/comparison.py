@@ -27,7 +27,7 @@ from td3core.analysis.results import (
 )
 from td3core.arrays import Doubles
 from td3core.errors import RequestError
-from td3core.text import Text
+from td3core.text import Text, Value
 
 MOST_RUNS = 100
 """Compared at once; more cannot be told apart, and would take long to read."""
@@ -298,7 +298,7 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
         # Of those that never will be evaluated another note speaks.
         missing = sum(not len(run.evaluations) and _to_be_evaluated(run) for run in runs)
     if missing:
-        values = {"missing": missing, "count": len(runs), "group": name}
+        values: dict[str, Value] = {"missing": missing, "count": len(runs), "group": name}
         if metric == "bias":
             found.append(
                 Text("The bias was not measured in {missing} of {count} runs of {group}.", **values)

@@ -17,7 +17,7 @@ from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
 from td3core.buffer.rows import Batch, RowLayout
 from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import SUFFIX, Checkpoint, read_header
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.inference.critic import Critic
 from td3core.inference.policy import Policy
 from td3core.runs.branching import buffer_file_of
@@ -138,7 +138,7 @@ def inspect(path: Path, count: int = 256, seed: int = 0) -> Inspection:
         raise RequestError(
             "The replay buffer of {file} cannot be read: {reason}.",
             file=path.name,
-            reason=problem.strerror or problem,
+            reason=file_reason(problem),
         ) from problem
     return _valued(path, saved, numbers, batch, source)
 

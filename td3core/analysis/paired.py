@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from td3core.analysis.aggregate import CONFIDENCE, Interval
-from td3core.text import Text
+from td3core.text import Text, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,11 @@ class PairedDifference:
             return f"{value + 0.0:,.{digits}f}".replace("-", "−")
 
         pairs = len(self.differences)
-        values = {"steps": f"{steps:,}", "size": shown(abs(self.mean)), "pairs": pairs}
+        values: dict[str, Value] = {
+            "steps": f"{steps:,}",
+            "size": shown(abs(self.mean)),
+            "pairs": pairs,
+        }
         if interval is None:
             if self.mean > 0.0:
                 return Text(

@@ -7,7 +7,7 @@ import numpy as np
 from td3core import checkpoint
 from td3core.arrays import Doubles, Floats
 from td3core.buffer.rows import RowLayout
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.runs.branching import buffer_file_of
 from td3core.system.regular_files import open_regular
 
@@ -32,7 +32,7 @@ def saturation(path: Path) -> Doubles:
         raise RequestError(
             "The replay buffer of {file} cannot be read: {reason}.",
             file=path.name,
-            reason=problem.strerror or problem,
+            reason=file_reason(problem),
         ) from problem
     shares: Doubles = (np.abs(saved.policy()(obs)) >= SATURATED).mean(axis=0)
     return shares

@@ -272,7 +272,7 @@ def _check_values(path: Path, header: Header, tensors: Arrays) -> None:
     kinds |= dict.fromkeys(statistics_shapes(header), "float64")
     for name, wanted in kinds.items():
         if tensors[name].dtype != wanted:
-            found = tensors[name].dtype
+            found = str(tensors[name].dtype)
             raise RequestError(
                 "{file} holds {name} as {found}, not {wanted}.",
                 file=path.name,

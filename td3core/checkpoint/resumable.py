@@ -51,7 +51,7 @@ def require_resumable(name: str, saved: Checkpoint) -> None:
                 " {wanted_shape}.",
                 name=name,
                 tensor=what,
-                dtype=found.dtype,
+                dtype=str(found.dtype),
                 shape=found.shape if found.ndim < _MOST_SHOWN else "many dimensions",
                 wanted=dtype,
                 wanted_shape=shape,

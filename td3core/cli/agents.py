@@ -16,9 +16,16 @@ from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
-from td3core.errors import MessageError, RequestError, RunError, reason_of, require_no_interrupt
+from td3core.errors import (
+    MessageError,
+    RequestError,
+    RunError,
+    reason_of,
+    require_no_interrupt,
+    unwritable,
+)
 from td3core.exporters.registry import EXPORTERS, find_exporter
-from td3core.text import Text, marked, tr
+from td3core.text import Text, Value, marked, tr
 
 if TYPE_CHECKING:
     from td3core.checkpoint import Checkpoint
@@ -158,7 +165,7 @@ def export_command(
         obtain_consent(read_header(path).config.choice, given=trust_env)
     note = exporter.export(path, to)
     if not as_json:
-        values = {"format": exporter.name, "file": to}
+        values: dict[str, Value] = {"format": exporter.name, "file": to}
         if note:
             log(Text("Exported as {format} to {file}: {note}", note=note, **values))
         else:
@@ -186,9 +193,7 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
     require_film_suffix(path)
     if not path.absolute().parent.is_dir():
         # Known before an episode is played.
-        raise RequestError(
-            "{path} cannot be written: {reason}.", path=str(path), reason=os.strerror(errno.ENOENT)
-        )
+        raise unwritable(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
     return path.absolute()
 
 

@@ -39,7 +39,7 @@ from td3core.cli.terminal import (
     printable,
 )
 from td3core.cli.train import branch, resume, train, verify
-from td3core.errors import RequestError, RunError, brief, interrupt, quoted, reason_of
+from td3core.errors import RequestError, RunError, brief, file_reason, interrupt, quoted, reason_of
 from td3core.system.openmp import shorten_waits
 from td3core.text import Text, choose_language, marked, tr, translated
 
@@ -146,7 +146,7 @@ def _run(arguments: list[str]) -> int:
         # Whoever closes the pipe, such as head, has read enough.
         unread = isinstance(out.failure, BrokenPipeError)
         if isinstance(out.failure, OSError) and not unread and sys.__stdout__ is not None:
-            reason = out.failure.strerror or out.failure
+            reason = file_reason(out.failure)
             log(Text("td3-studio: Standard output cannot be written: {reason}.", reason=reason))
             status = status or FAILED
     return status
@@ -205,7 +205,7 @@ def _failure(problem: BaseException) -> CommandResult:
             return _error(problem.message, FAILED)
         case OSError():
             # Such as a path that is too long, or in a folder that may not be read.
-            reason = problem.strerror or reason_of(problem)
+            reason = file_reason(problem)
             failed = Text("Failed: {reason}.", reason=reason)
             if problem.filename:
                 path = brief(problem.filename)

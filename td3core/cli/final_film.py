@@ -9,7 +9,7 @@ import typer
 
 from td3core.cli.sinks import Sinks
 from td3core.cli.terminal import CommandResult, log
-from td3core.errors import MessageError, RequestError, require_no_interrupt
+from td3core.errors import MessageError, RequestError, require_no_interrupt, unwritable
 from td3core.exporters.live.registry import TENSORBOARD
 from td3core.runs.directory import RunDirectory
 from td3core.text import Text, marked
@@ -93,11 +93,7 @@ def show_film(run: RunDirectory, folder: Path) -> ShownFilm:
     try:
         file = sink.show_film(run.path, film.gif, (film.width, film.height), steps)
     except OSError as problem:
-        raise RequestError(
-            "{path} cannot be written: {reason}.",
-            path=str(folder),
-            reason=problem.strerror or str(problem),
-        ) from problem
+        raise unwritable(folder, problem) from problem
     return ShownFilm(file=file, env_steps=steps, new=True)
 
 

@@ -138,8 +138,8 @@ class ProgressReporter(BarReporter):
         self._bar.update(self._task, total=event.config.steps)
         self._print(Text("Run {run}", run=event.run))
         if event.branched_from:
-            parent = {"parent": event.branched_from, "step": event.env_steps}
-            self._print(Text("branched from {parent} at step {step:,}", **parent))
+            parent, step = event.branched_from, event.env_steps
+            self._print(Text("branched from {parent} at step {step:,}", parent=parent, step=step))
         elif event.env_steps:
             self._print(Text("resumed at step {step:,}", step=event.env_steps))
         if event.repeated_steps:

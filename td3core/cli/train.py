@@ -41,7 +41,7 @@ from td3core.config import EnvChoice, parse_value
 from td3core.errors import RequestError, RunError
 from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
-from td3core.text import Text, marked
+from td3core.text import Text, Value, marked
 
 if TYPE_CHECKING:
     from td3core.config import RunConfig, Tunables
@@ -305,7 +305,7 @@ def verify(
 
 def _print_verdict(run: str, verdict: "ResumeCheck") -> None:
     first = verdict.from_step
-    values = {"run": run, "first": first, "last": first + verdict.steps}
+    values: dict[str, Value] = {"run": run, "first": first, "last": first + verdict.steps}
     if verdict.exact:
         print_result(Text("{run} resumes exactly (steps {first} to {last})", **values))
     else:

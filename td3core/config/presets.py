@@ -27,7 +27,7 @@ from td3core.config import (
     to_dict,
 )
 from td3core.config.algorithms import fixed_by
-from td3core.errors import RequestError, brief, quoted, unknown_name
+from td3core.errors import RequestError, brief, quoted, unknown_name, unwritable
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import parse_toml, read_text
 from td3core.text import SettingName, Text
@@ -81,9 +81,7 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(_file_of(name), preset_text(preset).encode())
     except OSError as problem:
-        raise RequestError(
-            "{path} cannot be written: {reason}.", path=str(folder), reason=problem.strerror
-        ) from problem
+        raise unwritable(folder, problem) from problem
     return preset
 
 

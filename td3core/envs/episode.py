@@ -109,7 +109,7 @@ class Episode:
         if not math.isfinite(reward):
             raise RunError(
                 "The environment returned a reward of {reward} at {place}.",
-                reward=reward,
+                reward=float(reward),
                 place=self._place,
             )
         self._length += 1

@@ -24,7 +24,7 @@ from td3core.envs.episode import EpisodeStart
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.envs.stepper import StepArrays, Stepper
-from td3core.errors import RequestError, RunError, message_of, quoted, traceback_of
+from td3core.errors import RequestError, RunError, message_of, traceback_of
 from td3core.system import blas
 from td3core.system.child_process import ChildProcess, leave_signals_to_parent
 from td3core.system.json_lines import Codec
@@ -232,12 +232,7 @@ def _reply(pipe: Connection, command: Callable[[], object]) -> None:
     except BaseException as problem:
         # Ctrl-C does not reach this process: whatever it is, the environment raised it.
         message, details = message_of(problem), traceback_of(problem)
-        try:
-            line = _CODEC.encode(_Failed(message, details))
-        except TypeError:
-            # A value of the message has no form in JSON.
-            line = _CODEC.encode(_Failed(quoted(str(message)), details))
-        pipe.send_bytes(line)
+        pipe.send_bytes(_CODEC.encode(_Failed(message, details)))
     else:
         pipe.send_bytes(_done())
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import platformdirs
 
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.system.allowed_code import Entry, LocatedModule
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
@@ -77,7 +77,7 @@ def _write(allowed: Iterable[Entry]) -> None:
         make_folder(path.parent)
         write_atomically(path, json.dumps({_KEY: entries}, indent=1).encode())
     except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
+        reason = file_reason(problem)
         raise RequestError(
             "{path} cannot be written, so the answer was not remembered: {reason}.",
             path=str(path),

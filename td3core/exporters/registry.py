@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
-from td3core.errors import RequestError, unknown_name
+from td3core.errors import RequestError, unknown_name, unwritable
 from td3core.exporters.film.files import SUFFIXES
 from td3core.text import Text
 
@@ -71,11 +71,7 @@ class Exporter(Generic[S]):
         try:
             return self.load()(source, target)
         except OSError as problem:
-            raise RequestError(
-                "{path} cannot be written: {reason}.",
-                path=str(target),
-                reason=problem.strerror or str(problem),
-            ) from problem
+            raise unwritable(target, problem) from problem
 
 
 EXPORTERS: tuple[Exporter[Path], ...] = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from td3core.errors import RequestError, brief, file_reason
-from td3core.text import Text
+from td3core.text import Text, Value
 
 # Whatever Python raises while it reads something that was damaged, by chance or on purpose.
 DAMAGE = (
@@ -22,7 +22,7 @@ DAMAGE = (
 class UnexpectedError(ValueError):
     """A part of a file is not what it has to be; the reason completes "in PART, …"."""
 
-    def __init__(self, template: str, /, **values: object) -> None:
+    def __init__(self, template: str, /, **values: Value) -> None:
         self.reason = Text(template, **values)
         super().__init__(self.reason)
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from td3core.checkpoint import Checkpoint, save
 from td3core.checkpoint.format import require_readable
 from td3core.config import EnvChoice, make_settings
-from td3core.errors import RequestError
+from td3core.errors import unwritable
 from td3core.importers.conversion import said_of
 from td3core.importers.curve_file import CurveFile, EpisodePoint, EvaluationPoint
 from td3core.importers.foreign import ForeignAgent
@@ -39,11 +39,7 @@ def write_checkpoint(agent: Checkpoint, path: Path) -> None:
     try:
         save(path, agent.header, agent.tensors)
     except OSError as problem:
-        raise RequestError(
-            "{path} cannot be written: {reason}.",
-            path=str(path),
-            reason=problem.strerror or str(problem),
-        ) from problem
+        raise unwritable(path, problem) from problem
 
 
 def write_agent(
@@ -105,11 +101,7 @@ def _as_a_whole(run: RunDirectory) -> Iterator[None]:
     except BaseException as problem:
         shutil.rmtree(run.path, ignore_errors=True)
         if isinstance(problem, OSError):
-            raise RequestError(
-                "{path} cannot be written: {reason}.",
-                path=run.path,
-                reason=problem.strerror or problem,
-            ) from problem
+            raise unwritable(run.path, problem) from problem
         raise
 
 

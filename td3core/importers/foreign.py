@@ -155,7 +155,7 @@ def _taken(tensors: dict[str, NDArray[Any]], key: str, dimensions: int) -> Float
     if found.ndim != dimensions or not found.size:
         raise UnexpectedError("{key} has the shape {shape}", key=key, shape=found.shape)
     if found.dtype != np.float32:
-        raise UnexpectedError("{key} is {dtype}, not float32", key=key, dtype=found.dtype)
+        raise UnexpectedError("{key} is {dtype}, not float32", key=key, dtype=str(found.dtype))
     if not np.isfinite(found).all():
         raise UnexpectedError("{key} holds values that are not numbers", key=key)
     return found

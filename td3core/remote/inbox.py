@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import Tunables, specs
-from td3core.errors import RequestError, brief, unknown_name
+from td3core.errors import RequestError, brief, file_reason, unknown_name
 from td3core.system.regular_files import read_bytes
 from td3core.text import NO_TEXT, Text
 
@@ -84,7 +84,9 @@ class Inbox:
         except OSError as problem:
             # A folder, perhaps, or withdrawn just now.
             self._stuck.add(name)
-            undeleted = Text("The request cannot be deleted: {reason}.", reason=problem.strerror)
+            undeleted = Text(
+                "The request cannot be deleted: {reason}.", reason=file_reason(problem)
+            )
             return InboxRequest(name=request.name, problem=request.problem or undeleted)
         return request
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import Tunables, changes, given, with_values
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.protocol.run_status import RunStatus
 from td3core.protocol.steering import Ask, Request, Requesting
 from td3core.remote.inbox import REQUESTS, check_values
@@ -20,6 +20,7 @@ from td3core.runs.journal import changes_of
 from td3core.runs.listing import state_of
 from td3core.runs.liveness import Liveness
 from td3core.runs.status import RequestOutcome, Status
+from td3core.text import Value
 
 _POLL_S = 0.05
 
@@ -120,7 +121,7 @@ class RemoteControl(Requesting):
             )
         if isinstance(problem, PermissionError):
             return RequestError("{run} belongs to another user, who alone can steer it.", run=run)
-        reason = problem.strerror or problem
+        reason = file_reason(problem)
         return RequestError("{run} cannot be steered: {reason}.", run=run, reason=reason)
 
     # Answers ------------------------------------------------------------------------------------
@@ -174,7 +175,7 @@ class RemoteControl(Requesting):
         taken = not self._withdraw(name)
         if not alive:
             raise self._not_running()
-        values = {"run": self.run.name, "seconds": timeout_s}
+        values: dict[str, Value] = {"run": self.run.name, "seconds": timeout_s}
         if taken:
             raise RequestError(
                 "{run} took the request, but has not answered within {seconds:g} s.", **values

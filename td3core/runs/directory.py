@@ -13,7 +13,7 @@ from td3core.checkpoint import SUFFIX
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.envs import trust
-from td3core.errors import RequestError, file_reason
+from td3core.errors import RequestError, file_reason, unwritable
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import evaluation_of
@@ -142,7 +142,7 @@ class RunDirectory:
             raise RequestError(
                 "The runs folder {runs_dir} cannot be written: {reason}.",
                 runs_dir=runs_dir,
-                reason=problem.strerror or problem,
+                reason=file_reason(problem),
             ) from problem
         return run
 
@@ -276,7 +276,7 @@ class RunDirectory:
             raise RequestError(
                 "The replay buffer of {run} cannot be copied: {reason}.",
                 run=other.parent.name,
-                reason=problem.strerror or problem,
+                reason=file_reason(problem),
             ) from problem
 
     def prepare_resume(self, env_steps: int, *, unlogged: bool = False) -> None:
@@ -298,11 +298,7 @@ class RunDirectory:
             make_folder(self.checkpoints)
             self._sweep(env_steps)
         except OSError as problem:
-            raise RequestError(
-                "{path} cannot be written: {reason}.",
-                path=self.path,
-                reason=problem.strerror or problem,
-            ) from problem
+            raise unwritable(self.path, problem) from problem
 
     def keep_written(self) -> Callable[[], None]:
         """Return what puts back the files that :meth:`prepare_resume` writes, as they are now.

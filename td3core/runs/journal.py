@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import Tunables, given, specs, with_values
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import open_regular, read_bytes, read_text, require_own
 
@@ -61,7 +61,7 @@ def read_whole(path: Path) -> list[Entry]:
         raise RequestError(
             "The journal of {run} cannot be read: {reason}.",
             run=path.parent.name,
-            reason=problem.strerror or problem,
+            reason=file_reason(problem),
         ) from problem
 
 

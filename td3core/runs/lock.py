@@ -23,7 +23,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import exists, is_regular, read_text, require_own
 from td3core.system.timestamp import now
@@ -90,7 +90,7 @@ class RunLock:
             raise RequestError(
                 "{run} cannot be locked: {reason}.",
                 run=self._run.name,
-                reason=problem.strerror or problem,
+                reason=file_reason(problem),
             ) from problem
         me = Holder(pid=os.getpid(), host=platform.node(), since=now())
         # A full disk must not stop a run; it is locked all the same.

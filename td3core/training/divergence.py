@@ -14,7 +14,7 @@ from td3core.text import Text
 class DivergedError(RunError):
     """A loss, value or weight is no longer finite; the weights are not worth saving."""
 
-    def __init__(self, quantity: str, value: object, env_steps: int) -> None:
+    def __init__(self, quantity: str, value: float | str, env_steps: int) -> None:
         super().__init__(
             Text(
                 "Training diverged: {quantity} became {value} by step {step}. Try a smaller"
@@ -39,7 +39,7 @@ def require_finite_actions(actions: Floats, env_steps: int) -> None:
     """Raise DivergedError unless all ``actions`` (n, act_dim) are finite."""
     if not all_finite(actions):
         broken = actions[~np.isfinite(actions).all(axis=1)][0]
-        raise DivergedError("the actor's action", broken, env_steps)
+        raise DivergedError("the actor's action", str(broken), env_steps)
 
 
 def require_finite_agent(agent: Algorithm, env_steps: int) -> None:

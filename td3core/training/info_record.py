@@ -5,7 +5,7 @@ import math
 from td3core.arrays import Doubles
 from td3core.config.info_columns import PREFIX, columns_of
 from td3core.envs.info_means import NOT_FINITE
-from td3core.text import Text
+from td3core.text import Text, Value
 
 
 class InfoRecord:
@@ -34,7 +34,11 @@ class InfoRecord:
 
 
 def _problem(value: float, column: str, episode: int) -> Text:
-    values = {"column": column, "name": column.removeprefix(PREFIX), "episode": episode}
+    values: dict[str, Value] = {
+        "column": column,
+        "name": column.removeprefix(PREFIX),
+        "episode": episode,
+    }
     if value == NOT_FINITE:
         return Text(
             "{column} stays empty for episodes in which the environment returned a {name} that is"

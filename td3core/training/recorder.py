@@ -13,7 +13,7 @@ from td3core.arrays import Doubles
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.format import require_readable
 from td3core.checkpoint.resumable import require_resumable
-from td3core.errors import RequestError, RunError
+from td3core.errors import RequestError, RunError, file_reason
 from td3core.protocol import events
 from td3core.protocol.events import EpisodeEnded, Episodes, Event
 from td3core.protocol.metrics import TRAINING_COLUMNS, training_row
@@ -150,7 +150,7 @@ class Recorder:
         try:
             write()
         except OSError as problem:
-            self.last_problem = problem.strerror or str(problem)
+            self.last_problem = file_reason(problem)
             if what not in self._warned:
                 self._warned.add(what)
                 over = self.over or env_steps >= self._run.config.steps

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from td3core import checkpoint
 from td3core.envs.check.rehearsal import rehearse
-from td3core.errors import RequestError, RunError, StoppedError
+from td3core.errors import RequestError, RunError, StoppedError, file_reason
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Preparing, Warned
 from td3core.runs.directory import RunDirectory, note_module_folder
@@ -68,7 +68,7 @@ def verify(
         run.require_own_files()
     except OSError as problem:
         raise RequestError(
-            "{run} cannot be copied: {reason}.", run=path.name, reason=problem.strerror or problem
+            "{run} cannot be copied: {reason}.", run=path.name, reason=file_reason(problem)
         ) from problem
     counters = point.saved.header.counters
     begin = counters.env_steps

@@ -21,6 +21,8 @@ from td3core.errors import RequestError
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed
+from td3core.system.json_lines import Codec
+from td3core.text import Text
 from td3core.training.launch import train
 from tests.support.scripted import STEPS
 
@@ -227,6 +229,9 @@ def refusal(path: Path, read: Callable[[Path], object] = checkpoint.load) -> str
     with pytest.raises(RequestError) as caught:
         read(path)
     said = str(caught.value)
+    # A window is told by another process.
+    told = Codec(Text)
+    assert str(told.decode(told.encode(caught.value.message))) == said
     assert said.startswith(path.name)
     assert "\n" not in said
     return said

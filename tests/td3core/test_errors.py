@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from td3core.errors import (
     require_no_interrupt,
     traceback_of,
     unknown_name,
+    unwritable,
 )
 from td3core.protocol.control import Control
 from td3core.text import Text
@@ -87,6 +89,22 @@ def test_an_error_of_other_software_is_quoted_as_a_value() -> None:
     found = message_of(ValueError("odd {thing}"))
     assert (str(found), found.template) == ("odd {thing}", "{text}")
     assert message_of(RequestError("{x}", x=1)).values == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError("the picture could not be written."), "the picture could not be written"),
+        (OSError(), "OSError"),
+    ],
+)
+def test_why_a_file_cannot_be_written_is_said_in_words_also_without_a_number(
+    problem: OSError, reason: str
+) -> None:
+    said = unwritable(Path("plots/a.png"), problem).message
+    assert said.values == {"path": str(Path("plots/a.png")), "reason": reason}
+    assert str(said).endswith(f"a.png cannot be written: {reason}.")
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_or_with_all() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
-from td3core.errors import MessageError
+from td3core.errors import MessageError, file_reason
 from td3core.system.files import sync_folder, write_atomically
 from td3core.system.regular_files import glob
 from td3core.text import Text
@@ -173,5 +173,5 @@ def reason(problem: OSError | MessageError) -> Text:
     """Return why the cache cannot be used, without a full stop."""
     if isinstance(problem, MessageError):
         return problem.message
-    text = problem.strerror or str(problem) or type(problem).__name__
+    text = file_reason(problem)
     return Text("{folder} cannot be used ({text})", folder=_folder(), text=text)

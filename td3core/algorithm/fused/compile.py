@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from td3core.algorithm.fused import cache_file, kernel_cache
+from td3core.errors import file_reason
 from td3core.text import Text
 
 _NICENESS = 10
@@ -66,7 +67,7 @@ def main(words: Sequence[str]) -> int:
         try:
             cache_file.write(path, data)
         except OSError as problem:
-            sys.stderr.write(f"{problem.strerror or problem}\n")
+            sys.stderr.write(f"{file_reason(problem)}\n")
             return kernel_cache.CANNOT_KEEP
         if in_cache:
             cache_file.make_room(path)

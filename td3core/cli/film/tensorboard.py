@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from td3core.cli.consent import obtain_consent
 from td3core.cli.final_film import show_film
 from td3core.cli.terminal import CommandResult, print_result
-from td3core.text import Text
+from td3core.text import Text, Value
 
 if TYPE_CHECKING:
     from td3core.runs.directory import RunDirectory
@@ -36,7 +36,11 @@ def film_for_tensorboard(
             }
         )
         if not as_json:
-            values = {"run": run.path.name, "steps": shown.env_steps, "file": shown.file}
+            values: dict[str, Value] = {
+                "run": run.path.name,
+                "steps": shown.env_steps,
+                "file": shown.file,
+            }
             if shown.new:
                 text = Text("{run}: film of the agent after {steps:,} steps in {file}", **values)
             else:

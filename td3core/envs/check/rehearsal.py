@@ -15,7 +15,7 @@ from td3core.envs.make import is_usable, note_usable, require_notation
 from td3core.errors import RequestError, StoppedError
 from td3core.system.json_lines import Codec
 from td3core.system.message_process import MessageProcess, ParentLink, ignore_terminal
-from td3core.text import Text
+from td3core.text import Text, Value
 
 LIMIT_S = 60.0
 """Simulators take a second or two, large models of robots a few more."""
@@ -117,7 +117,7 @@ def _await_answer(
         return
 
 
-def _named(choice: EnvChoice) -> dict[str, object]:
+def _named(choice: EnvChoice) -> dict[str, Value]:
     given = Text(" with env_args {args}", args=choice.args) if choice.args else ""
     return {"env_id": choice.env_id, "args": given}
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from td3core.errors import RequestError
+from td3core.errors import unwritable
 from td3core.experiments.groups.group import Group
 from td3core.protocol.steering import Verb
 from td3core.system.files import make_folder, write_atomically
@@ -39,11 +39,7 @@ def request(group: Group, command: Command) -> None:
         content = json.dumps({"verb": command.verb, "seed": command.seed})
         write_atomically(folder / name, content.encode())
     except OSError as problem:
-        raise RequestError(
-            "{path} cannot be written: {reason}.",
-            path=str(folder),
-            reason=problem.strerror or problem,
-        ) from problem
+        raise unwritable(folder, problem) from problem
 
 
 def take_requests(group: Group) -> Iterator[Command]:

@@ -228,5 +228,5 @@ def _unwritable(runs_dir: Path, problem: OSError) -> RequestError:
     return RequestError(
         "The runs folder {runs_dir} cannot be written: {reason}.",
         runs_dir=runs_dir,
-        reason=problem.strerror or problem,
+        reason=file_reason(problem),
     )

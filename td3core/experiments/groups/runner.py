@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from td3core.checkpoint import read_header
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, take_requests
 from td3core.experiments.groups.group import Group
@@ -153,7 +153,7 @@ class GroupRunner:
                 partial(self._on_log, seed),
             )
         except OSError as problem:
-            reason = problem.strerror or str(problem)
+            reason = file_reason(problem)
             message = Text("No process could be started: {reason}.", reason=reason)
             self._show(replace(status, state=SeedState.FAILED, message=message))
         else:

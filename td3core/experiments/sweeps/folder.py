@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables
-from td3core.errors import RequestError, file_reason, unknown_name
+from td3core.errors import RequestError, file_reason, unknown_name, unwritable
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.runs import lock
@@ -157,11 +157,7 @@ class SweepFolder:
             make_folder(self.log_dir)
             write_atomically(self.path / _FILE, text.encode())
         except OSError as problem:
-            raise RequestError(
-                "{path} cannot be written: {reason}.",
-                path=str(self.path),
-                reason=problem.strerror or problem,
-            ) from problem
+            raise unwritable(self.path, problem) from problem
 
     def _require_same(self, spec: SweepSpec) -> None:
         before = self._with_module(self.spec(), spec)
@@ -218,11 +214,7 @@ class SweepFolder:
             made.rename(path)
             sync_folder(self.runs_dir)
         except OSError as problem:
-            raise RequestError(
-                "{path} cannot be written: {reason}.",
-                path=str(path),
-                reason=problem.strerror or problem,
-            ) from problem
+            raise unwritable(path, problem) from problem
         return path
 
     # State --------------------------------------------------------------------------------------
@@ -258,11 +250,7 @@ class SweepFolder:
         try:
             write_atomically(self.path / _STOP, b"")
         except OSError as problem:
-            raise RequestError(
-                "{path} cannot be written: {reason}.",
-                path=str(self.path),
-                reason=problem.strerror or problem,
-            ) from problem
+            raise unwritable(self.path, problem) from problem
 
     def take_stop(self) -> bool:
         """Return whether a stop was asked for since the last call."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from td3core.envs import trust
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
-from td3core.errors import RequestError
+from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.allocation import allocate, bytes_of_run
 from td3core.experiments.sweeps.executor import Executor, LocalExecutor
 from td3core.experiments.sweeps.file import parse
@@ -162,7 +162,7 @@ def _read(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as problem:
         reason = Text("it is not UTF-8 text")
         if isinstance(problem, OSError):
-            reason = Text("{reason}", reason=problem.strerror or problem)
+            reason = Text("{reason}", reason=file_reason(problem))
         raise RequestError(
             "{path} cannot be read: {reason}.", path=str(path), reason=reason
         ) from problem

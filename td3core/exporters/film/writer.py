@@ -12,7 +12,7 @@ import numpy as np
 from av.error import FFmpegError
 from numpy.typing import NDArray
 
-from td3core.errors import RequestError
+from td3core.errors import RequestError, unwritable
 from td3core.exporters.film.files import partial_path
 
 ENCODERS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -168,11 +168,7 @@ class FilmWriter:
             container.close()
 
     def _unwritable(self, problem: Exception) -> RequestError:
-        return RequestError(
-            "{path} cannot be written: {reason}.",
-            path=str(self._target),
-            reason=getattr(problem, "strerror", None) or str(problem),
-        )
+        return unwritable(self._target, problem)
 
 
 class _Palette:

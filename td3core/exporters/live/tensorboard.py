@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from td3core.config import RunConfig, Tunables, to_dict
+from td3core.errors import file_reason
 from td3core.protocol.events import (
     Ended,
     Episodes,
@@ -71,7 +72,7 @@ class TensorBoardSink:
         try:
             self._take(event)
         except OSError as problem:
-            log.warning("TensorBoard is written no more: %s", problem.strerror or problem)
+            log.warning("TensorBoard is written no more: %s", file_reason(problem))
             self._writer = None
 
     def idle(self) -> None:
