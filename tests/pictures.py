@@ -37,7 +37,7 @@ from studio.window.main_window import MainWindow  # noqa: E402
 from td3core.experiments.groups.seed_status import SeedState  # noqa: E402
 from td3core.playing.compared import ComparedAgent  # noqa: E402
 from td3core.playing.disturbance import Variant  # noqa: E402
-from td3core.runs.directory import step_checkpoint  # noqa: E402
+from td3core.runs.layout import step_checkpoint  # noqa: E402
 from tests.support.parts import part_of  # noqa: E402
 
 ENV = "Pendulum-v1"

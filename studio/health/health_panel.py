@@ -26,8 +26,8 @@ from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel, plain_label
 from td3core.analysis.saturation import saturation
-from td3core.checkpoint.format import SUFFIX
 from td3core.errors import RequestError
+from td3core.runs.layout import CHECKPOINTS, LAST
 from td3core.text import Text, tr
 
 _REFRESH_MS = 500
@@ -212,7 +212,7 @@ class HealthPanel(QWidget):
         if run != record.run:
             self._dimensions.hide()
         self._read_at = record.run, now
-        path = record.run / "checkpoints" / f"last{SUFFIX}"
+        path = record.run / CHECKPOINTS / LAST
         # Without a checkpoint or a replay buffer there is nothing to say of it.
         self._reader.read(lambda _: _dimensions_of(path), self._show_dimensions)
 

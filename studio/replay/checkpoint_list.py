@@ -23,6 +23,7 @@ from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.labels import plain_tip
 from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
 from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import run_of
 from td3core.text import Text, tr
 
 _BRANCH = Text("Start a new run from this agent, with other settings")
@@ -193,8 +194,9 @@ class CheckpointPanel(QWidget):
     ) -> None:
         """Show a checkpoint that has just been written."""
         path = path.absolute()
-        if path.parent.parent != self._current:
-            self.set_current_run(path.parent.parent)
+        run = run_of(path)
+        if run != self._current:
+            self.set_current_run(run)
         self.model.note_saved(path, env_steps, mean_return, run_bytes)
         # Others may have been deleted in its favour.
         self.refresh_current()

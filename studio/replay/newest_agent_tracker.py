@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Loaded
 from studio.session.agents import SavedAgents
-from td3core.runs.directory import run_of
+from td3core.runs.layout import run_of
 from td3core.text import Text
 
 NEWEST = Text("newest")

@@ -9,6 +9,7 @@ from studio.run_browser.rows import Found, RunRow, load, save
 from studio.tasks.background_task import Report, Stopped
 from td3core.errors import RequestError
 from td3core.protocol.run_status import RunStatus
+from td3core.runs.layout import CHECKPOINTS, DESCRIPTION
 from td3core.runs.listing import open_once, summarise
 from td3core.runs.naming import Usual
 
@@ -16,7 +17,7 @@ _FIRST_BATCH_S = 0.1
 _MANY_READ = 50
 """Runs read anew, after which it pays to keep what is known for the next start."""
 # A record that is replaced, as endings and notes are, changes its folder; a table only itself.
-_WATCHED = ("", "run.toml", "checkpoints", "training.csv", "episodes.csv", "evaluations.csv")
+_WATCHED = ("", DESCRIPTION, CHECKPOINTS, "training.csv", "episodes.csv", "evaluations.csv")
 
 
 def scan(

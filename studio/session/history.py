@@ -11,6 +11,7 @@ from td3core.checkpoint import read_header
 from td3core.errors import RequestError
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import run_of
 from td3core.runs.reader import RunReader
 
 Stopped = Callable[[], bool]
@@ -62,8 +63,11 @@ def read_parent_curves(checkpoint: Path, stopped: Stopped) -> RunCurves:
         RequestError: the checkpoint cannot be read.
     """
     reached, curves = read_header(checkpoint).counters.env_steps, RunCurves()
+    path = run_of(checkpoint)
+    if path is None:
+        return curves
     try:
-        run = RunDirectory.open(checkpoint.parent.parent)
+        run = RunDirectory.open(path)
     except RequestError:
         return curves
     for ancestor, last_step in (*lineage(run), (run, reached)):

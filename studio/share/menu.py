@@ -22,7 +22,8 @@ from studio.share.task_dialog import TaskDialog
 from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.controls import describe
 from td3core.config.env_choice import EnvChoice
-from td3core.runs.directory import RunDirectory, run_of
+from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import run_of
 from td3core.runs.naming import full_name_of, with_env
 from td3core.text import Text, tr
 

@@ -34,6 +34,7 @@ from td3core.experiments.trials import plan_trial
 from td3core.protocol.events import Saved
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory, note_module_folder
+from td3core.runs.layout import run_of
 from td3core.text import Text, tr
 
 if TYPE_CHECKING:
@@ -217,7 +218,8 @@ class HealthAdvice(QObject):
 
     def _begin(self, change: "SettingChange", trial: "Trial") -> None:
         series = f"{in_words(change)} · {self._window.model.record.title}"
-        run = trial.checkpoint.parent.parent
+        run = run_of(trial.checkpoint)
+        assert run is not None
         self.trials.start(KeptTrial(trial=trial, run=run, series=series))
 
     def _speed(self) -> float | None:

@@ -10,6 +10,7 @@ from studio.replay.checkpoint_list import CheckpointPanel
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from studio.widgets.controls import bring_to_front
+from td3core.runs.layout import run_of
 
 
 class Inspecting(QObject):
@@ -39,9 +40,9 @@ class Inspecting(QObject):
         # Imported on first use, so that it does not delay the start.
         from studio.inspection.dialog import InspectionDialog
 
-        run = self._model.record.run
-        ours = run is not None and run.absolute() == path.absolute().parent.parent
-        title = self._model.record.title if ours else path.parent.parent.name
+        record, run = self._model.record, run_of(path.absolute())
+        ours = record.run is not None and record.run.absolute() == run
+        title = record.title if ours else (run or path.absolute().parent).name
         for dialog in self._window.findChildren(InspectionDialog):
             dialog.close()
         bring_to_front(InspectionDialog(path, title, self._theme(), self._window))

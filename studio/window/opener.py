@@ -13,6 +13,7 @@ from studio.session.history import RunHistory, read_history
 from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
+from td3core.runs.layout import DESCRIPTION
 from td3core.system.regular_files import exists
 from td3core.text import Text, tr
 
@@ -113,9 +114,9 @@ def _examine(paths: tuple[Path, ...], stopped: Stopped) -> _Found:
 
     agents, runs, foreign = list[Path](), list[Path](), list[Path]()
     for path in (each.absolute() for each in paths):
-        if path.name == "run.toml":
+        if path.name == DESCRIPTION:
             runs.append(path.parent)
-        elif path.suffix != SUFFIX and not exists(path / "run.toml") and find_importer(path):
+        elif path.suffix != SUFFIX and not exists(path / DESCRIPTION) and find_importer(path):
             foreign.append(path)
         elif path.is_dir():
             runs.append(path)

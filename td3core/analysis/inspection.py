@@ -16,11 +16,11 @@ from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
 from td3core.buffer.rows import Batch, RowLayout
 from td3core.buffer.sampler import Sampler
-from td3core.checkpoint import SUFFIX, Checkpoint, read_header
+from td3core.checkpoint import Checkpoint, read_header
 from td3core.errors import RequestError, file_reason
 from td3core.inference.critic import Critic
 from td3core.inference.policy import Policy
-from td3core.runs.branching import buffer_file_of
+from td3core.runs.layout import LAST, buffer_file_of
 from td3core.system.regular_files import open_regular
 
 MOST = 1_000
@@ -195,7 +195,7 @@ def _buffer_of(saved: Checkpoint, file: BinaryIO) -> ReplayBuffer:
 
 def _oldest_kept(path: Path, ring: int) -> int:
     """Return the number of the oldest transition that the file still holds."""
-    last = path.resolve().parent / f"last{SUFFIX}"
+    last = path.resolve().parent / LAST
     try:
         newest = read_header(last).counters.stored
     except (RequestError, OSError):

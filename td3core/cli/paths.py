@@ -72,9 +72,11 @@ def require_writable_name(target: Path, *, overwrite: bool) -> None:
     Raises:
         RequestError: it is empty, a folder, inside a run, or exists and ``overwrite`` is off.
     """
+    from td3core.runs.layout import DESCRIPTION
+
     if not target.name or target.is_dir():
         raise RequestError("{path} is a folder; name the file to write.", path=repr(str(target)))
-    inside = [folder for folder in target.resolve().parents if (folder / "run.toml").exists()]
+    inside = [folder for folder in target.resolve().parents if (folder / DESCRIPTION).exists()]
     if inside:
         raise RequestError(
             "{path} is inside the run {run}; choose another folder.",

@@ -141,9 +141,11 @@ def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
 
 def _chosen(text: str, runs_dir: Path | None) -> list[Path]:
     """Return the runs that one word names: a folder, a pattern or a group."""
+    from td3core.runs.layout import DESCRIPTION
+
     folder = runs_folder(runs_dir)
     for path in (folder / text, Path(text)):
-        if (path / "run.toml").is_file():
+        if (path / DESCRIPTION).is_file():
             return [path.absolute()]
     found = [run.path for run in _matching(text, folder)]
     if not found:

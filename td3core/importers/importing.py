@@ -13,6 +13,7 @@ from td3core.importers.conversion import checkpoint_of, fitting, said_of
 from td3core.importers.curve_file import CurveFile
 from td3core.importers.destination import write_agent, write_checkpoint, write_curves
 from td3core.importers.foreign import ForeignAgent
+from td3core.runs.layout import CHECKPOINTS, LAST
 from td3core.system.regular_files import glob, is_regular
 from td3core.text import Text
 
@@ -146,7 +147,7 @@ def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Pat
     run = write_agent(runs_dir, content, agent, found.curves)
     return Imported(
         run=run,
-        checkpoint=run / "checkpoints" / f"last{SUFFIX}",
+        checkpoint=run / CHECKPOINTS / LAST,
         env_id=agent.header.env.env_id,
         sha256=content.sha256,
     )

@@ -14,7 +14,7 @@ from td3core.protocol import events
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Phase
 from td3core.remote.inbox import Inbox, InboxRequest
-from td3core.runs.directory import step_checkpoint
+from td3core.runs.layout import step_checkpoint
 from td3core.runs.messages import shortened
 from td3core.runs.status import MOST_TEXT, Notice, RequestOutcome, Status
 from td3core.text import NO_TEXT, Text

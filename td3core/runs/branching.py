@@ -14,6 +14,7 @@ from td3core.errors import RequestError
 from td3core.randomness import Purpose, generator, generator_state
 from td3core.runs import journal
 from td3core.runs.journal import Change
+from td3core.runs.layout import JOURNAL, run_of
 from td3core.runs.metadata import Parent
 from td3core.runs.resumption import ResumePoint, differing, load_complete, pending_entries
 from td3core.text import SettingName
@@ -80,7 +81,7 @@ def prepare_branch(
     """
     saved = load_complete(path)
     config, tunables = branch_settings(path, saved.header, values)
-    pending = pending_entries(journal.read_whole(_run_of(path) / "journal.jsonl"), saved)
+    pending = pending_entries(_journal_of(path), saved)
     to_come = [e for e in pending if journal.is_scheduled(e) and e["field"] not in values]
     # The changes made at this step are in the parent's journal, not in that of the branch.
     counters = replace(saved.header.counters, changes=0)
@@ -109,17 +110,11 @@ def _fresh_generators(tensors: Arrays, config: RunConfig) -> dict[str, NDArray[A
 def parent_of(point: ResumePoint) -> Parent:
     """Return what a branch records of its origin."""
     path = point.path.resolve()
-    # A checkpoint lies in its run's folder of checkpoints, or stands alone.
-    run = path.parent.parent.name if path.parent.name == "checkpoints" else path.parent.name
+    run = run_of(path) or path.parent
     # At the root of a drive there is no name.
-    return Parent(run=run or path.stem, checkpoint=path.name, env_steps=point.env_steps)
+    return Parent(run=run.name or path.stem, checkpoint=path.name, env_steps=point.env_steps)
 
 
-def buffer_file_of(path: Path) -> Path:
-    """Return where the replay buffer of a checkpoint's run lies, if it was kept."""
-    return _run_of(path) / "replay.f32"
-
-
-def _run_of(path: Path) -> Path:
-    """Return the folder of a checkpoint's run, if it lies in one."""
-    return path.resolve().parent.parent
+def _journal_of(path: Path) -> list[journal.Entry]:
+    run = run_of(path.resolve())
+    return [] if run is None else journal.read_whole(run / JOURNAL)

@@ -19,6 +19,16 @@ from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import evaluation_of
 from td3core.runs import journal, metadata
 from td3core.runs.journal import Entry
+from td3core.runs.layout import (
+    BEST,
+    CHECKPOINTS,
+    DESCRIPTION,
+    JOURNAL,
+    LAST,
+    REPLAY,
+    run_of,
+    step_checkpoint,
+)
 from td3core.runs.metadata import Ending, Parent, RunLabel
 from td3core.runs.new_run import describe, new_folder
 from td3core.runs.tables import (
@@ -46,16 +56,6 @@ TABLES = ("episodes", "training", "evaluations")
 _PENDING = "evaluating_"
 
 
-def step_checkpoint(run: Path, env_steps: int) -> Path:
-    """Return the path of a run's checkpoint after ``env_steps`` steps."""
-    return run / "checkpoints" / f"step_{env_steps:09d}{SUFFIX}"
-
-
-def run_of(checkpoint: Path) -> Path | None:
-    """Return the run that a checkpoint belongs to; None for a file on its own."""
-    return checkpoint.parent.parent if checkpoint.parent.name == "checkpoints" else None
-
-
 def note_module_folder(path: Path) -> None:
     """Let the module of a run's environment be found where it lay when the run was made.
 
@@ -63,7 +63,7 @@ def note_module_folder(path: Path) -> None:
     """
     run = run_of(path) or path
     with contextlib.suppress(OSError, KeyError, TypeError, ValueError, RecursionError):
-        found = parse_toml(read_text(run / "run.toml"))
+        found = parse_toml(read_text(run / DESCRIPTION))
         folder = found["module_folder"]
         if isinstance(folder, str) and Path(folder).is_absolute():
             trust.note_folder(str(found["config"]["env"]), folder)
@@ -91,9 +91,9 @@ class RunDirectory:
         self.config = config
         self.first_tunables = tunables
         self.created = created
-        self.checkpoints = path / "checkpoints"
-        self.best = self.checkpoints / f"best{SUFFIX}"
-        self.last = self.checkpoints / f"last{SUFFIX}"
+        self.checkpoints = path / CHECKPOINTS
+        self.best = self.checkpoints / BEST
+        self.last = self.checkpoints / LAST
         self._journal = GrowingFile(self.journal_file)
         self._description = b""
         """What ``run.toml`` holds, once it is written here."""
@@ -124,7 +124,7 @@ class RunDirectory:
         created = now()
         try:
             path = new_folder(runs_dir, config, tunables).absolute()
-            (path / "checkpoints").mkdir()
+            (path / CHECKPOINTS).mkdir()
             run = cls(path, config, tunables, created, parent, group, claim(path))
             if schedule:
                 run._entries = list(schedule)
@@ -154,7 +154,7 @@ class RunDirectory:
             RequestError: it is not a run directory, or its ``run.toml`` is damaged.
         """
         try:
-            found = parse_toml(read_text(path / "run.toml"))
+            found = parse_toml(read_text(path / DESCRIPTION))
             schema = int(found["schema"])
             if schema > SCHEMA:
                 raise RequestError("it was written by a newer TD3 Studio")
@@ -178,7 +178,7 @@ class RunDirectory:
     @property
     def journal_file(self) -> Path:
         """What the user did to the run, one entry per line (see :mod:`td3core.runs.journal`)."""
-        return self.path / "journal.jsonl"
+        return self.path / JOURNAL
 
     def note(self, entry: Entry) -> None:
         """Append one line to the journal."""
@@ -196,7 +196,7 @@ class RunDirectory:
 
     @property
     def _description_file(self) -> Path:
-        return self.path / "run.toml"
+        return self.path / DESCRIPTION
 
     def rewrite_if_lost(self) -> bool:
         """Begin the folder again if it was deleted or moved; return whether that was necessary.
@@ -269,7 +269,7 @@ class RunDirectory:
             return
         try:
             require_own(other)
-            files.copy(other, self.path / "replay.f32")
+            files.copy(other, self.path / REPLAY)
         except OSError as problem:
             # It would be found without what it was to learn from.
             shutil.rmtree(self.path, ignore_errors=True)
@@ -290,7 +290,7 @@ class RunDirectory:
             journal.require_readable(self.journal_file)
             self.rewind(env_steps, unlogged=unlogged)
             journal.mend(self.journal_file)
-            found = parse_toml(read_text(self.path / "run.toml"))
+            found = parse_toml(read_text(self.path / DESCRIPTION))
             found["config"] = to_dict(self.config)
             self._describe(found)
             self._entries = self.journal()
@@ -324,10 +324,10 @@ class RunDirectory:
         """
         require_own(self.checkpoints, folder=True)
         tables = (self.path / f"{name}.csv" for name in TABLES)
-        for path in (self.journal_file, *tables, self.path / "replay.f32"):
+        for path in (self.journal_file, *tables, self.path / REPLAY):
             require_own(path)
         # Checkpoints have several names on purpose (see :func:`td3core.system.files.alias`).
-        for path in (self.path / "run.toml", self.last, self.best):
+        for path in (self.path / DESCRIPTION, self.last, self.best):
             require_own(path, replaced=True)
 
     def _sweep(self, env_steps: int) -> None:

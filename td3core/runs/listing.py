@@ -16,6 +16,7 @@ from td3core.errors import RequestError, file_reason, message_of
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import DESCRIPTION
 from td3core.runs.metadata import MOST_STEPS, Ending, Parent
 from td3core.runs.naming import Usual, changed_settings, describe, with_env
 from td3core.runs.tables import number, read_last_row, read_means
@@ -91,7 +92,7 @@ def open_once(path: Path) -> RunDirectory:
         RequestError: as :meth:`RunDirectory.open`.
     """
     try:
-        stamp = (path / "run.toml").stat().st_mtime_ns
+        stamp = (path / DESCRIPTION).stat().st_mtime_ns
     except OSError:
         return RunDirectory.open(path)
     known = _opened.get(path)
@@ -145,7 +146,7 @@ def _folders(runs_dir: Path) -> list[Path]:
             "{path} cannot be read: {reason}.", path=runs_dir, reason=file_reason(problem)
         ) from problem
     # Even a link that leads nowhere shows that a run was meant.
-    return [path for path in paths if os.path.lexists(path / "run.toml")]
+    return [path for path in paths if os.path.lexists(path / DESCRIPTION)]
 
 
 def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:

@@ -17,7 +17,8 @@ from td3core.config.algorithms import unused_by
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import about_steps, format_value
 from td3core.errors import RequestError
-from td3core.runs.directory import RunDirectory, run_of
+from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import run_of
 from td3core.runs.metadata import Parent
 
 _SHOWN = 3

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import DESCRIPTION
 from td3core.runs.listing import open_once
 from td3core.runs.new_run import machine
 from td3core.system.regular_files import parse_toml, read_text
@@ -29,7 +30,7 @@ def newest_runs(runs_dir: Path, count: int) -> list[RunDirectory]:
 def was_trained_here(run: RunDirectory) -> bool:
     """Return whether a run was started on a machine like this one."""
     try:
-        found = parse_toml(read_text(run.path / "run.toml"))
+        found = parse_toml(read_text(run.path / DESCRIPTION))
     except (OSError, ValueError):
         return False
     return bool(found.get("machine") == machine())
@@ -38,6 +39,6 @@ def was_trained_here(run: RunDirectory) -> bool:
 def _started(run: Path) -> int:
     """Return when the description of a run was written; 0 without one."""
     try:
-        return (run / "run.toml").stat().st_mtime_ns
+        return (run / DESCRIPTION).stat().st_mtime_ns
     except OSError:
         return 0

@@ -10,6 +10,7 @@ from td3core.checkpoint import Checkpoint
 from td3core.errors import RequestError, quoted
 from td3core.runs import retention
 from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import REPLAY
 from td3core.runs.resumption import ResumePoint
 from td3core.system.files import alias, write_atomically
 from td3core.text import NO_TEXT, SettingName, Text
@@ -48,7 +49,7 @@ class Checkpointer:
     def __init__(self, run: RunDirectory, buffer: ReplayBuffer, recorder: Recorder) -> None:
         self._run, self._buffer, self._recorder = run, buffer, recorder
         resumable = run.config.keep_replay
-        self._file = BufferFile(run.path / "replay.f32", buffer) if resumable else None
+        self._file = BufferFile(run.path / REPLAY, buffer) if resumable else None
         self._renew_at = buffer.slack // 2
         self._requested: set[int] = set()
         self._safe: int | None = None

@@ -41,9 +41,10 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.protocol.listeners import Listener, Listeners
 from td3core.remote.access import RemoteAccess
-from td3core.runs.branching import buffer_file_of, parent_of, prepare_branch
+from td3core.runs.branching import parent_of, prepare_branch
 from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of, scheduled
+from td3core.runs.layout import REPLAY, run_of
 from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
     ResumePoint,
@@ -223,7 +224,9 @@ def branch(
             made = RunDirectory.create(
                 runs_dir, config, tunables, parent_of(point), group, entries, claim
             )
-            made.adopt_buffer(buffer_file_of(checkpoint))
+            origin = run_of(checkpoint.resolve())
+            if origin is not None:
+                made.adopt_buffer(origin / REPLAY)
             return made
 
         return RunPlan(

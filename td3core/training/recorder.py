@@ -25,6 +25,7 @@ from td3core.protocol.rows import (
 )
 from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.disk_usage import used_bytes
+from td3core.runs.layout import DESCRIPTION
 from td3core.system import timestamp
 from td3core.system.files import make_folder
 from td3core.text import Text
@@ -132,7 +133,7 @@ class Recorder:
     def require_folder(self, env_steps: int) -> None:
         """Begin the run's folder again, with a warning, if it was deleted or moved."""
         rewritten: list[bool] = []
-        self.write("run.toml", env_steps, lambda: rewritten.append(self._run.rewrite_if_lost()))
+        self.write(DESCRIPTION, env_steps, lambda: rewritten.append(self._run.rewrite_if_lost()))
         if any(rewritten):
             message = Text(
                 "The run's folder was deleted or moved. It is written again at {path}, without the"

@@ -12,6 +12,7 @@ from td3core.errors import RequestError, RunError, StoppedError, file_reason
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Preparing, Warned
 from td3core.runs.directory import RunDirectory, note_module_folder
+from td3core.runs.layout import CHECKPOINTS, LAST, REPLAY
 from td3core.runs.resumption import resume_point
 from td3core.runs.tables import read_table
 from td3core.system import files
@@ -86,18 +87,18 @@ def verify(
         half_way = Control.stopping_at(begin + steps // 2)
         _resume(broken, begin + steps, half_way, announce, stopped)
         warnings += _resume(broken, begin + steps, Control(), announce, stopped)
-        reached = checkpoint.read_header(straight / "checkpoints" / run.last.name).counters
+        reached = checkpoint.read_header(straight / CHECKPOINTS / LAST).counters
         differences = (*dict.fromkeys(warnings), *_differences(straight, broken))
         return ResumeCheck(begin, steps, reached.updates - counters.updates, differences)
 
 
 def _copy(run: RunDirectory, saved: Path, to: Path) -> Path:
     """Copy what resuming needs: settings, tables, buffer, one checkpoint."""
-    (to / "checkpoints").mkdir(parents=True)
+    (to / CHECKPOINTS).mkdir(parents=True)
     for path in run.path.iterdir():
         if path.suffix in (".toml", ".csv", ".jsonl", ".f32"):
             files.copy(path, to / path.name)
-    files.copy(saved, to / "checkpoints" / run.last.name)
+    files.copy(saved, to / CHECKPOINTS / LAST)
     return to
 
 
@@ -133,9 +134,7 @@ def _stopped() -> RunError:
 
 def _differences(one: Path, other: Path) -> list[Text]:
     """Return how the states and tables of two runs differ, times aside."""
-    first, second = (
-        checkpoint.load(run / "checkpoints" / "last.safetensors") for run in (one, other)
-    )
+    first, second = (checkpoint.load(run / CHECKPOINTS / LAST) for run in (one, other))
     names = [n for n, a in first.tensors.items() if a.tobytes() != second.tensors[n].tobytes()]
     found: list[Text] = []
     if names:
@@ -152,7 +151,7 @@ def _differences(one: Path, other: Path) -> list[Text]:
         if _rows(one / name) != _rows(other / name)
     ]
     found += [Text("{table} differs.", table=name) for name in tables]
-    first_file, other_file = one / "replay.f32", other / "replay.f32"
+    first_file, other_file = one / REPLAY, other / REPLAY
     # Not read as a whole: they may be larger than the memory.
     kept = first_file.exists() and other_file.exists()
     if kept and not filecmp.cmp(first_file, other_file, shallow=False):

@@ -29,6 +29,7 @@ from studio.widgets.labels import plain_label, plain_tip
 from td3core.checkpoint import SUFFIX, Header
 from td3core.playing.compared import FEWEST, MOST, ComparedAgent
 from td3core.playing.disturbance import PUSH_AT_S, PUSH_S, Variant
+from td3core.runs.layout import run_of
 from td3core.text import Text, tr
 
 _PATH, _TEXT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.DisplayRole
@@ -246,9 +247,8 @@ class CompareDialog(QDialog):
 
     def _add_files(self, paths: list[Path]) -> None:
         for path in paths:
-            inside = path.parent.name == "checkpoints"
-            text = file_text(path)
-            self._add(_Row(path, f"{path.parent.parent.name}  {text}" if inside else text))
+            run, text = run_of(path), file_text(path)
+            self._add(_Row(path, f"{run.name}  {text}" if run is not None else text))
 
     # Choosing -----------------------------------------------------------------------------------
 

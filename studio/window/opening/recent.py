@@ -14,6 +14,7 @@ from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.labels import plain_tip, shortened
 from studio.window.opener import Opener
 from td3core.protocol import events
+from td3core.runs.layout import run_of
 from td3core.runs.naming import names_of_folders
 from td3core.text import tr
 
@@ -114,7 +115,7 @@ class RecentFiles(QObject):
 
 def _run_of(path: Path) -> Path:
     """Return the folder of the run that an agent belongs to; a run itself, or a lone agent."""
-    return path.parent.parent if path.parent.name == "checkpoints" else path
+    return run_of(path) or path
 
 
 def _shown(path: Path, run: str) -> str:

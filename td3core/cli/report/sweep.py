@@ -8,6 +8,7 @@ from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.state import importance_of, read_sweep
 from td3core.exporters.report.contents import ReportRequest
 from td3core.exporters.report.sweep_section import SweepFacts, TrialFacts, section_of
+from td3core.runs.layout import DESCRIPTION
 from td3core.text import tr
 
 _BEST = 5
@@ -41,7 +42,7 @@ def with_sweep(request: ReportRequest, folder: SweepFolder) -> tuple[ReportReque
     shown = best or [trial.number for trial in facts.trials[:_BEST]]
     runs = {trial.number: trial.runs for trial in state.trials}
     paths = [folder.runs_dir / name for number in shown for name in runs[number]]
-    paths = [path for path in paths if (path / "run.toml").is_file()]
+    paths = [path for path in paths if (path / DESCRIPTION).is_file()]
     if not paths:
         raise RequestError("The sweep {name} has no runs yet.", name=folder.name)
     missing = list(request.missing)

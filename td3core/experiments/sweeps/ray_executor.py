@@ -20,6 +20,7 @@ from td3core.errors import RequestError, brief
 from td3core.experiments.jobs import CODEC
 from td3core.experiments.sweeps.executor import RunEnd, outcome_of
 from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
+from td3core.runs.layout import DESCRIPTION
 from td3core.system import numerics
 from td3core.system.capacity import usable_cores
 from td3core.system.files import write_atomically
@@ -192,7 +193,7 @@ class RayExecutor:
 
 
 def _train(actor: Any, run: Path, files: Any, modules: tuple[str, ...]) -> Any:
-    description = (run / "run.toml").read_bytes()
+    description = (run / DESCRIPTION).read_bytes()
     return actor.train.remote(__version__, str(run), description, files, modules)
 
 

@@ -15,11 +15,12 @@ from td3core.experiments.jobs import CODEC, ResumedRun, perform
 from td3core.experiments.sweeps.executor import PATIENCE_S
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Failed, Saved
+from td3core.runs.layout import DESCRIPTION
 from td3core.system.files import write_atomically
 from td3core.text import Text
 
 _LEFT_OUT = ("lock", "lock.json", "notes.json")
-_DESCRIPTION, _EVALUATIONS = "run.toml", "evaluations.csv"
+_EVALUATIONS = "evaluations.csv"
 
 
 class RayWorker:
@@ -59,7 +60,7 @@ class RayWorker:
             return {"event": _refusal(version)}
         trust.allow_named(modules)
         path = Path(run)
-        if _same(path / _DESCRIPTION, description):
+        if _same(path / DESCRIPTION, description):
             return {"event": self._train(path)}
         if files is None or self._files_are_old:
             self._files_are_old = False

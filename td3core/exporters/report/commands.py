@@ -10,6 +10,7 @@ from td3core.config import RunConfig, Tunables, given, specs
 from td3core.config.presets import PLUS, compose
 from td3core.errors import RequestError
 from td3core.exporters.report.run_facts import RunFacts
+from td3core.runs.layout import CHECKPOINTS
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 
 _OPTIONS = ("env", "preset", "steps", "seed")
@@ -95,7 +96,7 @@ def _words_of_branch(run: RunFacts) -> list[str]:
     directory = run.directory
     parent = directory.parent
     assert parent is not None
-    checkpoint = Path(parent.run) / "checkpoints" / parent.checkpoint
+    checkpoint = Path(parent.run) / CHECKPOINTS / parent.checkpoint
     before: dict[str, Any] = {}
     try:
         header = read_header(directory.path.parent / checkpoint)

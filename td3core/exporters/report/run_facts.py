@@ -13,6 +13,7 @@ from td3core.checkpoint.header import Header
 from td3core.errors import RequestError, brief
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Entry
+from td3core.runs.layout import DESCRIPTION
 from td3core.runs.listing import RunSummary, summarise
 from td3core.system.regular_files import exists, parse_toml, read_text
 
@@ -80,7 +81,7 @@ def _header(run: RunDirectory) -> Header | None:
 
 def _description(path: Path) -> dict[str, Any]:
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        return parse_toml(read_text(path / "run.toml"))
+        return parse_toml(read_text(path / DESCRIPTION))
     return {}
 
 

@@ -12,7 +12,7 @@ from td3core.buffer.buffer_file import BufferFile
 from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
 from td3core.errors import RequestError
 from td3core.inference.normaliser import Normaliser
-from td3core.runs.branching import buffer_file_of
+from td3core.runs.layout import buffer_file_of
 from tests.support.scripted import IDENTITY
 from tests.td3core.helpers import finish, learn, new_agent
 

@@ -158,6 +158,17 @@ def test_a_checkpoint_that_stands_alone_can_be_branched_from(
     assert "could not be restored" in str(told.all(Warned)[0].message)
 
 
+def test_a_checkpoint_that_stands_alone_takes_nothing_of_the_run_whose_folder_it_lies_in(
+    parent: RunDirectory, runs_dir: Path
+) -> None:
+    alone = parent.path / "mine" / "agent.safetensors"
+    alone.parent.mkdir()
+    shutil.copy(parent.last, alone)
+    outcome, told = branched(alone, runs_dir, steps=120)
+    assert isinstance(outcome, Ended)
+    assert "could not be restored" in str(told.all(Warned)[0].message)
+
+
 @pytest.mark.slow
 def test_a_branch_killed_at_any_moment_goes_on_the_same(
     parent: RunDirectory, runs_dir: Path, tmp_path: Path

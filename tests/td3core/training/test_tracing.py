@@ -12,7 +12,7 @@ from td3core.algorithm.fused import kernel_cache
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Noted, Phase, Progress, Traced
 from td3core.protocol.metrics import TRAINING_COLUMNS
-from td3core.runs.directory import step_checkpoint
+from td3core.runs.layout import step_checkpoint
 from td3core.training import tracing
 from tests.td3core.helpers import Told, run, same, tensors
 
