@@ -7,21 +7,18 @@ run's ``run.toml``, so nothing has to be written to two places at once.
 import json
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import HIGHEST_SEED, MOST_SEEDS
 from td3core.runs.listing import RunSummary, list_runs, summarise
+from td3core.runs.lock import RunLock, holder
 from td3core.system.files import make_folder, sync_folder, write_atomically
-from td3core.system.regular_files import read_text, require_own
+from td3core.system.regular_files import read_text
 from td3core.system.timestamp import now
 
 FOLDER, FILE = "groups", "group.json"
@@ -93,36 +90,11 @@ class Group:
 
     def is_training(self) -> bool:
         """Return whether a process trains it, or is about to."""
-        if not (self.path / "lock").is_file():
-            return False
-        try:
-            with self.locked():
-                return False
-        except RequestError:
-            return True
+        return holder(self.path) is not None
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes from training the group.
-
-        Raises:
-            RequestError: one does already.
-        """
-        path = self.path / "lock"
-        try:
-            require_own(path)
-            lock = FileLock(path, thread_local=False)
-            lock.acquire(blocking=False)
-        except Timeout as problem:
-            raise RequestError(
-                "{group} is already training in another process.", group=self.name
-            ) from problem
-        except OSError as problem:
-            raise _unwritable(self.runs_dir, problem) from problem
-        try:
-            yield
-        finally:
-            lock.release()
+    def locked(self) -> RunLock:
+        """Return what keeps other processes from training the group while it is entered."""
+        return RunLock(self.path)
 
 
 def create_group(

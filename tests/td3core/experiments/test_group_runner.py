@@ -1,9 +1,11 @@
 """What a runner makes of its runs; their processes are played by the test."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from td3core.checkpoint import read_header
 from td3core.errors import RequestError
@@ -205,9 +207,38 @@ def test_a_group_is_trained_by_one_process_at_a_time(make_group, conduct) -> Non
     group = make_group((0,))
     with (
         group.locked(),
-        pytest.raises(RequestError, match="is already training in another process"),
+        pytest.raises(RequestError, match="is locked by a living process"),
     ):
         conduct(open_group(group.path), finish)
+
+
+def test_a_group_starts_though_another_window_looks_at_it_just_then(
+    make_group, conduct, monkeypatch
+) -> None:
+    group = make_group((0,))
+    looking = FileLock(group.path / "lock")
+    looking.acquire()
+    monkeypatch.setattr(time, "sleep", lambda _: looking.release())
+    _, statuses = conduct(group, finish)
+    assert [status.state for status in statuses] == [SeedState.FINISHED]
+
+
+def test_a_group_that_this_user_cannot_lock_is_not_taken_for_one_that_trains(
+    make_group, monkeypatch
+) -> None:
+    group = make_group((0,))
+    with group.locked():
+        assert group.is_training()
+        record = (group.path / "lock.json").read_bytes()
+    # As a process leaves it that was killed.
+    (group.path / "lock").touch()
+    (group.path / "lock.json").write_bytes(record)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    assert not group.is_training()
 
 
 def test_a_group_is_found_by_its_name_and_its_folder(make_group, runs_dir: Path) -> None:
