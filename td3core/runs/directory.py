@@ -119,9 +119,10 @@ class RunDirectory:
         called when the folder had to be made again.
 
         Raises:
-            RequestError: the folder cannot be written.
+            RequestError: the folder cannot be written; nothing is left of the run.
         """
         created = now()
+        path: Path | None = None
         try:
             path = new_folder(runs_dir, config, tunables).absolute()
             (path / CHECKPOINTS).mkdir()
@@ -138,12 +139,16 @@ class RunDirectory:
             if group:
                 description["group"] = group
             run._describe(description)
-        except OSError as problem:
-            raise RequestError(
-                "The runs folder {runs_dir} cannot be written: {reason}.",
-                runs_dir=runs_dir,
-                reason=file_reason(problem),
-            ) from problem
+        except (Exception, KeyboardInterrupt) as problem:
+            if path is not None:
+                shutil.rmtree(path, ignore_errors=True)
+            if isinstance(problem, OSError):
+                raise RequestError(
+                    "The runs folder {runs_dir} cannot be written: {reason}.",
+                    runs_dir=runs_dir,
+                    reason=file_reason(problem),
+                ) from problem
+            raise
         return run
 
     @classmethod

@@ -1,4 +1,5 @@
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,23 @@ def test_the_runs_folder_is_the_one_of_the_environment_variable(
     monkeypatch.delenv("TD3_STUDIO_RUNS")
     assert default_runs_dir().name == "runs"
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_run_that_cannot_be_described_or_locked_leaves_no_folder_behind(
+    monkeypatch: pytest.MonkeyPatch, runs_dir: Path
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def locked(run: Path) -> Callable[[], None]:
+        raise RequestError("{run} is locked.", run=run.name)
+
+    with pytest.raises(RequestError, match="is locked"):
+        RunDirectory.create(runs_dir, *tiny(), claim=locked)
+    monkeypatch.setattr("td3core.runs.directory.write_atomically", full)
+    with pytest.raises(RequestError, match="cannot be written: No space left on device"):
+        RunDirectory.create(runs_dir, *tiny())
+    assert list(runs_dir.iterdir()) == []
 
 
 def test_a_file_in_the_place_of_the_runs_folder_is_refused(tmp_path: Path) -> None:
