@@ -1,5 +1,7 @@
 """What is to be advised for the current run, but for what the user has dismissed."""
 
+import contextlib
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -50,12 +52,13 @@ class AdviceBoard(QObject):
         self._look()
 
     def thresholds(self) -> Mapping[str, float]:
-        """Return the thresholds that the user has changed, by rule."""
+        """Return the thresholds that the user has changed, by rule; damaged ones are left out."""
         found = {}
         for rule in load_rules():
-            value = self._settings.value(_THRESHOLD + rule.name)
-            if value is not None:
-                found[rule.name] = float(str(value))
+            with contextlib.suppress(ValueError):
+                value = float(str(self._settings.value(_THRESHOLD + rule.name)))
+                if math.isfinite(value):
+                    found[rule.name] = value
         return found
 
     def set_threshold(self, rule: Rule, value: float) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -16,11 +16,14 @@ from PySide6.QtWidgets import (
 )
 
 from studio.experiments.trial_file import KeptTrial
+from studio.health.board import AdviceBoard
 from studio.health.health_panel import HealthPanel
 from studio.health.table import HealthColumn
 from studio.health.thresholds_dialog import ThresholdsDialog
+from studio.session.model import RunModel
 from studio.widgets.number_box import NumberBox
 from studio.window.main_window import MainWindow
+from td3core.analysis.advice import load_rules
 from td3core.config import make_settings
 from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.trials import Trial, TrialArm
@@ -113,6 +116,18 @@ def test_a_threshold_that_the_user_has_changed_counts_from_then_on(
     dialog.findChild(QDialogButtonBox).button(kind.RestoreDefaults).click()
     assert broken.health.board.thresholds() == {}
     assert not find("status_advice").isVisible()
+
+
+def test_damaged_thresholds_among_the_settings_count_as_none_and_stop_no_window(
+    qtbot, tmp_path: Path
+) -> None:
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    written = ("high", "nan", "-inf", "", "0.25")
+    rules = load_rules()[: len(written)]
+    for rule, value in zip(rules, written, strict=True):
+        settings.setValue(f"health/threshold/{rule.name}", value)
+    board = AdviceBoard(RunModel(), settings)
+    assert board.thresholds() == {rules[-1].name: 0.25}
 
 
 def test_a_run_of_before_says_that_it_was_not_measured_and_a_closed_panel_reads_nothing(
