@@ -47,7 +47,7 @@ class Recorder:
         self._evaluations = run.table("evaluations", EVALUATION_COLUMNS)
         self._rows: list[Doubles] = []
         self._ended: list[EpisodeEnded] = []
-        self._warned: set[Text | str] = set()
+        self._warned: set[tuple[Text | str, int]] = set()
         self.over = False
         """Whether no further step is taken."""
         self.last_problem = ""
@@ -126,9 +126,9 @@ class Recorder:
     def sync(self, env_steps: int) -> None:
         """Append everything gathered, and flush it to disk: it survives a power failure."""
         self.flush(env_steps)
-        for table in (self._episodes, self._training, self._evaluations):
-            self.write(Text("the run's tables"), env_steps, table.sync)
-        self.write(Text("the journal"), env_steps, self._run.sync_journal)
+        for part, table in enumerate((self._episodes, self._training, self._evaluations), 1):
+            self.write(Text("the run's tables"), env_steps, table.sync, part)
+        self.write(Text("the journal"), env_steps, self._run.sync_journal, 1)
 
     def require_folder(self, env_steps: int) -> None:
         """Begin the run's folder again, with a warning, if it was deleted or moved."""
@@ -146,14 +146,20 @@ class Recorder:
         for table in (self._episodes, self._training, self._evaluations):
             table.flush()
 
-    def write(self, what: Text | str, env_steps: int, write: Callable[[], None]) -> bool:
-        """Write something; report the first of its failures, and return whether it worked."""
+    def write(
+        self, what: Text | str, env_steps: int, write: Callable[[], None], part: int = 0
+    ) -> bool:
+        """Write something; report the first of its failures, and return whether it worked.
+
+        ``part`` tells apart what has one name: while one of them fails, no other is reported.
+        """
         try:
             write()
         except OSError as problem:
             self.last_problem = file_reason(problem)
-            if what not in self._warned:
-                self._warned.add(what)
+            known = any(name == what for name, _ in self._warned)
+            self._warned.add((what, part))
+            if not known:
                 over = self.over or env_steps >= self._run.config.steps
                 values = {"what": what, "reason": self.last_problem}
                 message = Text("Could not write {what}: {reason}.", **values)
@@ -161,7 +167,7 @@ class Recorder:
                     message = Text.joined((message, Text("Training continues.")))
                 self.report(events.Warned(env_steps=env_steps, message=message))
             return False
-        self._warned.discard(what)
+        self._warned.discard((what, part))
         return True
 
 

@@ -122,6 +122,26 @@ def test_a_full_disk_is_told_once_and_again_when_it_fills_again(
     assert [w.env_steps for w in told.all(Warned)] == [11, 31]
 
 
+@pytest.mark.parametrize("name", ["episodes.csv", "training.csv", "journal.jsonl"])
+def test_a_file_that_does_not_reach_the_disk_is_told_once(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    refused, sync = [], files.GrowingFile.sync
+
+    def flaky(file: files.GrowingFile) -> None:
+        if file.path.name == name:
+            refused.append(file.path)
+            raise OSError(errno.EIO, "Input/output error")
+        sync(file)
+
+    monkeypatch.setattr(files.GrowingFile, "sync", flaky)
+    monkeypatch.setattr("td3core.training.trainer.REPORT_S", 0.0)
+    _, told = run(runs_dir, checkpoint_interval=10)
+    assert len(refused) > 3
+    (warned,) = told.all(Warned)
+    assert "Input/output error" in str(warned.message)
+
+
 def test_a_change_is_applied_even_if_the_journal_cannot_be_written(
     runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
