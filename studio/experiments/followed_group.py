@@ -28,15 +28,18 @@ class FollowedGroup:
         on_refused: Callable[[object], None],
         parent: QObject,
     ) -> None:
-        self._report = report
+        self._group, self._report = group, report
         self._asks: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._task = BackgroundTask("follow-group", parent)
         self._task.reported.connect(self._take)
         self._task.failed.connect(on_refused)
         self._refused = on_refused
+
+    def begin(self) -> None:
+        """Report the group, and from now on every change of its runs."""
         reason = Text("it trains in the background")
-        report(GroupStarted(group=group, jobs=0, reason=reason))
-        self._task.start(partial(_follow, group, self._asks))
+        self._report(GroupStarted(group=self._group, jobs=0, reason=reason))
+        self._task.start(partial(_follow, self._group, self._asks))
 
     def command(self, command: Command) -> None:
         """Ask for something."""

@@ -101,9 +101,10 @@ class GroupSession(QObject):
         if self._process is None:
             token = self._token = object()
             self._series = self._variant = ""
-            self._process = FollowedGroup(
+            self._process = followed = FollowedGroup(
                 group, lambda found: self._received.emit(token, found), self.refused.emit, self
             )
+            followed.begin()
             self.busy_changed.emit(True)
 
     def command(self, verb: Verb, seed: int | None = None) -> None:

@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QWidget
 
 from studio.experiments.group_model import SeedColumn
+from studio.experiments.group_session import GroupSession
 from studio.experiments.groups_panel import ManyRunsPanel
 from studio.experiments.queue_file import QueuedRun
 from studio.session.controller import SessionState
@@ -343,6 +344,16 @@ def left_alone(runs_dir: Path) -> Iterator[Group]:
     RunDirectory.create(runs_dir, group.config_of(0), tunables, group=group.name)
     with group.locked():
         yield group
+
+
+def test_a_group_that_is_followed_is_announced_by_a_session_that_is_busy(
+    qtbot, left_alone: Group
+) -> None:
+    session, busy = GroupSession(lambda _, go: go()), []
+    session.group_started.connect(lambda _: busy.append(session.busy))
+    session.follow(left_alone)
+    assert busy == [True]
+    session.detach()
 
 
 def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
