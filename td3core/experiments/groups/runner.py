@@ -1,5 +1,6 @@
 """Trains the runs of a group, several at once, each in a process of its own."""
 
+import contextlib
 import queue
 import time
 from collections.abc import Callable
@@ -70,7 +71,7 @@ class GroupRunner:
 
     @property
     def stopping(self) -> bool:
-        """True once all runs were asked to stop."""
+        """True once :meth:`stop` was called."""
         return self._stopping
 
     def stop(self) -> None:
@@ -91,9 +92,11 @@ class GroupRunner:
                 self._group.save()
             # Those that came too late for the process before this one.
             list(take_requests(self._group))
-            self._await_earlier_runs()
+            asked = self._await_earlier_runs()
             self._read_statuses()
             try:
+                for command in asked:
+                    self._obey(command)
                 self._start_next()
                 while self._processes or self._any(SeedState.HELD):
                     self._handle_next()
@@ -105,12 +108,25 @@ class GroupRunner:
                 self._end_processes()
         return tuple(self.statuses.values())
 
-    def _await_earlier_runs(self) -> None:
-        """Wait for runs whose runner was killed: they are saving."""
+    def _await_earlier_runs(self) -> list[Command]:
+        """Wait for runs whose runner was killed: they are saving. A stop of all ends the wait.
+
+        Returns:
+            What was asked for meanwhile.
+        """
         end = time.monotonic() + _RELEASE_S
         runs = [found.run for found in self._group.runs().values()]
+        asked: list[Command] = []
         while any(map(holder, runs)) and time.monotonic() < end:
-            time.sleep(_RELEASE_LOOK_S)
+            asked += take_requests(self._group)
+            with contextlib.suppress(queue.Empty):
+                message = self._inbox.get(timeout=_RELEASE_LOOK_S)
+                # No run has a process yet that could send an event.
+                assert isinstance(message, Command)
+                asked.append(message)
+            if any(command in _END_ALL for command in asked):
+                break
+        return asked
 
     def _read_statuses(self) -> None:
         found = self._group.runs()
@@ -237,6 +253,8 @@ class GroupRunner:
             process.join(max(end - time.monotonic(), 0.0))
         self._processes.clear()
 
+
+_END_ALL = (Command(verb=Verb.STOP), Command(verb=Verb.KILL))
 
 _WITHOUT_PROCESS = {
     "pause": SeedState.HELD,

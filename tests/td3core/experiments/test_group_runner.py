@@ -241,6 +241,33 @@ def test_a_group_that_this_user_cannot_lock_is_not_taken_for_one_that_trains(
     assert not group.is_training()
 
 
+@pytest.mark.parametrize("asks", ["its process", "its folder"])
+def test_a_stop_ends_the_wait_for_runs_of_an_earlier_process_and_starts_none(
+    make_group, monkeypatch, asks: str
+) -> None:
+    group = make_group((0, 1))
+    run = RunDirectory.create(group.runs_dir, group.config_of(0), group.tunables, group=group.name)
+    stage, looked = Stage(finish), []
+    runner = GroupRunner(
+        group, Allocation(jobs=2, threads=1, reason=Text("because")), lambda status, event: None
+    )
+
+    def saving(run: Path) -> bool:
+        looked.append(run)
+        if asks == "its process":
+            runner.stop()
+        else:
+            request(group, Command(verb=Verb.STOP))
+        return True
+
+    monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", stage)
+    monkeypatch.setattr("td3core.experiments.groups.runner.holder", saving)
+    statuses = runner.run()
+    assert looked == [run.path]
+    assert stage.actors == []
+    assert [status.state for status in statuses] == [SeedState.STOPPED] * 2
+
+
 def test_a_group_is_found_by_its_name_and_its_folder(make_group, runs_dir: Path) -> None:
     group = make_group((0, 4), steps=77)
     assert find_group(Path(group.name), runs_dir) == group
