@@ -296,15 +296,17 @@ class CheckpointPanel(QWidget):
         chosen = self.chosen()
         # Qt moves the selection to a neighbour of removed rows, which the user has not chosen.
         self._quiet = True
-        yield
-        index = QModelIndex()
-        if chosen is not None:
-            index = self.model.find(chosen)
-        elif self._shown is not None:
-            index = self.model.find_shown(self._shown)
-        if not index.isValid() or chosen != self.chosen():
-            self._mark(index)
-        self._quiet = False
+        try:
+            yield
+            index = QModelIndex()
+            if chosen is not None:
+                index = self.model.find(chosen)
+            elif self._shown is not None:
+                index = self.model.find_shown(self._shown)
+            if not index.isValid() or chosen != self.chosen():
+                self._mark(index)
+        finally:
+            self._quiet = False
 
     @Slot(QItemSelection, QItemSelection)
     def _on_selection(self, selected: QItemSelection, _: QItemSelection) -> None:

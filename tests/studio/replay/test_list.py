@@ -333,6 +333,25 @@ def test_a_run_that_is_over_can_be_chosen_when_the_next_one_goes_on(
     assert not panel.model.find(first.best).isValid()
 
 
+def test_a_list_that_could_not_be_shown_once_still_lets_an_agent_be_chosen(
+    qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(tmp_path, 0, "best")
+    panel.set_current_run(run.path)
+    shows(qtbot, panel, run.best)
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("the list is broken")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(panel.model, "clear_section", broken)
+        with pytest.raises(RuntimeError):
+            panel.set_current_run(None)
+    with qtbot.waitSignal(panel.checkpoint_chosen) as chosen:
+        panel.view.setCurrentIndex(panel.model.find(run.best))
+    assert chosen.args == [run.best]
+
+
 def test_a_click_chooses_and_a_double_click_confirms(
     qtbot: QtBot, panel: CheckpointPanel, bundled: Path, pretended: None
 ) -> None:
