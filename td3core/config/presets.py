@@ -27,13 +27,15 @@ from td3core.config import (
     to_dict,
 )
 from td3core.config.algorithms import fixed_by
-from td3core.errors import RequestError, brief, quoted, unknown_name, unwritable
+from td3core.errors import RequestError, brief, unknown_name, unwritable
+from td3core.system.bundled_files import known_keys, reading
 from td3core.system.files import write_atomically
-from td3core.system.regular_files import parse_toml, read_text
+from td3core.system.regular_files import read_text
 from td3core.text import SettingName, Text
 
 PLUS = " + "
 """Joins the names of a preset and of the variants applied on top of it."""
+_KEYS = ("name", "env", "about", "settings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +116,10 @@ def parse_preset(text: str) -> Preset:
     """Read a preset from TOML text.
 
     Raises:
-        RequestError: it is not TOML, a key is missing, or a value is refused.
+        RequestError: it is not TOML, a key is missing or unknown, or a value is refused.
     """
-    try:
-        found = parse_toml(text)
-    except (ValueError, RecursionError) as problem:
-        raise _refusal(quoted(brief(problem))) from problem
+    with reading(_refusal):
+        found = known_keys(text, _KEYS)
     if "name" not in found:
         raise _refusal(Text("it has no name"))
     settings = found.get("settings", {})

@@ -9,7 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from td3core.config import RunConfig, Tunables, make_settings, piecewise, specs, to_dict
-from td3core.config.presets import Preset, compose, load_presets, parse_preset, preset_for
+from td3core.config.presets import (
+    Preset,
+    compose,
+    load_presets,
+    parse_preset,
+    preset_for,
+)
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
@@ -144,6 +150,7 @@ NOT_PRESETS = {
     "wrong type": (ANY_ENV + "[settings]\ntau = true", "tau cannot be True"),
     "environment is empty": ("name = 'a'\nenv = ''", "env is empty"),
     "torn": ("name = 'a", "not a preset"),
+    "misspelt key": (ANY_ENV + "[setings]\ntau = 0.1", "not a preset: setings is unknown"),
     "deeply nested": (ANY_ENV + "x = " + "[" * 10_000, "not a preset"),
 }
 
