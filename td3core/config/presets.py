@@ -29,7 +29,7 @@ from td3core.config import (
 from td3core.config.algorithms import fixed_by
 from td3core.errors import RequestError, brief, unknown_name, unwritable
 from td3core.system.bundled_files import known_keys, reading
-from td3core.system.files import write_atomically
+from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import read_text
 from td3core.text import SettingName, Text
 
@@ -80,7 +80,7 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
     preset = preset_of(name, config, tunables)
     folder = user_presets_dir()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         write_atomically(_file_of(name), preset_text(preset).encode())
     except OSError as problem:
         raise unwritable(folder, problem) from problem

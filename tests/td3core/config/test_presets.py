@@ -15,11 +15,13 @@ from td3core.config.presets import (
     load_presets,
     parse_preset,
     preset_for,
+    save_preset,
 )
 from td3core.envs.catalogue import KNOWN, find_known
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Warned
+from td3core.system import files as system_files
 from td3core.training.launch import train
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import Told
@@ -159,6 +161,16 @@ NOT_PRESETS = {
 def test_a_preset_that_is_not_one_is_refused_with_the_reason(text: str, says: str) -> None:
     with pytest.raises(RequestError, match=says):
         parse_preset(text)
+
+
+def test_a_preset_that_was_saved_and_the_name_of_its_folder_survive_a_power_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TD3_STUDIO_PRESETS", str(tmp_path / "td3-studio" / "presets"))
+    flushed: list[Path] = []
+    monkeypatch.setattr(system_files, "sync_folder", flushed.append)
+    save_preset("mine", *make_settings({"env": "Pendulum-v1"}))
+    assert flushed == [tmp_path, tmp_path / "td3-studio", tmp_path / "td3-studio" / "presets"]
 
 
 def read_or_refuse(text: str) -> None:
