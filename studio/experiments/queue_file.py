@@ -21,7 +21,7 @@ from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.system.files import make_folder, write_atomically
-from td3core.system.regular_files import exists, read_text, require_own
+from td3core.system.regular_files import DAMAGE, exists, read_text, require_own
 from td3core.text import Text, tr
 
 NAME = "queue.json"
@@ -29,10 +29,6 @@ LOCK = "queue.lock"
 SCHEMA = 1
 _PATIENCE_S = 5.0
 """A window holds the lock for as long as writing the queue takes."""
-_DAMAGE = (
-    *(OSError, KeyError, TypeError, AttributeError),
-    *(ValueError, OverflowError, RecursionError),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +104,7 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
         return tuple(_read(each, number) for number, each in enumerate(found["runs"]))
     except FileNotFoundError:
         return ()
-    except _DAMAGE as problem:
+    except DAMAGE as problem:
         raise RequestError(
             "The queue in {file} cannot be read: {reason}.", file=NAME, reason=file_reason(problem)
         ) from problem

@@ -23,15 +23,11 @@ from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.experiments.groups.watch import watch
 from td3core.experiments.trials import MOST_PAIRS, Trial, TrialArm
 from td3core.system.files import make_folder, write_atomically
-from td3core.system.regular_files import glob, read_text, require_own
+from td3core.system.regular_files import DAMAGE, glob, read_text, require_own
 
 NAME = "trials"
 SCHEMA = 1
 _ARMS = ("with_change", "without")
-_DAMAGE = (
-    *(OSError, KeyError, TypeError, AttributeError),
-    *(ValueError, OverflowError, RecursionError),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +95,7 @@ class TrialFile:
             try:
                 if self._claim(path):
                     return _read(json.loads(read_text(path)))
-            except _DAMAGE:
+            except DAMAGE:
                 # Of a newer version, or none of ours.
                 self.leave()
         return None

@@ -17,7 +17,7 @@ from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import RunSummary
 from td3core.runs.metadata import Parent
 from td3core.system.files import make_folder, write_atomically
-from td3core.system.regular_files import read_text
+from td3core.system.regular_files import DAMAGE, read_text
 from td3core.text import from_plain, plain
 
 SCHEMA = 3
@@ -65,7 +65,7 @@ def load(folder: Path) -> dict[Path, RunRow]:
         if found["schema"] != SCHEMA or found["folder"] != str(folder):
             return {}
         rows = [_row(folder, each) for each in found["rows"]]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except DAMAGE:
         return {}
     return {row.path: row for row in rows}
 

@@ -43,6 +43,7 @@ from td3core.runs.tables import (
 from td3core.system import files
 from td3core.system.files import GrowingFile, make_folder, write_atomically
 from td3core.system.regular_files import (
+    DAMAGE,
     exists,
     glob,
     is_regular,
@@ -62,7 +63,7 @@ def note_module_folder(path: Path) -> None:
     ``path`` is a run or one of its checkpoints. Nothing happens where none is on record.
     """
     run = run_of(path) or path
-    with contextlib.suppress(OSError, KeyError, TypeError, ValueError, RecursionError):
+    with contextlib.suppress(*DAMAGE):
         found = parse_toml(read_text(run / DESCRIPTION))
         folder = found["module_folder"]
         if isinstance(folder, str) and Path(folder).is_absolute():
@@ -169,7 +170,7 @@ class RunDirectory:
             return cls(path, config, tunables, str(found["created"]), parent, group)
         except FileNotFoundError as problem:
             raise RequestError("{path} is not a run: it holds no run.toml.", path=path) from problem
-        except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+        except DAMAGE as problem:
             raise RequestError(
                 "{file}/run.toml cannot be read: {reason}.",
                 file=path.name,

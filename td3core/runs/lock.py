@@ -25,7 +25,7 @@ from filelock import FileLock, Timeout
 
 from td3core.errors import RequestError, file_reason
 from td3core.system.files import write_atomically
-from td3core.system.regular_files import exists, is_regular, read_text, require_own
+from td3core.system.regular_files import DAMAGE, exists, is_regular, read_text, require_own
 from td3core.system.timestamp import now
 from td3core.text import Text
 
@@ -208,5 +208,5 @@ def recorded(run: Path) -> Holder | None:
     try:
         found = json.loads(read_text(_record_file(run)))
         return Holder(pid=int(found["pid"]), host=str(found["host"]), since=str(found["since"]))
-    except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
+    except DAMAGE:
         return None

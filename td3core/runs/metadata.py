@@ -14,7 +14,7 @@ from typing import Any
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.messages import as_keys, characters, from_keys
 from td3core.system.files import write_atomically
-from td3core.system.regular_files import read_text
+from td3core.system.regular_files import DAMAGE, read_text
 from td3core.system.timestamp import now
 from td3core.text import NO_TEXT, Text
 
@@ -23,7 +23,6 @@ MOST_STEPS = 10**15
 _MOST_WALL_S = 1e10
 _MOST_NAME, _MOST_TEXT = 1_000, 100_000
 """Of characters: what a list or a dialog still shows at once."""
-_DAMAGE = (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +92,7 @@ def read_ending(folder: Path) -> Ending | None:
             steps_per_s=max(_finite(found.get("steps_per_s")) or 0.0, 0.0),
             ended=characters(found.get("ended", ""), _MOST_NAME),
         )
-    except (AttributeError, *_DAMAGE):
+    except DAMAGE:
         return None
 
 
@@ -113,7 +112,7 @@ def read_label(folder: Path) -> RunLabel:
         found = json.loads(read_text(folder / NOTES))
         name, note = found.get("name") or "", found.get("note") or ""
         return RunLabel(name=characters(name, _MOST_NAME), note=characters(note, _MOST_TEXT))
-    except (AttributeError, *_DAMAGE):
+    except DAMAGE:
         return RunLabel()
 
 
@@ -133,7 +132,7 @@ def parse_parent(found: Any) -> Parent | None:
             checkpoint=str(found["checkpoint"]),
             env_steps=int(found["env_steps"]),
         )
-    except _DAMAGE:
+    except DAMAGE:
         return None
     # Names of neighbouring files; a path could lead anywhere.
     plain = all(

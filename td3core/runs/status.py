@@ -15,7 +15,7 @@ from td3core.protocol.events import Phase
 from td3core.runs.messages import as_keys, from_keys
 from td3core.runs.metadata import MOST_STEPS
 from td3core.system.files import write_atomically
-from td3core.system.regular_files import read_text
+from td3core.system.regular_files import DAMAGE, read_text
 from td3core.text import NO_TEXT, Text
 
 STATUS = "status.json"
@@ -26,7 +26,6 @@ _KEYS = {"engine": "products"}
 MOST_TEXT = 500
 """Characters of a message."""
 _MOST_ENTRIES = 1_000
-_DAMAGE = (OSError, AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +98,7 @@ class Status:
         """Read the file of a run; None if there is none that makes sense."""
         try:
             return _parse(json.loads(read_text(run / STATUS)))
-        except _DAMAGE:
+        except DAMAGE:
             return None
 
 

@@ -16,6 +16,12 @@ from typing import Any, BinaryIO
 LARGEST_RECORD = 256 * 1024
 """Bytes of the largest small record (settings, labels, presets) that is read."""
 
+DAMAGE = (
+    *(OSError, KeyError, TypeError, AttributeError),
+    *(ValueError, OverflowError, RecursionError),
+)
+"""What Python raises while a record is read that is damaged, or that someone has forged."""
+
 _MOST_KEY_PARTS = 16
 # Python's parser takes quadratic time for a key of many parts. Every repetition is possessive and
 # begins at the start of a word, so that the search is linear.

@@ -18,7 +18,7 @@ from td3core.experiments.groups.seeds import HIGHEST_SEED, MOST_SEEDS
 from td3core.runs.listing import RunSummary, list_runs, summarise
 from td3core.runs.lock import RunLock, holder
 from td3core.system.files import make_folder, sync_folder, write_atomically
-from td3core.system.regular_files import read_text
+from td3core.system.regular_files import DAMAGE, read_text
 from td3core.system.timestamp import now
 
 FOLDER, FILE = "groups", "group.json"
@@ -153,10 +153,7 @@ def open_group(path: Path) -> Group:
         )
     except FileNotFoundError as problem:
         raise RequestError("{path} is not a group: it holds no group.json.", path=path) from problem
-    except (
-        *(OSError, KeyError, TypeError, AttributeError),
-        *(ValueError, OverflowError, RecursionError),
-    ) as problem:
+    except DAMAGE as problem:
         raise RequestError(
             "{file}/group.json cannot be read: {reason}.",
             file=path.name,

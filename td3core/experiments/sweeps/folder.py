@@ -20,7 +20,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.system.files import make_folder, sync_folder, write_atomically
 from td3core.system.numerics import AUTO
-from td3core.system.regular_files import glob, read_text, require_own
+from td3core.system.regular_files import DAMAGE, glob, read_text, require_own
 from td3core.text import NO_TEXT, Text, from_plain, plain
 
 SWEEPS = "sweeps"
@@ -232,7 +232,7 @@ class SweepFolder:
         try:
             found = json.loads(read_text(self.path / _STATE, _LARGEST_STATE))
             return _state_of(found, running=self.is_running())
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        except DAMAGE:
             return None
 
     def is_running(self) -> bool:
