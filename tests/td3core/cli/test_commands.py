@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from td3core.runs.tables import read_table
 from tests.support.health import breakable_rule
 from tests.support.marks import release, slow
 from tests.support.scripted import STEPS, Script, ScriptedEnv
+from tests.support.waiting import eventually
 from tests.td3core.helpers import TINY, finish
 
 TRAIN_KEYS = {
@@ -294,15 +294,14 @@ def test_an_interrupted_training_saves_and_ends_well(
     with subprocess.Popen(
         command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline().startswith("Run ")
-        episodes = runs_dir.glob("*/episodes.csv")
-        end = time.monotonic() + 60
-        while not next(iter(episodes), None) and time.monotonic() < end:
-            time.sleep(0.02)
-            episodes = runs_dir.glob("*/episodes.csv")
-        os.kill(process.pid, number)
-        out, said = process.communicate(timeout=60)
+        try:
+            assert process.stderr is not None
+            assert process.stderr.readline().startswith("Run ")
+            eventually(lambda: list(runs_dir.glob("*/episodes.csv")))
+            process.send_signal(number)
+            out, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 0, said
     found = last_line(out)
     assert set(found) == TRAIN_KEYS

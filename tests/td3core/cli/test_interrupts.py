@@ -24,6 +24,7 @@ from td3core.protocol.events import Ended
 from td3core.training.launch import resume
 from tests.support.marks import release
 from tests.support.stranger import Stranger
+from tests.support.waiting import eventually
 from tests.td3core.cli.test_commands import small
 from tests.td3core.helpers import finish
 
@@ -76,10 +77,12 @@ class Command:
 
     def wait_until_noticed(self, number: int = signal.SIGINT) -> None:
         """Wait until the system has told the process, which does not react."""
-        status, end = Path(f"/proc/{self.process.pid}/status"), time.monotonic() + SOON_S
-        while int(status.read_text().split("SigCgt:")[1].split()[0], 16) & 1 << number - 1:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        status = Path(f"/proc/{self.process.pid}/status")
+
+        def caught() -> int:
+            return int(status.read_text().split("SigCgt:")[1].split()[0], 16) & 1 << number - 1
+
+        eventually(lambda: not caught(), SOON_S)
 
     def end(self) -> int:
         """Wait for its end; return its status."""
@@ -107,11 +110,8 @@ def hanging(stranger: Stranger, *words: str) -> Iterator[Command]:
     """Run a command until its environment hangs."""
     command = Command(*words)
     try:
-        end = time.monotonic() + 240
-        while not stranger.hangs:
-            assert command.process.poll() is None, command.lines
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        eventually(lambda: stranger.hangs or command.process.poll() is not None, 240)
+        assert command.process.poll() is None, command.lines
         yield command
     finally:
         command.end()

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from td3core.protocol.events import Ended, Failed, Progress
 from td3core.runs.tables import read_table
 from tests.support.marks import slow
 from tests.support.scripted import Script
+from tests.support.waiting import eventually
 from tests.td3core.cli.test_commands import small
 from tests.td3core.helpers import fail, finish, run, same, tensors
 
@@ -286,11 +286,8 @@ def test_the_processes_die_with_a_training_that_is_killed_even_within_a_step(
     environment = os.environ | {"PYTHONPATH": str(root)}
     training = subprocess.Popen([sys.executable, str(script)], env=environment, stderr=-3)
     try:
-        parent, end = psutil.Process(training.pid), time.monotonic() + WAIT_S
-        while not (tmp_path / "stepping").exists():
-            assert time.monotonic() < end, "no environment is stepped"
-            time.sleep(0.05)
-        children = parent.children(recursive=True)
+        eventually((tmp_path / "stepping").exists)
+        children = psutil.Process(training.pid).children(recursive=True)
     finally:
         training.kill()
         training.wait()

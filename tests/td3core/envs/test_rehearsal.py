@@ -27,6 +27,7 @@ from td3core.training.launch import branch, resume, train
 from td3core.training.verify_resume import verify
 from tests.support.marks import release, slow
 from tests.support.stranger import Stranger
+from tests.support.waiting import eventually
 from tests.td3core.helpers import finish, tiny, write_checkpoint
 
 NAME = "theirs_env"
@@ -248,10 +249,8 @@ def interrupt(command: list[str]) -> None:
     signal.signal(signal.SIGINT, before)
     with started as process:
         try:
-            about, end = psutil.Process(process.pid), time.monotonic() + 240
-            while not about.children() and process.poll() is None:
-                assert time.monotonic() < end
-                time.sleep(0.05)
+            about = psutil.Process(process.pid)
+            eventually(lambda: about.children() or process.poll() is not None, 240)
             process.send_signal(signal.SIGINT)
             pressed = time.monotonic()
             assert process.wait(20) == 130

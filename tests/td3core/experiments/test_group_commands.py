@@ -14,9 +14,10 @@ import pytest
 from td3core.cli.app import main
 from td3core.runs.listing import list_runs
 from tests.support.health import breakable_rule
+from tests.support.waiting import eventually
 from tests.td3core.experiments.conftest import STEPS_ENV
 from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
-from tests.td3core.experiments.test_processes import ENDLESS, shortened, wait_until
+from tests.td3core.experiments.test_processes import ENDLESS, shortened
 from tests.td3core.helpers import run, tiny
 
 Answer = tuple[int, dict[str, Any]]
@@ -134,7 +135,7 @@ def test_ctrl_c_saves_all_runs_and_resume_finishes_them(runs_dir: Path, root: Pa
             runs = list(list_runs(runs_dir))
             return len(runs) == 2 and all(run.steps_on_record() > 100 for run in runs)
 
-        wait_until(all_train)
+        eventually(all_train)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err

@@ -6,7 +6,6 @@ import queue
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,19 +27,13 @@ from td3core.remote.steer import RemoteControl
 from td3core.runs.listing import list_runs
 from td3core.runs.lock import holder
 from td3core.text import Text
+from tests.support.waiting import eventually
 from tests.td3core.experiments.conftest import STEPS_ENV
 from tests.td3core.helpers import finish, tiny
 
 PATIENCE_S = 60
 ENDLESS = 10_000_000
 TABLES = ("episodes.csv", "training.csv", "evaluations.csv")
-
-
-def wait_until(happened: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not happened():
-        assert time.monotonic() < end, "it has not happened"
-        time.sleep(0.02)
 
 
 def contents(run: Path) -> dict[str, list[list[str]]]:
@@ -124,7 +117,7 @@ def test_a_run_whose_process_is_killed_ends_as_failed(runs_dir: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         failed = reported.until(Failed)
         assert "killed by signal 9" in str(failed.message)
-        wait_until(lambda: holder(started.run) is None)
+        eventually(lambda: holder(started.run) is None)
 
 
 @pytest.mark.slow
@@ -152,10 +145,10 @@ def test_a_detached_run_outlives_the_process_that_started_it(runs_dir: Path, roo
     (run,) = list_runs(runs_dir)
     before = run.steps_on_record()
     try:
-        wait_until(lambda: run.steps_on_record() > before + 1000)
+        eventually(lambda: run.steps_on_record() > before + 1000)
     finally:
         child.terminate()
-    wait_until(lambda: run.ending() is not None)
+    eventually(lambda: run.ending() is not None)
     assert run.ending().stopped == "user"
 
 
@@ -214,7 +207,7 @@ def test_a_group_whose_parent_is_killed_is_resumed_with_equal_results(
     command = [sys.executable, "-m", "td3core"]
     train = [*command, "train", STEPS_ENV, "--seeds", "3", "--jobs", "2", *settings, *words]
     with subprocess.Popen(train, cwd=root, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as one:
-        wait_until(lambda: any(run.steps_on_record() > 300 for run in list_runs(runs_dir)))
+        eventually(lambda: any(run.steps_on_record() > 300 for run in list_runs(runs_dir)))
         one.kill()
     (name,) = (path.name for path in (runs_dir / "groups").iterdir())
     # What it had started saves and ends by itself; the group waits for that.

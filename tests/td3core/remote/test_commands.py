@@ -14,10 +14,10 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.training.launch import resume, train
 from tests.support.scripted import Script
+from tests.support.waiting import eventually
 from tests.td3core.helpers import Told, finish, tiny
 
 pytestmark = pytest.mark.usefixtures("eager")
-WAIT_S = 20
 
 
 @pytest.fixture
@@ -29,13 +29,12 @@ def living(runs_dir: Path, scripted: Any) -> Iterator[Path]:
     control, told = Control(), Told()
     thread = threading.Thread(target=train, args=(config, tunables, control, told, runs_dir))
     thread.start()
-    end = time.monotonic() + WAIT_S
-    while not list(runs_dir.glob("*/status.json")) and time.monotonic() < end:
-        time.sleep(0.01)
-    (path,) = runs_dir.iterdir()
-    yield path
-    control.stop()
-    thread.join()
+    try:
+        (status,) = eventually(lambda: list(runs_dir.glob("*/status.json")))
+        yield status.parent
+    finally:
+        control.stop()
+        thread.join()
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any, str]:

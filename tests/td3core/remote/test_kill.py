@@ -1,6 +1,5 @@
 """A run that was steered from outside and killed goes on as if it had not been."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.status import Status
 from tests.support.lives import Life, differences, run_of
+from tests.support.waiting import eventually
 
 WAIT_S = 60
 SETTINGS = {
@@ -33,11 +33,8 @@ def test_a_run_steered_from_outside_and_killed_equals_a_straight_one_with_its_jo
     words = ["train", "Pendulum-v1", *(f"--set={name}={value}" for name, value in SETTINGS.items())]
     life = Life.begin(place, [*words, "--runs-dir", str(place)])
     try:
-        end = time.monotonic() + WAIT_S
-        while _steps(place) < 300:
-            assert life.alive
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        eventually(lambda: _steps(place) >= 300 or not life.alive, WAIT_S)
+        assert life.alive
         path = run_of(place)
         assert path is not None
         control = RemoteControl(path)
@@ -45,8 +42,7 @@ def test_a_run_steered_from_outside_and_killed_equals_a_straight_one_with_its_jo
             answer = control.wait(control.change(values), WAIT_S)
             assert answer.done
         reached = answer.env_steps
-        while _steps(place) < reached + 200 and time.monotonic() < end:
-            time.sleep(0.02)
+        eventually(lambda: _steps(place) >= reached + 200, WAIT_S)
     finally:
         lived = life.kill()
     assert lived

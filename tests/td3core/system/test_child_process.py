@@ -2,13 +2,13 @@
 
 import os
 import signal
-import time
 
 import pytest
 
 from td3core import __version__
 from td3core.system.child_process import ChildProcess, UpdatedError
 from tests.support.talker import CODEC, leave_a_process
+from tests.support.waiting import eventually
 
 WAIT_S = 20
 
@@ -20,9 +20,7 @@ def test_the_end_of_a_child_is_noticed_though_another_process_holds_its_pipe() -
     try:
         assert child.ready(WAIT_S)
         left = int(child.receive())
-        end = time.monotonic() + WAIT_S
-        while not child.ready(0.05):
-            assert time.monotonic() < end
+        eventually(lambda: child.ready(0.05), WAIT_S)
         with pytest.raises(EOFError):
             child.receive()
     finally:

@@ -1,7 +1,6 @@
 """Watching single updates of a run: one by one while it is paused, and now and then while not."""
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from td3core.protocol.events import Ended, Event, Noted, Phase, Progress, Traced
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.layout import step_checkpoint
 from td3core.training import tracing
+from tests.support.waiting import eventually
 from tests.td3core.helpers import Told, run, same, tensors
 
 PAUSED_AT = 30
@@ -119,7 +119,7 @@ def test_several_updates_of_one_turn_are_single_ones_too(runs_dir: Path) -> None
         for _ in range(3):
             seen = len(traced)
             control.step()
-            wait_until(lambda seen=seen: len(traced) > seen)
+            eventually(lambda seen=seen: len(traced) > seen)
         stopped_within.append(len(traced))
         control.resume()
 
@@ -133,15 +133,6 @@ def test_several_updates_of_one_turn_are_single_ones_too(runs_dir: Path) -> None
     # Of the turn's five updates the last two were done at once.
     assert traced == [21, 22, 23]
     assert {each.env_steps for each in told.all(Traced)} == {25}
-
-
-def wait_until(happened: Callable[[], bool]) -> None:
-    waiting = threading.Event()
-    for _ in range(2000):
-        if happened():
-            return
-        waiting.wait(0.01)
-    pytest.fail("it did not happen")
 
 
 def test_updates_are_reported_while_the_run_goes_on_but_not_all(

@@ -5,7 +5,6 @@ import os
 import sys
 import tarfile
 import threading
-import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +19,7 @@ from td3core.experiments.sweeps.executor import outcome_of
 from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
 from td3core.runs.directory import RunDirectory
 from tests.support.stranger import Stranger
+from tests.support.waiting import eventually
 from tests.td3core.helpers import tiny
 
 TEXT = """
@@ -132,8 +132,7 @@ def test_the_runs_of_a_lost_node_continue_on_another(
     runs = [runs_dir / f"cluster_t00{number}_s0" for number in range(2)]
 
     def lose_a_node() -> None:
-        while not all((run / FIRST).exists() for run in runs):
-            time.sleep(0.05)
+        eventually(lambda: all((run / FIRST).exists() for run in runs), 300)
         cluster.remove_node(nodes[0], allow_graceful=False)
 
     thread = threading.Thread(target=lose_a_node, daemon=True)

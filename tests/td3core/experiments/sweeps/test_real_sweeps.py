@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from td3core.cli.app import main
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import holder
+from tests.support.waiting import eventually
 
 TEXT = """
 environment = "Pendulum-v1"
@@ -47,14 +47,6 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[s
     status = main([*words, "--json"])
     found: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
     return status, found
-
-
-def until(happened: Callable[[], Any]) -> Any:
-    end = time.monotonic() + PATIENCE_S
-    while not (found := happened()):
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.02)
-    return found
 
 
 @contextmanager
@@ -127,11 +119,11 @@ def test_a_killed_sweep_and_a_killed_run_continue_to_equal_results(
     first = runs_dir / "small_t000_s0"
     with sweeping(root, runs_dir, file) as process:
         # Its run dies after the first checkpoint, and is resumed by the sweep.
-        until(lambda: (first / "checkpoints" / "step_000000400.safetensors").exists())
+        eventually((first / "checkpoints" / "step_000000400.safetensors").exists, PATIENCE_S)
         training = holder(first)
         assert training is not None
         kill(psutil.Process(training.pid))
-        until(lambda: (first / "checkpoints" / "step_000000800.safetensors").exists())
+        eventually((first / "checkpoints" / "step_000000800.safetensors").exists, PATIENCE_S)
         workers = process.children(recursive=True)
         kill(process)
         psutil.wait_procs(workers, timeout=PATIENCE_S)
