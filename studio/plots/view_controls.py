@@ -27,7 +27,7 @@ class SmoothingSlider(QWidget):
     changed = Signal(int)
     """The slider rests at a new value."""
 
-    def __init__(self, name: str, *, settle_ms: int = _SETTLED_MS) -> None:
+    def __init__(self, name: str) -> None:
         """Take ``name``, the start of the object names of the parts."""
         super().__init__()
         self.slider, self._count = QSlider(Qt.Orientation.Horizontal), QLabel()
@@ -39,7 +39,7 @@ class SmoothingSlider(QWidget):
         self._count.setMinimumWidth(self._count.fontMetrics().horizontalAdvance("000"))
         self._settled = QTimer(self)
         self._settled.setSingleShot(True)
-        self._settled.setInterval(settle_ms)
+        self._settled.setInterval(_SETTLED_MS)
         self._settled.timeout.connect(lambda: self.changed.emit(self.slider.value()))
         self.slider.valueChanged.connect(self._on_moved)
         text = QLabel(tr("Smoothing"))

@@ -34,11 +34,11 @@ def plain_tip(text: str) -> str:
     return f"<qt>{lines}</qt>"
 
 
-def plain_label(text: str = "", *, wrap: bool = True) -> QLabel:
+def plain_label(text: str = "") -> QLabel:
     """Return a label that shows a text literally."""
     label = QLabel(text)
     label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(wrap)
+    label.setWordWrap(True)
     return label
 
 

@@ -91,23 +91,19 @@ def align(curves: Sequence[tuple[Doubles, Doubles]], most_points: int) -> tuple[
     return grid, np.stack([step_values(x, y, grid) for x, y in curves])
 
 
-def interquartile_mean(values: Doubles, axis: int = 0) -> Doubles:
-    """Return the mean of the middle half of the values.
+def interquartile_mean(values: Doubles) -> Doubles:
+    """Return the mean of the middle half of the values, over the first axis.
 
     A quarter is cut off at either end, rounded down to whole values; so with three runs or fewer
     this is the mean. The same as ``scipy.stats.trim_mean(values, 0.25)``, which rliable uses.
     """
-    count = values.shape[axis]
-    cut = count // 4
-    if cut == 0:
-        mean: Doubles = values.mean(axis=axis)
-        return mean
-    ordered = np.sort(values, axis=axis)
-    middle: Doubles = np.take(ordered, range(cut, count - cut), axis=axis).mean(axis=axis)
+    cut = len(values) // 4
+    ordered = np.sort(values, axis=0) if cut else values
+    middle: Doubles = ordered[cut : len(values) - cut].mean(axis=0)
     return middle
 
 
-def stratified_iqm(strata: Sequence[Doubles], seed: int = SEED) -> tuple[Doubles, Doubles | None]:
+def stratified_iqm(strata: Sequence[Doubles]) -> tuple[Doubles, Doubles | None]:
     """Return the interquartile mean over runs, and its stratified bootstrap interval.
 
     The bootstrap draws runs with replacement, within each stratum as many as it has, and takes the
@@ -116,7 +112,6 @@ def stratified_iqm(strata: Sequence[Doubles], seed: int = SEED) -> tuple[Doubles
 
     Args:
         strata: runs of one kind each, such as one environment; shapes (runs, points).
-        seed: of the generator.
 
     Returns:
         The means, shape (points,), and the ends of the intervals, shape (2, points); ``None`` if
@@ -140,23 +135,23 @@ def stratified_iqm(strata: Sequence[Doubles], seed: int = SEED) -> tuple[Doubles
         means: Doubles = (kept * ordered).sum(axis=1) / (len(pooled) - 2 * cut)
         return means
 
-    return middle, percentiles(_resampled(drawn, pooled.size, seed))
+    return middle, percentiles(_resampled(drawn, pooled.size))
 
 
-def estimate(values: Doubles, seed: int = SEED) -> Estimate:
+def estimate(values: Doubles) -> Estimate:
     """Return the interquartile mean of one value per run, shape (runs,), with its interval."""
-    middle, ends = stratified_iqm([values[:, None]], seed)
+    middle, ends = stratified_iqm([values[:, None]])
     return Estimate(value=float(middle[0]), interval=_interval(ends))
 
 
-def iqm_band(x: Doubles, values: Doubles, seed: int = SEED) -> Band:
+def iqm_band(x: Doubles, values: Doubles) -> Band:
     """Return the interquartile mean of aligned curves, shape (runs, points), with its band."""
-    middle, ends = stratified_iqm([values], seed)
+    middle, ends = stratified_iqm([values])
     low, high = (None, None) if ends is None else (ends[0], ends[1])
     return Band(x=x, middle=middle, low=low, high=high)
 
 
-def probability_of_improvement(x: Doubles, y: Doubles, seed: int = SEED) -> Estimate:
+def probability_of_improvement(x: Doubles, y: Doubles) -> Estimate:
     """Return P(X > Y): how likely a run of X is better than a run of Y, ties counted half.
 
     The mean over all pairs of runs, which is the Mann-Whitney statistic U / (n m). The interval is
@@ -165,7 +160,6 @@ def probability_of_improvement(x: Doubles, y: Doubles, seed: int = SEED) -> Esti
     Args:
         x: one value per run, shape (n,), n > 0.
         y: shape (m,), m > 0.
-        seed: of the generator.
     """
     wins = (x[:, None] > y[None, :]) + 0.5 * (x[:, None] == y[None, :])
     if min(len(x), len(y)) < 2:
@@ -176,7 +170,7 @@ def probability_of_improvement(x: Doubles, y: Doubles, seed: int = SEED) -> Esti
         means: Doubles = ((of_x @ wins) * of_y).sum(axis=1, keepdims=True) / wins.size
         return means
 
-    ends = percentiles(_resampled(drawn, len(x) + len(y), seed))
+    ends = percentiles(_resampled(drawn, len(x) + len(y)))
     return Estimate(value=float(wins.mean()), interval=_interval(ends))
 
 
@@ -196,14 +190,12 @@ def percentiles(statistics: Doubles) -> Doubles:
     return ends
 
 
-def _resampled(
-    drawn: Callable[[np.random.Generator, int], Doubles], cells: int, seed: int
-) -> Doubles:
+def _resampled(drawn: Callable[[np.random.Generator, int], Doubles], cells: int) -> Doubles:
     """Return the statistic of all resamples, computed a few at a time to bound the memory.
 
     ``cells`` is how many numbers one resample takes.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     batch = max(1, min(RESAMPLES, _MOST_CELLS // max(cells, 1)))
     done = [drawn(rng, min(batch, RESAMPLES - at)) for at in range(0, RESAMPLES, batch)]
     return np.concatenate(done)

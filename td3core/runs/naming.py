@@ -94,13 +94,13 @@ def runs_of_agents(paths: Sequence[Path]) -> list[str]:
     return [names[folder] if folder else "" for folder in folders]
 
 
-def with_env(env_id: str, name: str, separator: str = " · ") -> str:
+def with_env(env_id: str, name: str) -> str:
     """Put the environment before the name of a run; not twice if the name begins with it."""
     # As the folder of a run does, where what is no letter may be another sign.
     plain, begin = (re.sub(r"\W+", "-", text) for text in (name, env_id))
     if re.match(rf"{re.escape(begin)}(?![^\W_])", plain):
         return name
-    return separator.join(filter(None, (env_id, name)))
+    return " · ".join(filter(None, (env_id, name)))
 
 
 def told_apart(names: Sequence[str], created: Sequence[str]) -> list[str]:

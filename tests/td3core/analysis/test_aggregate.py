@@ -35,13 +35,8 @@ def test_the_interquartile_mean_is_scipys_trimmed_mean(values) -> None:
 
 
 @given(arrays.arrays(np.float64, (9, 4), elements=NUMBERS))
-def test_the_interquartile_mean_is_taken_along_an_axis(values) -> None:
-    assert interquartile_mean(values, axis=0) == pytest.approx(
-        scipy.stats.trim_mean(values, 0.25, axis=0)
-    )
-    assert interquartile_mean(values, axis=1) == pytest.approx(
-        scipy.stats.trim_mean(values, 0.25, axis=1)
-    )
+def test_the_interquartile_mean_is_taken_over_the_first_axis(values) -> None:
+    assert interquartile_mean(values) == pytest.approx(scipy.stats.trim_mean(values, 0.25, axis=0))
 
 
 def exact_percentiles(values: tuple[float, ...]) -> list[float]:
