@@ -58,11 +58,6 @@ class FrameView(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
-    @property
-    def moves_camera(self) -> bool:
-        """Whether drags and the wheel move a camera."""
-        return self._moves_camera
-
     def let_move_camera(self, moves: bool) -> None:
         """Let drags and the wheel move a camera, or do nothing."""
         self._moves_camera = moves

@@ -45,10 +45,6 @@ class Player(QObject):
 
     frame_ready = Signal(object)
     """Carries a :class:`~studio.replay.renderer.protocol.Frame`, played or from the past."""
-    episode_began = Signal()
-    """The next picture belongs to another episode, or to the same one played again."""
-    scrubbed = Signal(int)
-    """The next picture is this step of the episode's past."""
     loaded = Signal(object)
     """Carries a :class:`~studio.replay.renderer.protocol.Loaded`; its first picture follows."""
     refused = Signal(object)
@@ -83,7 +79,6 @@ class Player(QObject):
         self._measuring, self._camera = False, protocol.Look()
         self._shown, self._held = Shown.SEEN, False
         self._playing = self._loops = self._touched = False
-        self._playback_id: int | None = None
         self._ticket = self._load_ticket = 0
         self._client: RendererClient | None = None
         self._variables: Mapping[str, str] = {}
@@ -351,7 +346,7 @@ class Player(QObject):
         client.reader.lost.connect(self._on_lost)
         client.reader.start()
         self._watchdog.watch(client.signs)
-        self._client, self._playback_id = client, None
+        self._client = client
         self._send(protocol.Speed(factor=self._speed))
         self._send(protocol.Loop(on=self._loops))
         for command in (self._rate, self._camera):
@@ -407,11 +402,6 @@ class Player(QObject):
                 self.captured.emit(image_of(reply), reply.frame)
 
     def _show(self, frame: protocol.Frame) -> None:
-        if frame.playback_id != self._playback_id:
-            self._playback_id = frame.playback_id
-            self.episode_began.emit()
-        if frame.past:
-            self.scrubbed.emit(frame.step.number)
         self.frame = frame
         self.frame_ready.emit(frame)
 

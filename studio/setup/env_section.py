@@ -158,11 +158,6 @@ class EnvSection(QWidget):
         """Whether the environment is being checked."""
         return self._check.busy
 
-    @property
-    def looking_up(self) -> bool:
-        """Whether the environment is being looked up, which nobody has asked for."""
-        return self._lookup.busy
-
     @Slot()
     def check(self) -> None:
         """Check the environment and show the findings."""

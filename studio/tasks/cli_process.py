@@ -38,11 +38,6 @@ class CliProcess(QObject):
         """True until the command has ended."""
         return self._process is not None
 
-    @property
-    def process_id(self) -> int | None:
-        """The system's number of the process, if there is one."""
-        return None if self._process is None else int(self._process.processId())
-
     def run(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         """Start ``td3-studio`` with these words, and these variables besides the usual ones.
 

@@ -42,10 +42,6 @@ class Collapsible(QWidget):
         """Show the page."""
         self._heading.setChecked(True)
 
-    def collapse(self) -> None:
-        """Hide the page."""
-        self._heading.setChecked(False)
-
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self._theme = theme

@@ -395,11 +395,6 @@ class MainWindow(QMainWindow):
 
     # User actions -------------------------------------------------------------------------------
 
-    @Slot()
-    def start_training(self) -> None:
-        """Start a run with the current settings, or show why that is not possible."""
-        self.start_request.start()
-
     def _show_plots_as_strip(self, strip: bool) -> None:
         self.plots.set_columns(1 if strip else 2)
 

@@ -45,7 +45,6 @@ class GroupResult:
     group: ComparedGroup
     finals: Doubles
     """Of every run with values, shape (runs,)."""
-    bests: Doubles
     final: Estimate | None
     """Interquartile mean of the finals; None if no run has values."""
     best: Estimate | None
@@ -222,7 +221,6 @@ def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
     return GroupResult(
         group=group,
         finals=finals,
-        bests=bests,
         final=estimate(finals) if len(finals) else None,
         best=estimate(bests) if len(bests) and not np.isnan(bests).any() else None,
         deviation=estimate(deviations) if len(deviations) and of_bias else None,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from td3core.errors import quoted
 from td3core.experiments.jobs import CODEC, Job, Preload
-from td3core.protocol.events import Ended, Event, Failed, Started
+from td3core.protocol.events import Ended, Event, Failed
 from td3core.protocol.steering import Ask, Request, Requesting, Tune, Verb
 from td3core.system.message_process import MessageProcess
 from td3core.system.numerics import environment_of
@@ -48,7 +48,6 @@ class RunProcess(Requesting):
     ) -> None:
         self._report, self._forward_log = report, on_log
         self._lines: deque[str] = deque(maxlen=_LAST_LINES)
-        self._started: Started | None = None
         self._over = False
         self._changes = 0
         self.stopping = False
@@ -112,8 +111,6 @@ class RunProcess(Requesting):
                 log.warning("process %d could not be ended", self.pid)
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, Started):
-            self._started = event
         self._over = isinstance(event, Ended | Failed)
         self._report(event)
 

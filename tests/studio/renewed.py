@@ -93,7 +93,7 @@ class Renewal:
         own_process = self._find(QCheckBox, "own_process_check")
         assert isinstance(own_process, QCheckBox)
         own_process.setChecked(False)
-        window.setup.findChild(QWidget, "advanced").collapse()
+        window.setup.findChild(QWidget, "advanced").heading.setChecked(False)
         window.live.forget_edits()
         assert self._read_forms() == self._forms, "the forms are those of the test before"
 

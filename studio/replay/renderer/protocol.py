@@ -224,11 +224,6 @@ class Frame(NamedTuple):
     """The picture of each agent, a ``QImage`` that owns its pixels; none where the environment
     cannot render, and none on the way to the window: there they are in a slot."""
 
-    @property
-    def past(self) -> bool:
-        """True if the episode has been further than this step."""
-        return self.step.number < self.latest
-
 
 class Drawn(NamedTuple):
     """The pictures of a frame are in a slot, next to each other."""

@@ -130,11 +130,6 @@ class LocalExecutor:
                 return [self._workers.pop(run).end_of(run) for run in ended]
             time.sleep(_POLL_S)
 
-    def process_id(self, run: Path) -> int | None:
-        """Return the number of the process that trains a run; None if there is none."""
-        worker = self._workers.get(run)
-        return worker.process.pid if worker is not None else None
-
     def close(self) -> None:
         """Stop everything that is left, and kill what does not stop."""
         if self._spare is not None:

@@ -117,14 +117,14 @@ def test_a_group_from_setup_trains_its_seeds_in_processes(qtbot, window, find, p
 def test_the_panel_is_hidden_until_it_is_used(window, find, played) -> None:
     assert not find("many_dock").isVisible()
     fill_in(find, "Pendulum-v1", 200, "0-1")
-    window.start_training()
+    window.start_request.start()
     assert find("many_dock").isVisible()
     assert played.last.job.seeds == (0, 1)
 
 
 def test_wrong_seeds_are_refused_at_their_field(window, find, played) -> None:
     find("seeds_edit").setText("3,3")
-    window.start_training()
+    window.start_request.start()
     assert window.banner.text == "Seeds contains 3 twice; name each seed once."
     assert not window.many.busy
 
@@ -140,7 +140,7 @@ def test_one_seed_is_a_run_of_the_window(qtbot, window, find) -> None:
 
 def test_buttons_are_for_the_selected_runs_or_for_all(qtbot, window, find, panel, played) -> None:
     fill_in(find, "Pendulum-v1", 200, "3")
-    window.start_training()
+    window.start_request.start()
     qtbot.waitUntil(lambda: len(panel.model.statuses) == 3)
     for seed in range(3):
         played.last.show(seed, SeedState.TRAINING, env_steps=50, steps=200)
@@ -158,7 +158,7 @@ def test_buttons_are_for_the_selected_runs_or_for_all(qtbot, window, find, panel
 @pytest.mark.slow
 def test_a_group_that_is_over_is_resumed_from_the_panel(qtbot, window, find, panel, played) -> None:
     fill_in(find, "Pendulum-v1", 200, "2")
-    window.start_training()
+    window.start_request.start()
     qtbot.waitUntil(lambda: len(panel.model.statuses) == 2)
     first = played.last
     first.show(0, SeedState.FINISHED)
@@ -172,7 +172,7 @@ def test_a_group_that_is_over_is_resumed_from_the_panel(qtbot, window, find, pan
 
 def test_the_end_of_a_group_starts_what_waits(qtbot, window, find, played) -> None:
     fill_in(find, "Pendulum-v1", 200, "2")
-    window.start_training()
+    window.start_request.start()
     first = played.last
     find("seeds_edit").setText("5-6")
     window.toolbar.action("queue").trigger()
@@ -290,7 +290,7 @@ def test_closing_asks_what_becomes_of_a_group(
 ) -> None:
     monkeypatch.setattr("studio.window.main_window.ask_what_to_do", lambda _parent, **_more: answer)
     fill_in(find, "Pendulum-v1", 200, "2")
-    window.start_training()
+    window.start_request.start()
     window.close()
     if answer != "cancel":
         qtbot.waitUntil(lambda: not window.isVisible())
@@ -459,7 +459,7 @@ def test_resuming_a_group_asks_for_the_code_that_its_files_name(
 
 def start_three(qtbot, window, find, panel) -> None:
     fill_in(find, "Pendulum-v1", 200, "3")
-    window.start_training()
+    window.start_request.start()
     qtbot.waitUntil(lambda: len(panel.model.statuses) == 3)
 
 
@@ -539,7 +539,7 @@ def test_a_group_stays_in_its_panel_when_the_next_one_starts(
     groups = find("group_combo")
     assert groups.isHidden()
     find("seeds_edit").setText("5-6")
-    window.start_training()
+    window.start_request.start()
     qtbot.waitUntil(lambda: len(panel.model.statuses) == 2)
     assert [groups.itemText(i) for i in range(groups.count())] == ["group-0-1-2", "group-5-6"]
     assert not groups.isHidden()

@@ -43,7 +43,13 @@ def test_an_environment_is_freed_with_its_episode_though_it_refers_to_itself(
     (renderer,) = renderers()
     before = renderer.memory_info().rss
     for seed in range(10):
-        with qtbot.waitSignal(pane.player.episode_began, timeout=WAIT_MS):
+        shown = pane.player.frame
+        assert shown is not None
+
+        def is_next(picture: Frame, playback: int = shown.playback_id) -> bool:
+            return picture.playback_id > playback
+
+        with qtbot.waitSignal(pane.player.frame_ready, timeout=WAIT_MS, check_params_cb=is_next):
             pane.player.start_over(seed)
     assert renderer.memory_info().rss - before < 3 * 8 * 2**20
 

@@ -48,9 +48,8 @@ def test_scrubbed_steps_equal_the_played_ones_in_numbers_and_pixels(
     qtbot: QtBot, player: Player, agent: Path
 ) -> None:
     pictures = watched(player)
-    began, scrubbed = [], []
-    player.episode_began.connect(lambda: began.append(len(pictures)))
-    player.scrubbed.connect(scrubbed.append)
+    playbacks = set()
+    player.frame_ready.connect(lambda picture: playbacks.add(picture.playback_id))
     load(qtbot, player, agent)
     for _ in range(12):
         player.step()
@@ -63,7 +62,6 @@ def test_scrubbed_steps_equal_the_played_ones_in_numbers_and_pixels(
         assert pictures[-1].step == played[step].step
         assert pictures[-1].latest == 12
         assert np.abs(rgb(pictures[-1]) - rgb(played[step])).mean() < _CODEC_ERROR
-    assert scrubbed == [3, 9, 0, 11]
     # Another step looks different, so the comparison above proves something.
     assert np.abs(rgb(played[0]) - rgb(played[11])).mean() > _CODEC_ERROR
     for move, step in ((player.step_back, 10), *((player.step, step) for step in (11, 12, 13))):
@@ -71,7 +69,7 @@ def test_scrubbed_steps_equal_the_played_ones_in_numbers_and_pixels(
         move()
         qtbot.waitUntil(lambda: bool(pictures), timeout=WAIT_MS)
         assert pictures[-1].step.number == step
-    assert began == [0]
+    assert len(playbacks) == 1
     assert player.state is PlayerState.PAUSED
 
 

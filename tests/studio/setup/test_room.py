@@ -93,7 +93,7 @@ def test_room_that_the_setup_has_no_use_for_goes_to_the_live_settings(qtbot, win
     setup, live = column(window)
     assert setup > whole + 50
     assert live >= 200
-    find("advanced").collapse()
+    find("advanced").heading.setChecked(False)
     assert column(window)[0] == about_whole
 
 
@@ -118,7 +118,7 @@ def test_a_refused_setting_is_called_as_in_the_form_and_brought_into_view(
     field = find("field_critic_hidden")
     field.setText("8, x")
     assert not field.isVisible()
-    window.start_training()
+    window.start_request.start()
     assert window.banner.text.startswith("Critic layers cannot be '8, x'")
     qtbot.waitUntil(lambda: not field.visibleRegion().isEmpty())
     assert window.focusWidget() is field

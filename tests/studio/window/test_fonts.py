@@ -86,7 +86,7 @@ def test_a_group_that_trains_is_whole_and_reached(
     window.resize(SCREEN)
     qtbot.waitUntil(lambda: window.size() == SCREEN)
     fill_in(find, "Pendulum-v1", 20_000, "0-3")
-    window.start_training()
+    window.start_request.start()
     qtbot.waitUntil(lambda: window.many.session.busy, timeout=WAIT_MS)
     session = window.comparison.session
     for seed in range(4):

@@ -103,11 +103,11 @@ def test_a_run_too_short_to_learn_starts_at_once_where_nobody_wants_to_be_asked(
     monkeypatch.setattr(window.many, "start", started.append)
     find("env_combo").setCurrentText("Pendulum-v1")
     find("steps_spin").setValue(500)
-    window.start_training()
+    window.start_request.start()
     assert started == []
     window.toolbar.action("settings").trigger()
     find("preferences_ask_too_short").click()
-    window.start_training()
+    window.start_request.start()
     assert len(started) == 1
 
 

@@ -51,11 +51,11 @@ def test_a_run_that_would_never_learn_is_asked_about(
     find("env_combo").setCurrentText("Pendulum-v1")
     find("field_learning_starts").setValue(501)
     find("steps_spin").setValue(502)
-    window.start_training()
+    window.start_request.start()
     assert len(started) == 1
     asked = press(monkeypatch, name)
     find("steps_spin").setValue(500)
-    window.start_training()
+    window.start_request.start()
     assert len(asked) == 1
     assert asked[0].defaultButton().objectName() == "warm_up_question_cancel"
     assert len(started) == (1 if name.endswith("cancel") else 2)
