@@ -135,7 +135,7 @@ class Player(QObject):
     @property
     def pid(self) -> int | None:
         """Process id of the renderer, if it runs."""
-        return self._client.process.pid if self._client else None
+        return self._client.pid if self._client else None
 
     def load(self, path: Path, *, at_episode_end: bool = False, chosen: bool = True) -> None:
         """Load another agent, now or at the end of the current episode; playing continues.
@@ -312,7 +312,7 @@ class Player(QObject):
         self._watchdog.watch(None)
         if self._client is not None:
             client, self._client = self._client, None
-            client.close(kill=True)
+            client.stop(kill=True)
         # Paused: the same agent would run into the same step again.
         self._playing = False
         self.silent.emit(NO_TEXT)
@@ -323,7 +323,7 @@ class Player(QObject):
         self._watchdog.watch(None)
         if self._client is not None:
             client, self._client = self._client, None
-            client.close()
+            client.stop()
         self._playing = False
         self._set_state(PlayerState.EMPTY)
 
@@ -411,7 +411,7 @@ class Player(QObject):
             return
         self._watchdog.watch(None)
         client, self._client = self._client, None
-        client.close()
+        client.stop()
         stopped = Text("The renderer stopped ({ending}).", ending=client.ending)
         self._fail(self._cause or stopped)
 

@@ -2,7 +2,6 @@
 
 import atexit
 import logging
-import multiprocessing
 import secrets
 from collections.abc import Mapping
 from multiprocessing.connection import wait
@@ -13,7 +12,7 @@ from PySide6.QtGui import QImage
 from studio.replay.renderer import protocol, start
 from studio.replay.renderer.frame_ring import CHANNELS, RingReader
 from studio.replay.renderer.heartbeat import new_signs
-from td3core.system.child_process import LinePipe, UpdatedError, spawn
+from td3core.system.child_process import ChildProcess, LinePipe, UpdatedError
 from td3core.text import Text
 
 log = logging.getLogger(__name__)
@@ -22,7 +21,7 @@ _QUIT_S = 1.0
 _LOOK_S = 1.0
 
 
-class RendererClient:
+class RendererClient(ChildProcess):
     """One renderer process with the thread that reads its replies."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
@@ -33,56 +32,51 @@ class RendererClient:
         """
         # Short, because macOS limits the names of shared memory to thirty characters.
         prefix = f"td3_{secrets.token_hex(6)}_"
-        ours, theirs = multiprocessing.get_context("spawn").Pipe()
-        self._pipe = LinePipe(ours, protocol.CODEC)
-        self.exit_code: int | None = None
         self.signs = new_signs()
-        try:
-            self.process = spawn(
-                "td3-renderer", start.main, theirs, prefix, self.signs, dict(variables)
-            )
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            # Otherwise the pipe would stay open when the renderer has ended.
-            theirs.close()
-        self.reader = Reader(self._pipe, self.process.sentinel, prefix)
+        self._code: int | None = None
+        work = (prefix, self.signs, dict(variables))
+        super().__init__("td3-renderer", protocol.CODEC, start.main, *work)
+        self.reader = Reader(self.pipe, self._process.sentinel, prefix)
         # Also keeps a running QThread from being destroyed, which would abort the program.
-        atexit.register(self.close)
+        atexit.register(self.stop)
+
+    @property
+    def pid(self) -> int | None:
+        """The system's number of the process."""
+        return self._process.pid
 
     @property
     def ending(self) -> Text:
         """How the process ended."""
-        if self.exit_code is not None and self.exit_code < 0:
-            return Text("signal {number}", number=-self.exit_code)
-        return Text("exit status {number}", number=self.exit_code)
+        if self._code is not None and self._code < 0:
+            return Text("signal {number}", number=-self._code)
+        return Text("exit status {number}", number=self._code)
 
     def send(self, command: protocol.Command) -> None:
         """Send a command. If the renderer has died, it is lost and the reader reports that."""
         try:
-            self._pipe.send(command)
+            self.pipe.send(command)
         except OSError:
             log.debug("the renderer no longer listens")
 
-    def close(self, *, kill: bool = False) -> None:
+    def stop(self, *, kill: bool = False) -> None:
         """End process and thread; kill the process at once, or if it does not end in time."""
-        atexit.unregister(self.close)
+        atexit.unregister(self.stop)
         if not kill:
             self.send(protocol.Quit())
-            self.process.join(_QUIT_S)
-        if self.process.is_alive():
+            self._process.join(_QUIT_S)
+        if self._process.is_alive():
             # It holds nothing that could be lost.
-            self.process.kill()
-            self.process.join(_QUIT_S)
-        self.exit_code = self.process.exitcode
+            self._process.kill()
+            self._process.join(_QUIT_S)
+        self._code = self._process.exitcode
         # Without the process the pipe is closed, unless an environment has left another one.
         self.reader.requestInterruption()
         self.reader.wait()
         # One that waits for a graphics driver cannot even be killed.
-        if self.exit_code is not None:
-            self.process.close()
-        self._pipe.connection.close()
+        if self._code is not None:
+            self._process.close()
+        self.close_pipe()
 
 
 class Reader(QThread):

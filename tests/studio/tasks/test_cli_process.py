@@ -32,7 +32,7 @@ def test_nor_does_the_renderer(
     client.reader.start()
     client.send(protocol.Quit())
     # It has imported all it needs by then; closing would not wait for that.
-    client.process.join(60)
-    client.close()
-    assert client.exit_code == 0
+    assert client.reader.wait(60_000)
+    client.stop()
+    assert str(client.ending) == "exit status 0"
     assert hostile.imported == []
