@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 from studio.formatting import format_setting
 from studio.live.controls import LiveValue, make_control
 from studio.live.schedule_curve import ScheduleCurve
-from studio.widgets.controls import enable, retip
+from studio.widgets.controls import enable, retip, set_styled
 from td3core.config.piecewise import PiecewiseSchedule
 from td3core.config.spec import Spec
 from td3core.text import tr
@@ -142,9 +142,7 @@ class LiveRow(QWidget):
         spec = self._spec
         name = f"<b>{spec.symbol}</b>&nbsp; {spec.label}" if spec.symbol else str(spec.label)
         self._label.setText(f"{name} …" if pending else name)
-        self._label.setProperty("role", "pending" if pending else "")
-        self._label.style().unpolish(self._label)
-        self._label.style().polish(self._label)
+        set_styled(self._label, "role", "pending" if pending else "")
 
     def _update_reset(self) -> None:
         enable(self._reset, "" if self.given() != self._default else tr("this is the value"))

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from studio import formatting
 from studio.tasks.background_task import BackgroundTask
+from studio.widgets.controls import set_styled
 from td3core.config import RunConfig
 from td3core.config.networks import Sizes
 from td3core.runs import disk_usage
@@ -72,9 +73,7 @@ class DiskLabel(QLabel):
             free = _amount(self._free or 0)
             text = Text("{estimate} Only {free} free.", estimate=text, free=free)
         self.setText(str(text))
-        self.setProperty("role", "warn" if short else "muted")
-        self.style().unpolish(self)
-        self.style().polish(self)
+        set_styled(self, "role", "warn" if short else "muted")
 
 
 def _amount(count: int) -> str:

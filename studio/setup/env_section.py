@@ -13,6 +13,7 @@ from studio.setup.env_picker import EnvPicker, describe_env
 from studio.setup.env_query import EnvQuery
 from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
+from studio.widgets.controls import set_styled
 from studio.widgets.labels import breakable, plain_label
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import Sizes
@@ -287,6 +288,4 @@ class EnvSection(QWidget):
 
     def _say(self, text: str, *, problem: bool = False) -> None:
         self.facts.setText(text)
-        self.facts.setProperty("role", "problem" if problem else "muted")
-        for act in (self.facts.style().unpolish, self.facts.style().polish):
-            act(self.facts)
+        set_styled(self.facts, "role", "problem" if problem else "muted")

@@ -41,6 +41,13 @@ def enable(widget: QWidget, why_not: str) -> None:
     widget.setToolTip(tr("{tip}. Not now: {reason}", tip=tip, reason=why_not) if why_not else tip)
 
 
+def set_styled(widget: QWidget, name: str, value: object) -> None:
+    """Set a property that the style sheet asks for; Qt itself takes no notice of a change."""
+    widget.setProperty(name, value)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+
+
 def bring_to_front(dialog: QWidget) -> None:
     """Show a dialog before all others, also one that is open already."""
     dialog.show()

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.theme.theme import Theme
-from studio.widgets.controls import make_row
+from studio.widgets.controls import make_row, set_styled
 from studio.widgets.labels import breakable
 from studio.widgets.setting_names import in_labels
 from td3core.text import Text, tr
@@ -133,9 +133,7 @@ class Banner(QFrame):
         self._action = action[1] if action else None
         self._details = f"{text}\n\n{details}"
         self._copy.setVisible(bool(details))
-        self.setProperty("level", level)
-        self.style().unpolish(self)
-        self.style().polish(self)
+        set_styled(self, "level", level)
         self.show()
 
     @Slot()

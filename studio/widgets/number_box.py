@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QValidator
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QSpinBox, QToolTip, QWidget
 
 from studio.formatting import format_count, format_value
+from studio.widgets.controls import set_styled
 from studio.widgets.number_text import read_number
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config.spec import Spec
@@ -225,9 +226,7 @@ class WholeNumberBox(QSpinBox):
 
 def mark_problem(field: QWidget, sentence: str) -> None:
     """Mark a field as wrong and show why below it; an empty sentence removes the mark."""
-    field.setProperty("invalid", bool(sentence))
-    field.style().unpolish(field)
-    field.style().polish(field)
+    set_styled(field, "invalid", bool(sentence))
     field.setAccessibleDescription(sentence)
     if sentence and field.isVisible():
         QToolTip.showText(field.mapToGlobal(QPoint(0, field.height())), sentence, field)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWi
 
 from studio.formatting import format_count, format_duration, format_return
 from studio.session.model import RunModel
+from studio.widgets.controls import set_styled
 from studio.widgets.labels import SteadyLabels
 from td3core.text import Text, tr
 
@@ -101,9 +102,7 @@ class Headline(QWidget):
             return
         self._narrow = narrow
         for value in self._values.values():
-            value.setProperty("role", "figure_narrow" if narrow else "figure")
-            value.style().unpolish(value)
-            value.style().polish(value)
+            set_styled(value, "role", "figure_narrow" if narrow else "figure")
         for place in self._places.values():
             place.updateGeometry()
         for name, caption in self._captions.items():
