@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from studio.session.model import RunModel
+from studio.widgets.stored_names import stored_names
 from td3core.analysis.advice import Advice, Rule, load_rules, with_thresholds
 
 _DISMISSED, _THRESHOLD = "health/dismissed", "health/threshold/"
@@ -25,10 +26,7 @@ class AdviceBoard(QObject):
         super().__init__(parent)
         self._model, self._settings = model, settings
         self._shown: tuple[str, ...] = ()
-        stored = settings.value(_DISMISSED)
-        # A list of one is stored as a string.
-        names = stored if isinstance(stored, list) else [stored]
-        self._dismissed = [str(name) for name in names if name]
+        self._dismissed = stored_names(settings, _DISMISSED)
         if self.thresholds():
             self._use_rules()
         model.curves_changed.connect(self._look)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QSettings
 
+from studio.widgets.stored_names import stored_names
 from td3core.envs.catalogue import find_known
 
 _KEY = "own_environments"
@@ -15,10 +16,7 @@ class RecentEnvironments:
 
     def __init__(self, settings: QSettings) -> None:
         self._settings = settings
-        stored = settings.value(_KEY)
-        # A list of one is stored as a string.
-        names = stored if isinstance(stored, list) else [stored]
-        self._names = [str(name) for name in names if name][:_KEPT]
+        self._names = stored_names(settings, _KEY)[:_KEPT]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

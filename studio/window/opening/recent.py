@@ -12,6 +12,7 @@ from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.labels import plain_tip, shortened
+from studio.widgets.stored_names import stored_names
 from studio.window.opener import Opener
 from td3core.protocol import events
 from td3core.runs.layout import run_of
@@ -39,10 +40,7 @@ class RecentFiles(QObject):
         """``more``: other ways to open something."""
         super().__init__(button)
         self._settings, self._opener, self._more = settings, opener, more
-        stored = settings.value(_KEY)
-        # A list of one is stored as a string.
-        names = stored if isinstance(stored, list) else [stored]
-        self._paths = [Path(str(name)) for name in names if name]
+        self._paths = [Path(name) for name in stored_names(settings, _KEY)]
         self._titles: dict[Path, str] = {}
         """What they are called; read in the background."""
         self._reader = BackgroundTask("look-for-recent-files", self)
