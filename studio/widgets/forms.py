@@ -1,6 +1,7 @@
 """The building blocks of forms: rows, labels of settings, remarks."""
 
 from PySide6.QtCore import QSize
+from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QDialog, QFormLayout, QLabel, QVBoxLayout, QWidget
 
 from studio.theme.sizes import scaled
@@ -30,10 +31,14 @@ def grow_with_texts(dialog: QDialog, column: QVBoxLayout) -> None:
     dialog.resize(width, max(dialog.height(), column.totalHeightForWidth(width)))
 
 
+def room_on(screen: QScreen) -> QSize:
+    """Return the size of the largest window that a screen has room for, with its frame."""
+    return screen.availableGeometry().size() - QSize(0, _TITLE_BAR)
+
+
 def resize_within_screen(dialog: QWidget, width: int, height: int) -> None:
     """Give a dialog a size that suits the font; no larger than its screen."""
-    room = dialog.screen().availableGeometry().size() - QSize(0, _TITLE_BAR)
-    dialog.resize(QSize(scaled(width), scaled(height)).boundedTo(room))
+    dialog.resize(QSize(scaled(width), scaled(height)).boundedTo(room_on(dialog.screen())))
 
 
 def make_form() -> QFormLayout:

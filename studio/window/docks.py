@@ -9,14 +9,13 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QWidget
 from studio.theme.sizes import scaled
 from studio.widgets.column_fit import ColumnFit
 from studio.widgets.form_area import FormArea
+from studio.widgets.forms import room_on
 from studio.window.docking.fold import Fold
 from studio.window.panels import Panels, PanelSpec
 from td3core.text import tr
 
 _VERSION = 2
 _SIZE = (1280, 800)
-_TITLE_BAR = 32
-"""Pixels that the desktop adds at the top."""
 _PLOTS, _PLOTS_WIDTH = 500, 460
 """Pixels of height that plots need to be read, and of width that the picture leaves to them."""
 _OUTSIDE = 500
@@ -270,8 +269,7 @@ def _fill(dock: QDockWidget, spec: PanelSpec, panel: QWidget) -> None:
 
 def first_size(screen: QScreen) -> QSize:
     """Return the usual size, or what the screen has room for with the window's frame."""
-    room = screen.availableGeometry().size() - QSize(0, _TITLE_BAR)
-    return QSize(*_SIZE).boundedTo(room)
+    return QSize(*_SIZE).boundedTo(room_on(screen))
 
 
 def _direction(spec: PanelSpec) -> Qt.Orientation:
