@@ -11,7 +11,6 @@ from studio.share.histogram import ReturnHistogram
 from studio.share.task_dialog import TaskDialog
 from td3core.text import Text, tr
 
-_LARGEST_SEED = 2**31 - 1
 _MOST_EPISODES = 10_000
 _LIST_HEIGHT = 72
 
@@ -28,8 +27,7 @@ class EvaluateDialog(TaskDialog):
         self._agent = agent
         tip = tr("More episodes give a more certain mean")
         self.episodes = self.add_number("episodes", tr("Episodes"), 1, _MOST_EPISODES, 10, tip)
-        tip = tr("The same seed measures the same episodes")
-        self.seed = self.add_number("seed", tr("Seed"), 0, _LARGEST_SEED, seed, tip)
+        self.seed = self.add_seed(seed, tr("The same seed measures the same episodes"))
         whose = " · ".join(filter(None, (agent.stem, run)))
         self.histogram = ReturnHistogram(tr("Returns of {agent}", agent=whose))
         self.histogram.failed.connect(self.job.show_status)

@@ -16,7 +16,6 @@ from td3core.playing.compared import ComparedAgent
 from td3core.playing.disturbance import Variant
 from td3core.text import Text, tr
 
-_LARGEST_SEED = 2**31 - 1
 _MOST_EPISODES = 1000
 _MOST_SECONDS = 3600
 _SLOWEST, _FASTEST = 0.1, 16.0
@@ -40,6 +39,10 @@ class _FilmDialog(TaskDialog):
         self.buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
         self.open_button.clicked.connect(self._open)
         self.add_folder_button()
+
+    def add_episodes(self, label: str, tip: str) -> WholeNumberBox:
+        """Add a field for how many episodes are filmed."""
+        return self.add_number("episodes", label, 1, _MOST_EPISODES, 1, tip)
 
     def add_speed(self, speed: float) -> WholeNumberBox:
         """Add a field for how many times as fast the film plays."""
@@ -86,10 +89,9 @@ class AgentFilmDialog(_FilmDialog):
         about = tr("Films {agent} without exploration noise, in the background.", agent=agent.name)
         super().__init__("film", tr("Record film"), about, f"{agent.stem}.mp4", parent)
         self._agent = agent
-        tip = tr("Episodes one after another")
-        self.episodes = self.add_number("episodes", tr("Episodes"), 1, _MOST_EPISODES, 1, tip)
+        self.episodes = self.add_episodes(tr("Episodes"), tr("Episodes one after another"))
         tip = tr("The first episode is the one that the replay shows first")
-        self.seed = self.add_number("seed", tr("Seed"), 0, _LARGEST_SEED, seed, tip)
+        self.seed = self.add_seed(seed, tip)
         self.speed = self.add_speed(speed)
         tip = tr("Return, values, actions and observations below the picture")
         self.instruments = self.add_choice("instruments", tr("With instruments"), tip)
@@ -133,10 +135,8 @@ class ComparisonFilmDialog(_FilmDialog):
         about = tr("Films {count} agents side by side, in the background.", count=len(compared))
         super().__init__("compare_film", tr("Record film"), about, "comparison.mp4", parent)
         self._compared, self._pushes, self._columns = compared, pushes, columns
-        tip = tr("Episodes one after another")
-        self.episodes = self.add_number("episodes", tr("Episodes"), 1, _MOST_EPISODES, 1, tip)
-        tip = tr("All agents begin with the same state")
-        self.seed = self.add_number("seed", tr("Seed"), 0, _LARGEST_SEED, seed, tip)
+        self.episodes = self.add_episodes(tr("Episodes"), tr("Episodes one after another"))
+        self.seed = self.add_seed(seed, tr("All agents begin with the same state"))
         self.speed = self.add_speed(speed)
 
     def words(self) -> tuple[list[str], Path | None] | None:
@@ -168,10 +168,8 @@ class GrowthFilmDialog(_FilmDialog):
         )
         super().__init__("growth_film", tr("Growth film"), about, f"{run.name}.mp4", parent)
         self._run = run
-        tip = tr("Episodes of each checkpoint")
-        self.episodes = self.add_number("episodes", tr("Episodes each"), 1, _MOST_EPISODES, 1, tip)
-        tip = tr("Every checkpoint begins with the same state")
-        self.seed = self.add_number("seed", tr("Seed"), 0, _LARGEST_SEED, seed, tip)
+        self.episodes = self.add_episodes(tr("Episodes each"), tr("Episodes of each checkpoint"))
+        self.seed = self.add_seed(seed, tr("Every checkpoint begins with the same state"))
         tip = tr("Leave a checkpoint after so many seconds of film; 0 for whole episodes")
         label, zero = tr("Most seconds each"), tr("Whole episodes")
         self.seconds = self.add_number("most", label, 0, _MOST_SECONDS, 0, tip, zero)

@@ -20,6 +20,7 @@ from studio.share.job import CommandJob
 from studio.widgets.forms import grow_with_texts, make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.number_box import WholeNumberBox
+from td3core.config.run_config import HIGHEST_SEED
 from td3core.errors import RequestError
 from td3core.text import tr
 
@@ -94,6 +95,10 @@ class TaskDialog(QDialog):
             box.setFocus()
             box.selectAll()
         return box
+
+    def add_seed(self, seed: int, tip: str) -> WholeNumberBox:
+        """Add a field for the seed of the episodes."""
+        return self.add_number("seed", tr("Seed"), 0, HIGHEST_SEED, seed, tip)
 
     def add_choice(self, name: str, label: str, tip: str) -> QCheckBox:
         """Add something that can be switched on."""

@@ -13,6 +13,7 @@ from td3core.text import SettingName, Text
 
 COMPILED, TORCH = "compiled", "torch"
 """What can compute the updates."""
+HIGHEST_SEED = 2**31 - 1
 
 
 def default_threads() -> int:
@@ -65,7 +66,7 @@ class RunConfig:
         0,
         label=Text("Seed"),
         low=0,
-        high=2**31 - 1,
+        high=HIGHEST_SEED,
         help=Text(
             "The same settings, seed, numerics class, compiled engine and library versions give"
             " the same run, bit for bit."

@@ -15,8 +15,8 @@ from td3core.analysis.paired import PairedDifference, paired_difference
 from td3core.analysis.results import RunResults, last_values, read_results
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables
+from td3core.config.run_config import HIGHEST_SEED
 from td3core.errors import RequestError
-from td3core.experiments.groups.seeds import HIGHEST_SEED
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.text import SettingName

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from td3core.arrays import Floats
 from td3core.config.env_choice import EnvChoice
+from td3core.config.run_config import HIGHEST_SEED
 from td3core.config.tunables import Tunables
 from td3core.errors import RequestError
 from td3core.importers.archive import Archive, read_file
@@ -264,7 +265,7 @@ class _Reader:
             # How stable-baselines3 spells DDPG.
             settings["policy_noise"] = 0.0
         seed = data.get("seed")
-        if type(seed) is int and 0 <= seed < 2**31:
+        if type(seed) is int and 0 <= seed <= HIGHEST_SEED:
             settings["seed"] = seed
         return settings | self._learning_rates() | self._frequency() | self._noise()
 

@@ -21,9 +21,9 @@ from studio.replay.transport.scrub_bar import ScrubBar
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe, make_icon_button, make_row
 from studio.widgets.number_box import WholeNumberBox
+from td3core.config.run_config import HIGHEST_SEED
 from td3core.text import Text, tr
 
-_LARGEST_SEED = 2**31 - 1
 _LOOP_TIP = Text("Play the same episode again at its end, instead of the next one")
 
 
@@ -183,7 +183,7 @@ def _make_speed_combo(speed: float) -> QComboBox:
 
 
 def _make_seed_box() -> QSpinBox:
-    box = WholeNumberBox(0, _LARGEST_SEED)
+    box = WholeNumberBox(0, HIGHEST_SEED)
     tip = tr("Seed of the episodes. An evaluation with the same seed measures the same episodes.")
     describe(box, "replay_seed_spin", tr("Seed"), tip)
     box.setMinimumWidth(50)

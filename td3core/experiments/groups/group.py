@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.config.run_config import HIGHEST_SEED
 from td3core.errors import RequestError, file_reason
-from td3core.experiments.groups.seeds import HIGHEST_SEED, MOST_SEEDS
+from td3core.experiments.groups.seeds import MOST_SEEDS
 from td3core.runs.listing import RunSummary, list_runs, summarise
 from td3core.runs.lock import RunLock, holder
 from td3core.system.files import make_folder, sync_folder, write_atomically

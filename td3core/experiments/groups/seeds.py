@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from td3core.config.run_config import HIGHEST_SEED
 from td3core.errors import RequestError, brief
 from td3core.text import SettingName, Text
 
 MOST_SEEDS = 1000
-HIGHEST_SEED = 2**31 - 1
 _HINT = Text("Give a number of seeds such as 5, or a list such as 0-4,7.")
 _PART = re.compile(r"(\d{1,12})(?:\s*-\s*(\d{1,12}))?", re.ASCII)
 

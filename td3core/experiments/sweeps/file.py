@@ -7,6 +7,7 @@ from typing import Any
 
 from td3core.config import given, make_settings
 from td3core.config.presets import load_presets, preset_for
+from td3core.config.run_config import HIGHEST_SEED
 from td3core.config.settings import LR_FINAL
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.experiments.sweeps.spec import (
@@ -86,7 +87,7 @@ def _spec(found: Mapping[str, Any], default_name: str) -> SweepSpec:
         seeds=_seeds(found),
         steps=_steps(found, environment, presets),
         sampler=sampler,
-        sampler_seed=_whole(found, "sampler_seed", 0, 0, 2**31 - 1),
+        sampler_seed=_whole(found, "sampler_seed", 0, 0, HIGHEST_SEED),
         pruning=_choice(found, "pruning", "none", PRUNERS),
         jobs=_whole(found, "jobs", 0, 0, 1024),
         time_limit_min=_minutes(found),
@@ -152,7 +153,7 @@ def _seeds(found: Mapping[str, Any]) -> tuple[int, ...]:
     if _is_whole(value) and 1 <= value <= 100:
         return tuple(range(value))
     if isinstance(value, list) and 1 <= len(value) <= 100:
-        sound = all(_is_whole(each) and 0 <= each < 2**31 for each in value)
+        sound = all(_is_whole(each) and 0 <= each <= HIGHEST_SEED for each in value)
         if sound and len(set(value)) == len(value):
             return tuple(value)
     allowed = Text("the number of seeds per trial, from 1 to 100, or a list of different seeds")

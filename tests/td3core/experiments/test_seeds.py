@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from td3core.config.run_config import HIGHEST_SEED
 from td3core.errors import RequestError
 from td3core.experiments.groups.seeds import (
-    HIGHEST_SEED,
     MOST_SEEDS,
     format_seeds,
     parse_seeds,
