@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject
 
-from studio.tasks.background_task import BackgroundTask, Report, Stopped
+from studio.tasks.background_task import BackgroundTask, Report, Stopped, drained
 from td3core.errors import RequestError
 from td3core.experiments.groups.commands import Command, request
 from td3core.experiments.groups.group import Group
@@ -72,18 +72,8 @@ def _follow(
         if not training:
             report(GroupEnded(statuses=found))
             return
-        _request_all(group, asks, report)
-
-
-def _request_all(group: Group, asks: "queue.SimpleQueue[Command | None]", report: Report) -> None:
-    """Wait a moment for something that is asked for; make all requests that there are."""
-    try:
-        ask = asks.get(timeout=_POLL_S)
-        while ask is not None:
+        for ask in drained(asks, _POLL_S):
             try:
                 request(group, ask)
             except RequestError as problem:
                 report(problem)
-            ask = asks.get_nowait()
-    except queue.Empty:
-        return

@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.tasks.background_task import BackgroundTask, Report, Stopped
+from studio.tasks.background_task import BackgroundTask, Report, Stopped, drained
 from td3core.config import Tunables
 from td3core.errors import RequestError
 from td3core.protocol import events
@@ -159,11 +159,6 @@ def _follow(
         return
     while not stopped():
         follower.look()
-        try:
-            # A request is made at once; the answer is looked for soon.
-            ask = asks.get(timeout=0.0 if follower.behind else _POLL_S)
-            while ask is not None:
-                follower.ask(*ask)
-                ask = asks.get_nowait()
-        except queue.Empty:
-            continue
+        # A request is made at once; the answer is looked for soon.
+        for ask in drained(asks, 0.0 if follower.behind else _POLL_S):
+            follower.ask(*ask)

@@ -1,9 +1,11 @@
 """Work that would hold up the window, done in a thread of its own."""
 
+import contextlib
 import logging
+import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -123,6 +125,15 @@ class BackgroundTask(QObject):
         self.finished.emit()
         if not self.busy:
             self.busy_changed.emit(False)
+
+
+def drained(waiting: "queue.SimpleQueue[T | None]", timeout_s: float) -> Iterator[T]:
+    """Wait so long for something in a queue; yield all there is, up to a None."""
+    with contextlib.suppress(queue.Empty):
+        found = waiting.get(timeout=timeout_s)
+        while found is not None:
+            yield found
+            found = waiting.get_nowait()
 
 
 def error_text(problem: Exception) -> Text:
