@@ -23,7 +23,7 @@ TEMPLATE_AT = {
     "MessageError": 0,
     "RequestError": 0,
     "RunError": 0,
-    "TrialError": 0,
+    "ProbeError": 0,
     "UnexpectedError": 0,
     "passed": 1,
     "warning": 1,

@@ -9,8 +9,8 @@ from td3core.arrays import Doubles
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.catalogue import find_known
 from td3core.envs.check.gymnasium_check import run_gymnasium_check
+from td3core.envs.check.probe import Rollout, run_probe
 from td3core.envs.check.report import Finding, Level, error, passed, warning
-from td3core.envs.check.trial import Rollout, run_trial
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import make_env
 from td3core.envs.simulators import discard_stdout
@@ -75,10 +75,10 @@ def check_size(info: EnvInfo) -> Finding:
     return passed(OBSERVATIONS, "{count} numbers per observation.", count=info.obs_dim)
 
 
-def check_shapes(trial: Rollout) -> Finding:
+def check_shapes(probe: Rollout) -> Finding:
     """Check shape and data type of the observations against the declared space."""
-    space = trial.space
-    for i, obs in enumerate(trial.observations):
+    space = probe.space
+    for i, obs in enumerate(probe.observations):
         if obs.shape != space.shape:
             return error(
                 SHAPE,
@@ -106,11 +106,11 @@ def check_shapes(trial: Rollout) -> Finding:
     )
 
 
-def check_values(trial: Rollout) -> Finding:
+def check_values(probe: Rollout) -> Finding:
     """Check that observations are finite, within their bounds and of moderate size."""
-    space = trial.space
+    space = probe.space
     largest = 0.0
-    for i, obs in enumerate(trial.observations):
+    for i, obs in enumerate(probe.observations):
         if obs.shape != space.shape or not np.issubdtype(obs.dtype, np.number):
             return error(VALUES, "The observation at {place} is unusable.", place=_place(i))
         with np.errstate(over="ignore"):
@@ -136,7 +136,7 @@ def check_values(trial: Rollout) -> Finding:
             "Observations reach {largest:.3g}; consider normalize_observations.",
             largest=largest,
         )
-    return passed(VALUES, "Finite over {steps} random steps.", steps=len(trial.rewards))
+    return passed(VALUES, "Finite over {steps} random steps.", steps=len(probe.rewards))
 
 
 def check_rewards(rewards: Doubles) -> Finding:
@@ -168,8 +168,8 @@ def check_rewards(rewards: Doubles) -> Finding:
 
 
 def check_repeatable(choice: EnvChoice, first: Rollout) -> Finding:
-    """Repeat a trial in another fresh environment: resuming a run depends on the same result."""
-    second = run_trial(choice, len(first.rewards))
+    """Repeat a probe in another fresh environment: resuming a run depends on the same result."""
+    second = run_probe(choice, len(first.rewards))
     pairs = zip(first.observations, second.observations, strict=False)
     for i, (one, other) in enumerate(pairs):
         differs = one.shape != other.shape or one.tobytes() != other.tobytes()
@@ -183,23 +183,23 @@ def check_repeatable(choice: EnvChoice, first: Rollout) -> Finding:
     return passed(REPEATABLE, "The same seed and actions give the same observations and rewards.")
 
 
-def check_ends(choice: EnvChoice, info: EnvInfo, trial: Rollout, steps: int) -> Finding:
+def check_ends(choice: EnvChoice, info: EnvInfo, probe: Rollout, steps: int) -> Finding:
     """Check that episodes end; if none has, take up to ``steps`` further random steps."""
     if info.max_episode_steps:
         return passed(
             EPISODES, "Episodes end after {steps} steps at most.", steps=info.max_episode_steps
         )
-    if not any(trial.ends):
-        trial = run_trial(choice, steps)
-    if any(trial.ends):
+    if not any(probe.ends):
+        probe = run_probe(choice, steps)
+    if any(probe.ends):
         return passed(
-            EPISODES, "An episode ended after {steps} steps.", steps=trial.ends.index(True) + 1
+            EPISODES, "An episode ended after {steps} steps.", steps=probe.ends.index(True) + 1
         )
     return warning(
         EPISODES,
         "No episode ended in {steps} random steps and there is no time limit; an evaluation might"
         " never end. Set a limit with env_args {example}.",
-        steps=len(trial.ends),
+        steps=len(probe.ends),
         example='{"max_episode_steps": 1000}',
     )
 
@@ -236,5 +236,5 @@ def _same(one: float, other: float) -> bool:
 
 
 def _place(observation: int) -> Text:
-    """Name the step at which the ``observation``-th of a trial was returned."""
+    """Name the step at which the ``observation``-th of a probe was returned."""
     return Text("random step {number}", number=observation) if observation else Text("reset")

@@ -9,8 +9,8 @@ from td3core.config.env_choice import EnvChoice
 from td3core.config.info_columns import PREFIX, parse_names
 from td3core.envs.catalogue import find_known
 from td3core.envs.check import checks
+from td3core.envs.check.probe import STEPS, ProbeError, run_probe
 from td3core.envs.check.report import CheckReport, Finding, Level
-from td3core.envs.check.trial import STEPS, TrialError, run_trial
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
 from td3core.errors import RequestError
@@ -31,15 +31,15 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
     findings = [checks.check_actions(info), checks.check_size(info)]
     numbers = list[str]()
     try:
-        trial = run_trial(choice, STEPS)
-        numbers += (name for name, usable in trial.info.items() if usable)
-        findings.append(checks.check_shapes(trial))
-        findings.append(checks.check_values(trial))
-        findings.append(checks.check_rewards(np.array(trial.rewards)))
-        findings.append(checks.check_repeatable(choice, trial))
+        probe = run_probe(choice, STEPS)
+        numbers += (name for name, usable in probe.info.items() if usable)
+        findings.append(checks.check_shapes(probe))
+        findings.append(checks.check_values(probe))
+        findings.append(checks.check_rewards(np.array(probe.rewards)))
+        findings.append(checks.check_repeatable(choice, probe))
         end_steps = _END_STEPS if thorough else _QUICK_END_STEPS
-        findings.append(checks.check_ends(choice, info, trial, end_steps))
-    except TrialError as problem:
+        findings.append(checks.check_ends(choice, info, probe, end_steps))
+    except ProbeError as problem:
         findings.append(Finding(Level.ERROR, checks.STEPPING, problem.message))
     if numbers:
         findings.append(checks.name_info(numbers))
@@ -87,8 +87,8 @@ def check_info_columns(config: RunConfig, info: EnvInfo) -> list[Text]:
     if not names:
         return []
     try:
-        found = run_trial(info.choice, STEPS).info
-    except TrialError:
+        found = run_probe(info.choice, STEPS).info
+    except ProbeError:
         # The run will say at which step it fails.
         return []
     warnings = []

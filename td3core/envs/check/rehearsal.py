@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from td3core.config import EnvChoice
 from td3core.envs import trust
-from td3core.envs.check.trial import STEPS, run_trial
+from td3core.envs.check.probe import STEPS, run_probe
 from td3core.envs.make import is_usable, note_usable, require_notation
 from td3core.errors import RequestError, StoppedError
 from td3core.system.json_lines import Codec
@@ -138,5 +138,5 @@ def main() -> None:
             with contextlib.suppress(Exception):
                 # As many steps as the check before training takes, but one will do: a simulator
                 # may be told to take billions at once.
-                run_trial(choice, STEPS, least=1, limit_s=_STEPS_S)
+                run_probe(choice, STEPS, least=1, limit_s=_STEPS_S)
             link.send(_Tried())

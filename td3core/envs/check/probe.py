@@ -24,7 +24,7 @@ STEPS = 100
 """Random steps that the checks look at."""
 
 TIME_LIMIT_S = 5.0
-"""A trial usually ends after this time,"""
+"""A probe usually ends after this time,"""
 MIN_STEPS = 10
 """but not before this many steps."""
 
@@ -45,11 +45,11 @@ class Rollout:
     is finite."""
 
 
-class TrialError(MessageError):
+class ProbeError(MessageError):
     """The environment raised an exception, or returned something unusable."""
 
 
-def run_trial(
+def run_probe(
     choice: EnvChoice, steps: int, least: int = MIN_STEPS, limit_s: float = TIME_LIMIT_S
 ) -> Rollout:
     """Take random actions in a fresh environment; a new episode follows each one that ends.
@@ -59,7 +59,7 @@ def run_trial(
 
     Raises:
         RequestError: the environment cannot be made.
-        TrialError: it raised an exception, or returned something unusable.
+        ProbeError: it raised an exception, or returned something unusable.
     """
     source = np.random.default_rng(SEED)
     started, env = time.monotonic(), _guarded(Text("construction"), make_env, choice)
@@ -67,51 +67,51 @@ def run_trial(
         obs, _ = _guarded(Text("reset"), env.env.reset, seed=SEED)
         space = env.env.observation_space
         assert isinstance(space, Box)
-        trial = Rollout([_array(obs)], [], [], space)
+        probe = Rollout([_array(obs)], [], [], space)
         for number in range(1, steps + 1):
             action = env.to_env(source.uniform(-1.0, 1.0, _act_dim(env)))
             place = Text("random step {number}", number=number)
             result = _guarded(place, env.env.step, action)
-            _append(trial, result, number)
-            _guarded(place, _note_info, trial, result[-1])
-            if trial.ends[-1]:
+            _append(probe, result, number)
+            _guarded(place, _note_info, probe, result[-1])
+            if probe.ends[-1]:
                 _guarded(Text("second reset"), env.env.reset, seed=SEED + number)
             if number >= least and time.monotonic() - started > limit_s:
                 break
-        return trial
+        return probe
     finally:
         env.close()
 
 
-def _append(trial: Rollout, result: Any, number: int) -> None:
-    """Add the result of ``step`` to the trial."""
+def _append(probe: Rollout, result: Any, number: int) -> None:
+    """Add the result of ``step`` to the probe."""
     if not isinstance(result, tuple):
-        raise TrialError(
+        raise ProbeError(
             "step() returned {type} instead of observation, reward, terminated, truncated and"
             " info.",
             type=type(result).__name__,
         )
     if len(result) != 5:
-        raise TrialError(
+        raise ProbeError(
             "step() returned {count} values instead of observation, reward, terminated, truncated"
             " and info.",
             count=len(result),
         )
     obs, reward, terminated, truncated, _ = result
     try:
-        trial.rewards.append(float(reward))
+        probe.rewards.append(float(reward))
     except (TypeError, ValueError):
-        raise TrialError(
+        raise ProbeError(
             "The reward of random step {number} is not a number.", number=number
         ) from None
-    trial.observations.append(_array(obs))
-    trial.ends.append(bool(terminated or truncated))
+    probe.observations.append(_array(obs))
+    probe.ends.append(bool(terminated or truncated))
 
 
-def _note_info(trial: Rollout, info: Any) -> None:
+def _note_info(probe: Rollout, info: Any) -> None:
     for name, number in entries_of(info):
         usable = number is not None and math.isfinite(number)
-        trial.info[name] = usable and trial.info.get(name, True)
+        probe.info[name] = usable and probe.info.get(name, True)
 
 
 def _guarded(place: Text, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -123,7 +123,7 @@ def _guarded(place: Text, call: Callable[..., Any], *args: Any, **kwargs: Any) -
     except BaseException as problem:
         require_no_interrupt(problem)
         last = traceback.extract_tb(problem.__traceback__)[-1]
-        raise TrialError(
+        raise ProbeError(
             "It raised {error} at {place} ({file}, line {line}): {reason}.",
             error=type(problem).__name__,
             place=place,
@@ -137,7 +137,7 @@ def _array(obs: Any) -> NDArray[Any]:
     try:
         return np.array(obs)
     except ValueError:
-        raise TrialError("An observation is not an array of numbers.") from None
+        raise ProbeError("An observation is not an array of numbers.") from None
 
 
 def _act_dim(env: AgentView) -> int:
