@@ -99,13 +99,13 @@ class _Commands:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._conductor: GroupRunner | None = None
+        self._runner: GroupRunner | None = None
         self._early: list[Command] = []
         self._detached = False
 
     def begin(self, runner: GroupRunner) -> None:
         with self._lock:
-            self._conductor = runner
+            self._runner = runner
             for command in self._early:
                 runner.command(command)
 
@@ -122,10 +122,10 @@ class _Commands:
 
     def _command(self, command: Command) -> None:
         with self._lock:
-            if self._conductor is None:
+            if self._runner is None:
                 self._early.append(command)
             else:
-                self._conductor.command(command)
+                self._runner.command(command)
 
     def parent_gone(self) -> None:
         """Save all runs and end, unless the parent has said that it would leave."""

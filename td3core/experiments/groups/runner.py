@@ -257,10 +257,10 @@ class GroupRunner:
 _END_ALL = (Command(verb=Verb.STOP), Command(verb=Verb.KILL))
 
 _WITHOUT_PROCESS = {
-    "pause": SeedState.HELD,
-    "resume": SeedState.WAITING,
-    "stop": SeedState.STOPPED,
-    "kill": SeedState.STOPPED,
+    Verb.PAUSE: SeedState.HELD,
+    Verb.RESUME: SeedState.WAITING,
+    Verb.STOP: SeedState.STOPPED,
+    Verb.KILL: SeedState.STOPPED,
 }
 """What a command makes of a run that waits; it has nothing to save."""
 

@@ -161,7 +161,7 @@ def status_on_disk(seed: int, steps: int, found: RunSummary | None) -> SeedStatu
         return SeedStatus(seed=seed, steps=steps)
     return SeedStatus(
         seed=seed,
-        state=SeedState.TRAINING if found.state == "running" else SeedState(found.state),
+        state=SeedState.TRAINING if found.state is RunStatus.RUNNING else SeedState(found.state),
         run=found.run,
         env_steps=found.env_steps,
         steps=found.steps,
