@@ -25,7 +25,7 @@ from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import Header, read_header
 from td3core.config import RunConfig, Tunables, schedule_of
-from td3core.envs.trust import is_strange
+from td3core.envs.trust import can_hang
 from td3core.experiments.jobs import Branch
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings, changes_from
@@ -148,8 +148,8 @@ class RunLauncher(QObject):
         def ask(found: tuple[RunConfig, RunSummary, str]) -> None:
             config, summary, name = found
             if is_here(name) or self._accepts_other_class(summary, name):
-                strange = is_strange(config.choice)
-                self._obtain(config, partial(self._ask_for_steps, summary, name, strange))
+                may_hang = can_hang(config.choice)
+                self._obtain(config, partial(self._ask_for_steps, summary, name, may_hang))
 
         self._read(read, ask)
 
@@ -157,14 +157,14 @@ class RunLauncher(QObject):
         dialog = OtherClassDialog(found, numerics, self._window)
         return dialog.exec() == QDialog.DialogCode.Accepted
 
-    def _ask_for_steps(self, found: RunSummary, numerics: str, strange: bool) -> None:
+    def _ask_for_steps(self, found: RunSummary, numerics: str, may_hang: bool) -> None:
         steps = None
         if found.state is RunStatus.FINISHED or found.env_steps > found.steps:
             dialog = MoreStepsDialog(found, self._window)
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             steps = dialog.steps
-        resume = partial(self._controller.resume, found.run, steps, numerics, strange=strange)
+        resume = partial(self._controller.resume, found.run, steps, numerics, may_hang=may_hang)
         then = partial(self._ask_for_changes, resume, self._edited(found.run.absolute()))
         self._read(partial(read_history, found.run), then)
 
@@ -218,11 +218,11 @@ class RunLauncher(QObject):
                     values=values,
                     runs_dir=self._runs_dir,
                     numerics=str(values.get("numerics", name)),
-                    strange=is_strange(header.config.choice),
+                    may_hang=can_hang(header.config.choice),
                 )
             )
         else:
-            self._branch(checkpoint, values, name, is_strange(header.config.choice))
+            self._branch(checkpoint, values, name, can_hang(header.config.choice))
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
@@ -231,8 +231,8 @@ class RunLauncher(QObject):
         def start(header: Header) -> None:
             halves = {name: _half(header.tunables, name) for name in _RATES}
             name = header.config.numerics
-            strange = is_strange(header.config.choice)
-            self._obtain(header.config, partial(self._branch, checkpoint, halves, name, strange))
+            may_hang = can_hang(header.config.choice)
+            self._obtain(header.config, partial(self._branch, checkpoint, halves, name, may_hang))
 
         self._read(lambda _: _header_of(checkpoint), start)
 
@@ -250,20 +250,20 @@ class RunLauncher(QObject):
             values = changes_from(header, config, tunables)
             name = str(values.get("numerics", config.numerics))
             self._model.expect_branch(curves)
-            strange = is_strange(config.choice)
-            self._controller.branch(checkpoint, values, self._runs_dir, name, strange=strange)
+            may_hang = can_hang(config.choice)
+            self._controller.branch(checkpoint, values, self._runs_dir, name, may_hang=may_hang)
 
         self._waited.read(read, start)
 
     def _branch(
-        self, checkpoint: Path, values: Mapping[str, Any], numerics: str, strange: bool
+        self, checkpoint: Path, values: Mapping[str, Any], numerics: str, may_hang: bool
     ) -> None:
         name = str(values.get("numerics", numerics))
 
         def start(parent_curves: RunCurves) -> None:
             self.beginning.emit()
             self._model.expect_branch(parent_curves)
-            self._controller.branch(checkpoint, values, self._runs_dir, name, strange=strange)
+            self._controller.branch(checkpoint, values, self._runs_dir, name, may_hang=may_hang)
 
         self._read(partial(read_parent_curves, checkpoint), start)
 

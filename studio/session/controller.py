@@ -117,13 +117,13 @@ class RunController(QObject):
         steps: int | None = None,
         numerics: str = AUTO,
         *,
-        strange: bool = False,
+        may_hang: bool = False,
     ) -> None:
         """Resume a run, perhaps with another last step. Ignored while another one lives.
 
-        ``numerics`` is the class it was trained in, ``strange`` whether its environment may hang.
+        ``numerics`` is the class it was trained in, ``may_hang`` is said of its environment.
         """
-        self._begin(ResumedRun(run=run, steps=steps, numerics=numerics, strange=strange))
+        self._begin(ResumedRun(run=run, steps=steps, numerics=numerics, may_hang=may_hang))
 
     def branch(
         self,
@@ -132,11 +132,11 @@ class RunController(QObject):
         runs_dir: Path,
         numerics: str = AUTO,
         *,
-        strange: bool = False,
+        may_hang: bool = False,
     ) -> None:
         """Start a new run from a checkpoint. Ignored while another one lives.
 
-        ``numerics`` is the class to train it in, ``strange`` whether its environment may hang.
+        ``numerics`` is the class to train it in, ``may_hang`` is said of its environment.
         """
         self._begin(
             Branch(
@@ -144,7 +144,7 @@ class RunController(QObject):
                 values=values,
                 runs_dir=runs_dir,
                 numerics=numerics,
-                strange=strange,
+                may_hang=may_hang,
             )
         )
 
@@ -197,7 +197,7 @@ class RunController(QObject):
 
     def _make_worker(self, job: Job) -> None:
         # A process computes in one class for life, and only a process can be ended.
-        if self._own_process or job.strange or needs_other_process(job.numerics):
+        if self._own_process or job.may_hang or needs_other_process(job.numerics):
             worker = self._worker = ProcessWorker(job)
             self._control = worker.process
         else:

@@ -65,12 +65,12 @@ def rehearse_all(*choices: EnvChoice) -> None:
     """
     from td3core.envs import trust
 
-    strange = [choice for choice in choices if choice.kwargs or trust.names_code(choice)]
-    if strange:
+    doubtful = [choice for choice in choices if trust.can_hang(choice)]
+    if doubtful:
         # It loads Gymnasium.
         from td3core.envs.check.rehearsal import rehearse
 
-        rehearse(strange)
+        rehearse(doubtful)
 
 
 def is_interactive() -> bool:

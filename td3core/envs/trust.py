@@ -128,7 +128,7 @@ def names_code(choice: EnvChoice) -> bool:
     return any(True for _ in modules_named(choice))
 
 
-def is_strange(choice: EnvChoice) -> bool:
+def can_hang(choice: EnvChoice) -> bool:
     """Return whether an environment may keep whoever makes it busy for ever.
 
     Code of the user's or of others may, and so may a simulator that is given arguments.

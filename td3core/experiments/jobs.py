@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from td3core.config import RunConfig, Tunables
-from td3core.envs.trust import is_strange
+from td3core.envs.trust import can_hang
 from td3core.protocol.codec import KINDS
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed
@@ -35,9 +35,9 @@ class NewRun:
         return self.config.numerics
 
     @property
-    def strange(self) -> bool:
+    def may_hang(self) -> bool:
         """Whether its environment may hang, so that only ending a process ends it."""
-        return is_strange(self.config.choice)
+        return can_hang(self.config.choice)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class ResumedRun:
     steps: int | None = None
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
-    strange: bool = False
+    may_hang: bool = False
     """Whether its environment may hang, so that only ending a process ends it."""
     patience_s: float = 0.0
     """How long another process may take to save the run and to let go of it. What has finished by
@@ -64,7 +64,7 @@ class Branch:
     runs_dir: Path
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
-    strange: bool = False
+    may_hang: bool = False
     """Whether its environment may hang, so that only ending a process ends it."""
     group: str = ""
 

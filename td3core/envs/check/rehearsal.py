@@ -64,17 +64,17 @@ def rehearse(
         RequestError: that took too long, or ended the process.
         StoppedError: ``stopped`` returned True.
     """
-    strange = [choice for choice in choices if _needs_rehearsal(choice)]
-    if not strange:
+    doubtful = [choice for choice in choices if _needs_rehearsal(choice)]
+    if not doubtful:
         return
-    for choice in strange:
+    for choice in doubtful:
         # Here, so that the other process searches where this one would.
         trust.prepare_import(choice.env_id)
     answers: queue.SimpleQueue[_Tried | None] = queue.SimpleQueue()
     child = MessageProcess(__name__, _CODEC, answers.put, lambda _: answers.put(None))
     try:
-        child.send(_Task(tuple(strange), limit_s))
-        for choice in strange:
+        child.send(_Task(tuple(doubtful), limit_s))
+        for choice in doubtful:
             announce(Text("Trying {env_id} in a process of its own", env_id=choice.env_id))
             _await_answer(answers, choice, stopped, limit_s)
             note_usable(choice)
@@ -89,7 +89,7 @@ def _needs_rehearsal(choice: EnvChoice) -> bool:
         require_notation(choice.env_id)
     except RequestError:
         return False
-    return trust.is_strange(choice) and not is_usable(choice) and not trust.unconsented(choice)
+    return trust.can_hang(choice) and not is_usable(choice) and not trust.unconsented(choice)
 
 
 def _await_answer(
