@@ -12,7 +12,7 @@ from td3core import checkpoint
 from td3core.exporters import weights
 from td3core.protocol.metrics import METRICS
 from td3core.runs.resumption import load_complete
-from tests.td3core.helpers import finish, refusal, tensors
+from tests.td3core.helpers import finish, refusal, same, tensors
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -40,7 +40,8 @@ def nothing(arrays: dict[str, Any]) -> None:
 
 
 def test_a_checkpoint_written_again_as_it_was_is_good(good: Path, spot: Path) -> None:
-    load_complete(forged(good, spot, nothing))
+    found = load_complete(forged(good, spot, nothing))
+    assert same(found.tensors, tensors(good))
 
 
 NUMBERS = "episodes.numbers"

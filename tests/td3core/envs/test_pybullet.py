@@ -8,6 +8,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import av
+import numpy as np
 import pytest
 
 from td3core.cli.doctor import examine
@@ -85,9 +86,11 @@ def test_nothing_of_pybullet_is_imported_until_it_is_asked_for(root: Path) -> No
 @pytest.mark.parametrize("env_id", [known.env_id for known in KNOWN if known.group == "PyBullet"])
 def test_every_listed_environment_can_be_made_and_stepped(env_id: str) -> None:
     env = make_env(env_id)
-    env.reset(seed=0)
-    env.step(env.to_env(env.action_space.sample()))
+    before, _ = env.reset(seed=0)
+    after, reward, *_ = env.step(env.action_space.sample())
     env.close()
+    assert np.isfinite([*before, *after, reward]).all()
+    assert (after != before).any()
 
 
 COMMANDS = """

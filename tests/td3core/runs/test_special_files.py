@@ -123,7 +123,7 @@ def test_a_special_or_huge_file_neither_blocks_nor_fails_a_look_at_the_run(
     run: Path, in_time: Any, name: str, special: Callable[[Path], None]
 ) -> None:
     special(run / name)
-    in_time(lambda: look(run))
+    assert in_time(lambda: look(run)) is None
 
 
 @pytest.mark.parametrize("special", [fifo, device, folder, loop, sparse])
@@ -277,7 +277,7 @@ def test_a_line_of_300_megabytes_is_passed_over_at_once(run: Path, in_time: Any,
     with table.open("ab") as file:
         for _ in range(300):
             file.write(b"1," * 2**19)
-    in_time(lambda: look(run))
+    assert in_time(lambda: look(run)) is None
     assert len(read_numbers(table, ("env_steps",))) == rows
     outcome = in_time(lambda: resume(run, Control(), lambda event: None, steps=63))
     assert isinstance(outcome, Failed)
