@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +38,7 @@ ONE_OF_EACH = {
     ("sweep", "__init__"),
 }
 SOON_S = 10.0
-"""It takes a fraction of a second, but for a machine that is busy."""
+"""Ctrl-C takes a fraction of a second, but for a machine that is busy."""
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -62,14 +61,17 @@ def endless(request: pytest.FixtureRequest, tmp_path: Path) -> EnvChoice:
 
 
 def test_an_environment_that_takes_for_ever_is_given_up(endless: EnvChoice) -> None:
-    started = time.monotonic()
     with pytest.raises(RequestError, match="could not be made within 1 s"):
         rehearse([endless], limit_s=1.0)
-    assert time.monotonic() - started < 10
 
 
 def test_an_environment_that_cannot_be_made_is_left_to_whoever_makes_it() -> None:
-    rehearse([EnvChoice("Pendulum-v1", json.dumps({"g": 1.0})), EnvChoice("Nothing-v0")])
+    said: list[Text] = []
+    impossible = EnvChoice("Nothing-v0", json.dumps({"g": 1.0}))
+    rehearse([EnvChoice("Pendulum-v1", json.dumps({"g": 1.0})), impossible], announce=said.append)
+    assert [impossible.env_id in str(each) for each in said] == [False, True]
+    with pytest.raises(RequestError, match="Nothing"):
+        make_env(impossible)
 
 
 @pytest.fixture
@@ -85,11 +87,11 @@ def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     gym.registry.pop("StrangerSlide-v0", None)
 
 
-class Clock:
-    """Asks for a stop once the environment is being made, and tells how long ago that was."""
+class Stopper:
+    """Asks for a stop once the environment is being made."""
 
     def __init__(self) -> None:
-        self.control, self._since = Control(), 0.0
+        self.control = Control()
 
     def report(self, event: Event) -> None:
         if isinstance(event, Preparing):
@@ -97,16 +99,10 @@ class Clock:
 
     def stop(self, message: Text) -> None:
         if NAME in str(message):
-            self._since = time.monotonic()
             self.control.stop()
 
     def stopped(self) -> bool:
         return self.control.stopping
-
-    @property
-    def waited_s(self) -> float:
-        assert self._since, "no environment was announced"
-        return time.monotonic() - self._since
 
 
 def test_training_stops_while_the_environment_of_a_file_is_made(hanging: Path) -> None:
@@ -116,37 +112,32 @@ def test_training_stops_while_the_environment_of_a_file_is_made(hanging: Path) -
     runs = hanging.parent
     before = sorted(runs.rglob("*"))
 
-    def resumed(clock: Clock) -> object:
-        return resume(hanging, clock.control, clock.report, steps=80)
+    def resumed(stopper: Stopper) -> object:
+        return resume(hanging, stopper.control, stopper.report, steps=80)
 
-    def branched(clock: Clock) -> object:
-        return branch(last, {"steps": 80}, clock.control, clock.report, runs)
+    def branched(stopper: Stopper) -> object:
+        return branch(last, {"steps": 80}, stopper.control, stopper.report, runs)
 
-    def new(clock: Clock) -> object:
-        return train(config, tunables, clock.control, clock.report, runs)
+    def new(stopper: Stopper) -> object:
+        return train(config, tunables, stopper.control, stopper.report, runs)
 
     for start in (resumed, branched, new):
-        clock = Clock()
-        outcome = start(clock)
+        outcome = start(Stopper())
         assert isinstance(outcome, Failed)
         assert outcome.cancelled, outcome
-        assert clock.waited_s < SOON_S
         assert sorted(runs.rglob("*")) == before
     assert NAME not in sys.modules
 
 
 def test_a_check_and_an_evaluation_stop_while_the_environment_is_made(hanging: Path) -> None:
     with_user_consent(ENV)
-    clock = Clock()
+    stopper = Stopper()
     with pytest.raises(RunError, match="stopped"):
-        verify(hanging, announce=clock.stop, stopped=clock.stopped)
-    assert clock.waited_s < SOON_S
-    started = time.monotonic()
+        verify(hanging, announce=stopper.stop, stopped=stopper.stopped)
     policy = load(hanging / "checkpoints" / "last.safetensors").policy()
     going_on = iter([True, False])
     stopped = evaluate(policy, ENV, episodes=1, seed=0, keep_going=lambda: next(going_on))
     assert stopped is None
-    assert time.monotonic() - started < SOON_S
     assert NAME not in sys.modules
 
 
@@ -252,8 +243,6 @@ def interrupt(command: list[str]) -> None:
             about = psutil.Process(process.pid)
             eventually(lambda: about.children() or process.poll() is not None, 240)
             process.send_signal(signal.SIGINT)
-            pressed = time.monotonic()
-            assert process.wait(20) == 130
-            assert time.monotonic() - pressed < SOON_S
+            assert process.wait(SOON_S) == 130
         finally:
             process.kill()
