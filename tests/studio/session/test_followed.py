@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.window.main_window import MainWindow
 from td3core.protocol.control import Control
-from td3core.remote.access import LOOK_S, RemoteAccess
+from td3core.remote.access import RemoteAccess
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.lock import RunLock, holder
@@ -173,8 +172,10 @@ def test_opening_another_run_ends_the_following(qtbot, runs_dir, window, find) -
 
 
 def test_a_change_that_the_run_refuses_is_taken_back_with_its_sentence(
-    qtbot, runs_dir, window, find
+    qtbot, runs_dir, window, find, monkeypatch
 ) -> None:
+    # It looks for requests whenever it is asked to.
+    monkeypatch.setattr("td3core.remote.access.LOOK_S", 0.0)
     living = make_run(runs_dir, stopped=None, buffer_size=1000)
     with RunLock(living.path):
         access = write_status(living)
@@ -183,24 +184,16 @@ def test_a_change_that_the_run_refuses_is_taken_back_with_its_sentence(
         qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING)
         find("spin_batch_size").setValue(60_000)
         qtbot.waitUntil(lambda: bool(list((living.path / "requests").iterdir())))
-        access.look_now()
+        access.idle()
         qtbot.waitUntil(lambda: not window.live.pending)
         qtbot.waitUntil(lambda: window.live.tunables().batch_size == 256)
         assert "is larger than Replay buffer" in find("banner_text").text()
         window.controller.stop_following()
 
 
-class Access(RemoteAccess):
-    """The side of a run that nobody trains, but which answers."""
-
-    def look_now(self) -> None:
-        time.sleep(LOOK_S)
-        self.idle()
-
-
-def write_status(run: RunDirectory) -> Access:
-    """Write what a run writes when it starts."""
-    access = Access(run.path, run.config, Control(), lambda event: None)
+def write_status(run: RunDirectory) -> RemoteAccess:
+    """Write what a run writes when it starts; return what answers requests in its place."""
+    access = RemoteAccess(run.path, run.config, Control(), lambda event: None)
     tunables = run.first_tunables
     access.report(started(run.config, tunables, run=run.path))
     access.report(progress(500, updates=400, episodes=3, wall_s=5.0, tunables=tunables))
