@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 
 from studio.experiments.queue_file import QueuedRun, read_queue, write_queue
 from studio.launch.branch_dialog import BranchDialog, When
-from studio.replay.player import Player
 from studio.session.agents import read_agents
 from studio.session.controller import SessionState
 from td3core.checkpoint import read_header
@@ -36,12 +35,6 @@ from tests.studio.launch.test_resume import open_run, train_before, wait_until_i
 from tests.studio.window.test_main_job import Listener, click
 from tests.support.events import started as began
 from tests.support.marks import slow
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_played(monkeypatch) -> None:
-    """Let the agents of runs on show rest: each would be played by a process of its own."""
-    monkeypatch.setattr(Player, "load", lambda *_, **__: None)
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from studio.launch.dialogs import (
     with_visible_changes,
 )
 from studio.plots.layers.notes import NoteLayer
-from studio.replay.player import Player
 from studio.session.controller import SessionState
 from td3core import checkpoint
 from td3core.config import Tunables
@@ -42,12 +41,6 @@ PENDULUM: dict[str, Any] = {
     "learning_starts": 100,
     "checkpoint_interval": 1000,
 }
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_played(monkeypatch) -> None:
-    """Let the agents of runs on show rest: each would be played by a process of its own."""
-    monkeypatch.setattr(Player, "load", lambda *_, **__: None)
 
 
 def train_before(runs_dir: Path, stop_at: int = 1200, **values: Any) -> RunDirectory:

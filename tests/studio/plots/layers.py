@@ -1,4 +1,4 @@
-"""Finds what is drawn on a plot."""
+"""Draws plots again, and finds what is drawn on one."""
 
 from typing import TypeVar
 
@@ -6,6 +6,12 @@ from studio.plots.card import PlotCard
 from studio.plots.layers.layer import Layer
 
 Kind = TypeVar("Kind", bound=Layer)
+
+
+def redraw(qtbot, window) -> None:
+    """Let the plots draw what a run has reported, and wait until they have."""
+    window.model.curves_changed.emit()
+    qtbot.waitUntil(lambda: not window.plots.redraw_pending)
 
 
 def layer_of(card: PlotCard, kind: type[Kind]) -> Kind:

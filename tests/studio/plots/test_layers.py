@@ -21,7 +21,7 @@ from studio.session.model import RunModel
 from studio.session.series import Series
 from studio.theme.theme import load_theme
 from tests.studio.fake_runs import add_training, open_record
-from tests.studio.plots.layers import layer_of
+from tests.studio.plots.layers import layer_of, redraw
 
 pytestmark = pytest.mark.shared_window
 
@@ -74,11 +74,6 @@ def card(qtbot, overlay) -> PlotCard:
     made.show()
     made.show_steps_to(1000.0)
     return made
-
-
-def redraw(qtbot, window) -> None:
-    window.model.curves_changed.emit()
-    qtbot.waitUntil(lambda: not window.plots.redraw_pending)
 
 
 def drawn_points(item: pg.PlotDataItem) -> int:

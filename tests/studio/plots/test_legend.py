@@ -13,6 +13,7 @@ from studio.plots.legend import Legend
 from studio.theme.theme import load_theme
 from td3core.config import RunConfig, Tunables
 from tests.studio.fake_runs import add_training, make_run
+from tests.studio.plots.layers import redraw
 from tests.studio.window.test_details import open_run, plain_text
 from tests.support.events import started
 
@@ -47,8 +48,7 @@ def legends(window) -> dict[str, list[str]]:
 
 
 def redrawn(qtbot, window) -> dict[str, list[str]]:
-    window.model.curves_changed.emit()
-    qtbot.waitUntil(lambda: not window.plots.redraw_pending)
+    redraw(qtbot, window)
     QApplication.processEvents()
     return legends(window)
 

@@ -8,7 +8,7 @@ from studio.plots.layers.threshold import ThresholdLayer
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.fake_runs import add_training
-from tests.studio.plots.layers import layer_of
+from tests.studio.plots.layers import layer_of, redraw
 from tests.support.events import started
 
 pytestmark = pytest.mark.shared_window
@@ -33,11 +33,6 @@ def evaluate(window, step: int, returns: tuple[float, ...], threshold: float | N
             reward_threshold=threshold,
         )
     )
-
-
-def redraw(qtbot, window) -> None:
-    window.model.curves_changed.emit()
-    qtbot.waitUntil(lambda: not window.plots.redraw_pending)
 
 
 def legend(card) -> str:

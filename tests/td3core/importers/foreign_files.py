@@ -15,8 +15,12 @@ import torch.nn.functional as F
 import yaml
 from torch import nn
 
+from td3core.checkpoint import Checkpoint
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
+from td3core.importers import registry
+from td3core.importers.conversion import checkpoint_of
+from td3core.importers.foreign import ForeignAgent
 
 HIGH = 2.0
 """The largest torque of a pendulum."""
@@ -24,6 +28,12 @@ HIGH = 2.0
 
 def pendulum() -> EnvInfo:
     return check_env("Pendulum-v1")
+
+
+def converted(path: Path) -> tuple[ForeignAgent, Checkpoint]:
+    found = registry.read(path)
+    assert isinstance(found, ForeignAgent)
+    return found, checkpoint_of(found, pendulum())
 
 
 def observations(count: int = 1000) -> Any:

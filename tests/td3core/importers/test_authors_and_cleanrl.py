@@ -10,17 +10,10 @@ import torch
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.agent import spec_of
 from td3core.errors import RequestError
-from td3core.importers import registry
 from td3core.importers.conversion import checkpoint_of
-from td3core.importers.foreign import ForeignAgent
 from td3core.playing.numbers import in_bounds
 from tests.td3core.importers import foreign_files as files
-
-
-def converted(path: Path) -> tuple[ForeignAgent, Checkpoint]:
-    found = registry.read(path)
-    assert isinstance(found, ForeignAgent)
-    return found, checkpoint_of(found, files.pendulum())
+from tests.td3core.importers.foreign_files import converted
 
 
 def compare(agent: Checkpoint, actor: Any, critic: Any) -> None:

@@ -8,25 +8,17 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.agent import spec_of
 from td3core.config import EnvChoice
 from td3core.errors import RequestError
 from td3core.importers import importing, registry, vec_normalize
-from td3core.importers.conversion import checkpoint_of
 from td3core.importers.damage import UnexpectedError
-from td3core.importers.foreign import ForeignAgent
 from td3core.importers.plain_yaml import read_yaml
 from td3core.playing.numbers import in_bounds
 from tests.td3core.importers import foreign_files as files
+from tests.td3core.importers.foreign_files import converted
 
 HALF = 2.0
-
-
-def converted(path: Path) -> tuple[ForeignAgent, Checkpoint]:
-    found = registry.read(path)
-    assert isinstance(found, ForeignAgent)
-    return found, checkpoint_of(found, files.pendulum())
 
 
 def statistics(zoo: Path) -> Path:

@@ -32,10 +32,7 @@ from td3core.text import Text
 from td3core.training.launch import train
 from tests.support.tables import PLAIN_EVALUATION
 from tests.td3core.helpers import tiny, write_checkpoint
-
-
-def create(runs_dir: Path, **values: Any) -> RunDirectory:
-    return RunDirectory.create(runs_dir, *tiny("Pendulum-v1", **values))
+from tests.td3core.runs.test_directory import create
 
 
 def ended(run: RunDirectory, stopped: str, **values: Any) -> dict[str, Any]:

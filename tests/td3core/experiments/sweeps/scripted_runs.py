@@ -31,6 +31,12 @@ gamma = {{ low = 0.9, high = 1.0 }}
 """
 
 
+def rising(run: RunDirectory) -> Sequence[float]:
+    """Return four evaluations; the best tau is 0.3."""
+    height = -abs(run.first_tunables.tau - 0.3)
+    return [height - 3, height - 2, height - 1, height]
+
+
 class Killed(BaseException):
     """Stands for a kill of the sweep's process."""
 

@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import sqlite3
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ from td3core.errors import RequestError
 from td3core.experiments.sweeps.executor import LocalExecutor
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.state import importance_of, read_sweep
-from td3core.runs.directory import RunDirectory
-from tests.td3core.experiments.sweeps.scripted_runs import ScriptedExecutor, conduct
+from tests.td3core.experiments.sweeps.scripted_runs import ScriptedExecutor, conduct, rising
 
 CMAES = "sampler = 'cmaes'"
 POPULATION = 6
@@ -33,12 +31,6 @@ class _Trap:
 
     def __reduce__(self) -> tuple[object, ...]:
         return os.mkdir, (str(self.folder),)
-
-
-def rising(run: RunDirectory) -> Sequence[float]:
-    """Return four evaluations; the best tau is 0.3."""
-    height = -abs(run.first_tunables.tau - 0.3)
-    return [height - 3, height - 2, height - 1, height]
 
 
 def attributes_of(folder: SweepFolder) -> list[dict[str, Any]]:

@@ -23,14 +23,9 @@ from tests.td3core.experiments.sweeps.scripted_runs import (
     Killed,
     ScriptedExecutor,
     conduct,
+    rising,
     state_on_disk,
 )
-
-
-def rising(run: RunDirectory) -> Sequence[float]:
-    """Return four evaluations; the best tau is 0.3."""
-    height = -abs(run.first_tunables.tau - 0.3)
-    return [height - 3, height - 2, height - 1, height]
 
 
 def settings_of(state: SweepState) -> list[dict[str, object]]:
