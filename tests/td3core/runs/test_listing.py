@@ -15,7 +15,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.run_status import RunStatus
-from td3core.runs import lock
+from td3core.runs import directory, lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import summarise
 from td3core.runs.lock import RunLock
@@ -361,13 +361,14 @@ def test_a_run_is_locked_before_it_can_be_listed(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[bool] = []
-    describe = RunDirectory._describe
+    write = directory.write_atomically
 
-    def look(run: RunDirectory, description: dict[str, Any]) -> None:
-        held.append(lock.left_behind(run.path))
-        describe(run, description)
+    def look(path: Path, data: bytes) -> None:
+        if path.name == "run.toml":
+            held.append(lock.left_behind(path.parent))
+        write(path, data)
 
-    monkeypatch.setattr(RunDirectory, "_describe", look)
+    monkeypatch.setattr(directory, "write_atomically", look)
     control = Control()
     control.stop()
     outcome = train(*tiny("Pendulum-v1"), control, lambda _: None, runs_dir)
