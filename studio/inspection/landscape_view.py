@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from studio.formatting import format_number
 from studio.plots.axis import ShortAxis
 from studio.theme.sizes import scaled
-from studio.theme.theme import Theme, load_theme
+from studio.theme.theme import Theme, theme_of
 from td3core.analysis.inspection import Landscape
 from td3core.text import Text, tr
 
@@ -59,9 +59,9 @@ class LandscapeView(QWidget):
         """Follow the theme of the window."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.StyleChange):
-            dark = self.palette().base().color().lightnessF() < 0.5
-            if dark != self._theme.dark:
-                self.set_theme(load_theme("dark" if dark else "light"))
+            theme = theme_of(self)
+            if theme != self._theme:
+                self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.plots.axis import ShortAxis
-from studio.theme.theme import Theme, load_theme
+from studio.theme.theme import theme_of
 from studio.widgets.figure_export import (
     FigureHeading,
     choose_file,
@@ -81,13 +81,8 @@ class ReturnHistogram(QWidget):
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.StyleChange):
             self._follow_theme()
 
-    @property
-    def _theme(self) -> Theme:
-        dark = self.palette().base().color().lightnessF() < 0.5
-        return load_theme("dark" if dark else "light")
-
     def _follow_theme(self) -> None:
-        theme = self._theme
+        theme = self._theme = theme_of(self)
         self.plot.setBackground(theme.panel)
         for side in ("bottom", "left"):
             axis = self.plot.getAxis(side)

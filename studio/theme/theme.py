@@ -12,7 +12,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QIcon, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.theme.icons import icon
 from studio.theme.sizes import SheetSizes
@@ -82,6 +82,12 @@ def load_theme(name: str) -> Theme:
     text = (files("resources") / "theme" / f"{name}.toml").read_text("utf-8")
     values = tomllib.loads(text)
     return Theme(**values | {"compare": tuple(values["compare"])})
+
+
+def theme_of(widget: QWidget) -> Theme:
+    """Return the theme in use, by a widget's palette: for widgets that nobody hands it to."""
+    dark = widget.palette().base().color().lightnessF() < 0.5
+    return load_theme("dark" if dark else "light")
 
 
 def system_theme(app: QApplication) -> str:
