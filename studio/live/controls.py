@@ -6,7 +6,7 @@ from typing import Protocol
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QSlider, QWidget
 
-from studio.widgets.number_box import NumberBox
+from studio.widgets.number_box import LONGEST, NumberBox
 from studio.widgets.setting_fields import make_editor
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config.spec import Spec
@@ -15,8 +15,6 @@ from td3core.text import tr
 LiveValue = bool | int | float | str
 
 _TICKS = 1000
-_LONGEST = "0.000000"
-"""A number is no longer at any place of a slider."""
 _AROUND = 17
 """Pixels of a number box beside its number."""
 
@@ -98,9 +96,9 @@ class NumberControl(QObject):
         return self.value()
 
     def fit_width(self) -> None:
-        """Make room for the longest number of any slider: all boxes are of one width."""
-        metrics = self.editor.fontMetrics()
-        self.editor.setFixedWidth(metrics.horizontalAdvance(_LONGEST) + _AROUND)
+        """Make room for the longest number: all boxes are of one width."""
+        longest = max(map(self.editor.fontMetrics().horizontalAdvance, LONGEST))
+        self.editor.setFixedWidth(longest + _AROUND)
 
     def value(self) -> LiveValue:
         """Return the value in use, also where wrong text is shown."""

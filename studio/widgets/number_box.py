@@ -14,6 +14,8 @@ from td3core.text import NO_TEXT, Text, tr
 
 _LARGEST = 2**31 - 1
 _DECIMALS = 40
+LONGEST = ("0.0009085", "1.235e-05")
+"""No number box shows more characters; one of these is the widest."""
 _TEXT_MARGIN = 4
 """Pixels."""
 
@@ -127,7 +129,7 @@ class NumberBox(QDoubleSpinBox):
             return self._entry.text
         if self.specialValueText() and value <= self.minimum():
             return self.specialValueText()
-        return f"{value:.0f}" if self._whole else f"{value:.6g}"
+        return f"{value:.0f}" if self._whole else _short(value)
 
     def valueFromText(self, text: str) -> float:  # noqa: N802
         """Parse what was entered, or mark it and keep the value.
@@ -235,6 +237,13 @@ def mark_problem(field: QWidget, sentence: str) -> None:
 def set_text_margins(box: QAbstractSpinBox) -> None:
     """Give a number the left margin of other fields, which a style sheet cannot."""
     box.lineEdit().setTextMargins(_TEXT_MARGIN, 0, _TEXT_MARGIN, 0)
+
+
+def _short(value: float) -> str:
+    """Format a number in up to six digits, fewer where it would be too long."""
+    room = len(LONGEST[0])
+    texts = (f"{value:.{digits}g}" for digits in (6, 5, 4))
+    return next((text for text in texts if len(text) <= room), f"{value:.3g}")
 
 
 def _plain(value: float) -> str:

@@ -92,3 +92,25 @@ def test_a_wrong_number_stays_marked_with_its_reason_and_starts_nothing(
     click(qtbot, find("train_button"))
     assert len(started) == 1
     assert not window.banner.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        *((0.000908546, "0.0009085"), (1.2345678e-05, "1.235e-05"), (0.00345678, "0.0034568")),
+        *((0.99999, "0.99999"), (0.123456, "0.123456"), (0.05, "0.05")),
+    ],
+)
+def test_a_number_fits_its_live_box_and_keeps_its_digits(
+    window, find, value: float, shown: str
+) -> None:
+    box = find("spin_actor_lr")
+    box.setValue(value)
+    line = box.lineEdit()
+    margins = line.textMargins()
+    # A line edit keeps two pixels on either side of its text.
+    room = line.contentsRect().width() - margins.left() - margins.right() - 4
+    assert line.text() == shown
+    assert line.fontMetrics().horizontalAdvance(shown) <= room
+    box.interpretText()
+    assert box.value() == value
