@@ -19,6 +19,7 @@ from studio.formatting import typographic
 from studio.theme.theme import Theme
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel
+from studio.widgets.setting_names import in_labels
 from td3core.text import Text, tr, translated
 
 _MARKS = {"ok": "✓", "warning": "▲", "error": "✕"}
@@ -86,7 +87,7 @@ class EnvCheckDialog(QDialog):
 
     def show_refusal(self, sentence: Text) -> None:
         """Show why the environment could not be checked at all."""
-        findings = [{"level": "error", "check": tr("creation"), "message": str(sentence)}]
+        findings = [{"level": "error", "check": tr("creation"), "message": in_labels(sentence)}]
         self.show_answer({"errors": 1, "warnings": 0, "findings": findings})
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802

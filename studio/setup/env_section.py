@@ -15,6 +15,7 @@ from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
 from studio.widgets.controls import set_styled
 from studio.widgets.labels import breakable, plain_label
+from studio.widgets.setting_names import in_labels
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import Sizes
 from td3core.envs import trust
@@ -215,9 +216,9 @@ class EnvSection(QWidget):
 
         try:
             choice = EnvChoice(env_id, args)
-        except RequestError:
-            # The query reports that, and makes nothing.
-            ask()
+        except RequestError as problem:
+            query.cancel()
+            refuse(problem.message)
             return
         if self.is_typed(choice):
             ask()
@@ -284,7 +285,7 @@ class EnvSection(QWidget):
 
     @Slot(object)
     def _on_refused(self, sentence: Text) -> None:
-        self._say(breakable(str(sentence)), problem=True)
+        self._say(breakable(in_labels(sentence)), problem=True)
 
     def _say(self, text: str, *, problem: bool = False) -> None:
         self.facts.setText(text)

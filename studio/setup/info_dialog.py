@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import plain_label
+from studio.widgets.setting_names import in_labels
 from td3core.config.info_columns import MOST
 from td3core.text import Text, tr
 
@@ -77,7 +78,7 @@ class InfoDialog(QDialog):
     def show_refusal(self, sentence: Text) -> None:
         """Show why the environment could not be examined."""
         self._busy.hide()
-        self.about.setText(str(sentence))
+        self.about.setText(in_labels(sentence))
 
     def _items(self) -> list[QListWidgetItem]:
         return [self.names.item(at) for at in range(self.names.count())]

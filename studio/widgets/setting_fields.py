@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import plain_minus, typographic
 from studio.widgets.number_box import NumberBox, WholeNumberBox, mark_problem
+from studio.widgets.setting_names import in_labels
 from td3core.config import parse_value, type_words
 from td3core.config.spec import Spec
 from td3core.errors import RequestError
@@ -97,14 +98,14 @@ def make_editor(name: str, spec: Spec, default: Any) -> Field:
         try:
             parse_value(name, plain_minus(edit.text()))
         except RequestError as problem:
-            mark_problem(edit, str(problem))
+            mark_problem(edit, in_labels(problem.message))
         else:
             mark_problem(edit, "")
 
+    def write(value: Any) -> None:
+        edit.setText(", ".join(map(str, value)))
+        # No editing ends where a preset replaces wrong text.
+        mark()
+
     edit.editingFinished.connect(mark)
-    return Field(
-        edit,
-        lambda: parse_value(name, plain_minus(edit.text())),
-        lambda value: edit.setText(", ".join(map(str, value))),
-        edit.textChanged,
-    )
+    return Field(edit, lambda: parse_value(name, plain_minus(edit.text())), write, edit.textChanged)

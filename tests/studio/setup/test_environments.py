@@ -257,6 +257,15 @@ def test_arguments_stay_when_another_algorithm_is_chosen(window, find, picker):
     assert find("field_env_args").text() == '{"xml_file": "/a.xml"}'
 
 
+def test_wrong_arguments_are_named_by_their_label_below_the_environment(find, picker):
+    picker.setCurrentText("Pendulum-v1")
+    find("advanced").expand()
+    field = find("field_env_args")
+    field.setText("[1]")
+    field.editingFinished.emit()
+    assert facts(find).startswith("Environment arguments cannot be '[1]': it is a list.")
+
+
 @pytest.mark.own_window
 @pytest.mark.parametrize(
     ("args", "words"),

@@ -1,6 +1,7 @@
 """Presets of the user's own: saved, imported, exported and deleted from the Setup panel."""
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from studio.setup.preset_menu import PresetMenu
@@ -36,6 +37,20 @@ def test_settings_saved_as_a_preset_are_offered_and_bring_the_same_values(window
     config, tunables = window.setup.settings(window.live.tunables())
     assert (config.steps, config.actor_hidden, config.preset) == (4321, (32, 16), "My swing")
     assert (tunables.tau, tunables.gamma) == (0.03, 0.98)
+
+
+def test_a_preset_removes_the_mark_of_the_wrong_text_it_replaces(qtbot, find):
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("advanced").expand()
+    layers = find("field_actor_hidden")
+    layers.setText("256, x")
+    qtbot.keyClick(layers, Qt.Key.Key_Return)
+    assert layers.property("invalid") is True
+    assert layers.accessibleDescription().startswith("Actor layers cannot be '256, x'")
+    find("variant_combo").setCurrentText("DDPG")
+    assert layers.text() == "400, 300"
+    assert layers.property("invalid") is False
+    assert layers.accessibleDescription() == ""
 
 
 def test_the_command_line_knows_a_preset_saved_in_the_window(find, menu):
