@@ -23,7 +23,7 @@ _TEXT_MARGIN = 4
 class _Entry:
     """What was typed into a box, as long as it is no allowed value."""
 
-    def __init__(self, box: "QDoubleSpinBox | QSpinBox", *, whole: bool) -> None:
+    def __init__(self, box: "NumberBox | WholeNumberBox", *, whole: bool) -> None:
         self._box, self._whole = box, whole
         self.text = self.reason = ""
 
@@ -57,8 +57,8 @@ class _Entry:
             )
 
     def _read(self, text: str) -> float:
-        special = self._box.specialValueText()
-        if special and text.strip().casefold() == special.casefold():
+        word = self._box.word
+        if word and text.strip().casefold() == word.casefold():
             return self._box.minimum()
         value = read_number(text, whole=self._whole)
         low, high = self._box.minimum(), self._box.maximum()
@@ -91,16 +91,21 @@ def _leaves_undo(box: QAbstractSpinBox, event: QEvent, shown: str) -> bool:
 
 
 class NumberBox(QDoubleSpinBox):
-    """A box for numbers of any size. It shows as few digits as needed and accepts 3e-4 as well."""
+    """A box for numbers of any size. It shows as few digits as needed and accepts 3e-4 as well.
+
+    Attributes:
+        word: Stands for the smallest value; empty if that is a number like others. Qt's special
+            text would replace wrong text.
+    """
 
     def __init__(self, spec: Spec, *, whole: bool) -> None:
         super().__init__()
         self._whole, self._spec = whole, spec
         self._entry = _Entry(self, whole=whole)
+        self.word = spec.lowest
         # Qt rounds to this many decimals on every change; all digits of a small rate must survive.
         self.setDecimals(0 if whole else _DECIMALS)
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
-        self.setSpecialValueText(spec.lowest)
         self.setKeyboardTracking(False)
         self.setLocale(QLocale.c())
         set_text_margins(self)
@@ -127,8 +132,8 @@ class NumberBox(QDoubleSpinBox):
         """Format a number with as few digits as needed; wrong text stays as it was typed."""
         if self._entry.reason:
             return self._entry.text
-        if self.specialValueText() and value <= self.minimum():
-            return self.specialValueText()
+        if self.word and value <= self.minimum():
+            return self.word
         return f"{value:.0f}" if self._whole else _short(value)
 
     def valueFromText(self, text: str) -> float:  # noqa: N802
@@ -175,16 +180,20 @@ class NumberBox(QDoubleSpinBox):
 
 
 class WholeNumberBox(QSpinBox):
-    """A box for whole numbers, with groups of thousands and a word for zero."""
+    """A box for whole numbers, with groups of thousands and a word for zero.
+
+    Attributes:
+        word: Stands for the smallest value, as in :class:`NumberBox`.
+    """
 
     def __init__(self, low: float, high: float, zero: str = "") -> None:
         super().__init__()
         self._entry = _Entry(self, whole=True)
+        self.word = zero
         set_text_margins(self)
         self.setRange(int(low), int(min(high, _LARGEST)))
         self.setKeyboardTracking(False)
         self.setGroupSeparatorShown(True)
-        self.setSpecialValueText(zero)
         self.setStepType(QSpinBox.StepType.AdaptiveDecimalStepType)
 
     def entered(self) -> int:
@@ -200,7 +209,11 @@ class WholeNumberBox(QSpinBox):
 
     def textFromValue(self, value: int) -> str:  # noqa: N802
         """Format a number; wrong text stays as it was typed."""
-        return self._entry.text if self._entry.reason else format_count(value)
+        if self._entry.reason:
+            return self._entry.text
+        if self.word and value <= self.minimum():
+            return self.word
+        return format_count(value)
 
     def valueFromText(self, text: str) -> int:  # noqa: N802
         """Parse what was entered, or mark it and keep the value."""
@@ -216,9 +229,7 @@ class WholeNumberBox(QSpinBox):
         self._entry.forget()
         super().setValue(min(int(value), _LARGEST))
         if had_problem:
-            special = self.specialValueText()
-            at_zero = bool(special) and self.value() == self.minimum()
-            self.lineEdit().setText(special if at_zero else self.textFromValue(self.value()))
+            self.lineEdit().setText(self.textFromValue(self.value()))
 
     def stepBy(self, steps: int) -> None:  # noqa: N802
         """Step from the value, also where wrong text is shown."""

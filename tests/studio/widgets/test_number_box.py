@@ -127,6 +127,33 @@ def test_the_word_for_zero_is_read_and_shown(qtbot):
     assert (box.entered(), box.lineEdit().text()) == (0, "never")
 
 
+def test_wrong_text_where_a_word_stands_for_zero_stays_and_is_refused(qtbot):
+    box = WholeNumberBox(0, 1e9, "automatic")
+    qtbot.addWidget(box)
+    assert box.text() == "automatic"
+    type_in(qtbot, box, "4x")
+    for _ in range(2):
+        assert (box.text(), box.property("invalid")) == ("4x", True)
+        with pytest.raises(RequestError, match="4x is not a number"):
+            box.entered()
+    box.setValue(0)
+    assert (box.text(), box.property("invalid"), box.entered()) == ("automatic", False, 0)
+    qtbot.keyClick(box, Qt.Key.Key_Up)
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    assert (box.text(), box.entered()) == ("automatic", 0)
+
+
+def test_wrong_text_where_no_limit_reads_as_off_stays_and_is_refused(qtbot):
+    box = NumberBox(spec(Tunables, "reward_floor"), whole=False)
+    qtbot.addWidget(box)
+    box.setValue(-1e9)
+    type_in(qtbot, box, "of")
+    assert (box.text(), box.property("invalid")) == ("of", True)
+    with pytest.raises(RequestError, match="of is not a number"):
+        box.entered()
+    assert box.value() == -1e9
+
+
 def test_arrow_keys_step_from_the_value_and_remove_wrong_text(qtbot, steps):
     type_in(qtbot, steps, "?")
     qtbot.keyClick(steps, Qt.Key.Key_Up)

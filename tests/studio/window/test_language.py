@@ -124,6 +124,7 @@ def shown_by(widget: QWidget) -> Iterator[str]:
         yield widget.placeholderText()
     if isinstance(widget, QAbstractSpinBox):
         yield str(widget.property("specialValueText") or "")
+        yield getattr(widget, "word", "")
         yield str(widget.property("prefix") or "")
     if isinstance(widget, QAbstractItemView | QComboBox | QTabBar):
         yield from entries_of(widget)
