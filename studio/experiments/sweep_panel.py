@@ -24,7 +24,7 @@ from studio.experiments.sweep_reader import (
     read_settings,
     write_example,
 )
-from studio.experiments.sweep_table import SORT, TrialTable, words_of
+from studio.experiments.sweep_table import FIRST, SORT, TrialTable, words_of
 from studio.session.history import read_history
 from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
@@ -146,16 +146,16 @@ class SweepPanel(QWidget):
         below.addStretch(1)
         below.addWidget(self._views, 2)
         below.addWidget(self._export)
-        parts = QSplitter(Qt.Orientation.Horizontal)
-        parts.addWidget(self.view)
-        parts.addWidget(self.plots)
-        parts.setSizes([520, 480])
+        self._parts = QSplitter(Qt.Orientation.Horizontal)
+        self._parts.addWidget(self.view)
+        self._parts.addWidget(self.plots)
+        self._parts.setSizes([520, 480])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(6)
         layout.addLayout(above)
         layout.addLayout(below)
-        layout.addWidget(parts, 1)
+        layout.addWidget(self._parts, 1)
         # Below everything: a second line moves nothing above it.
         layout.addWidget(self._status)
 
@@ -179,6 +179,7 @@ class SweepPanel(QWidget):
         self.plots.exported.connect(self.exported)
         self.plots.export_failed.connect(self.refused)
         self._measure.answered.connect(self._on_measured)
+        self._measure.refused.connect(self._on_not_measured)
 
     # The window ---------------------------------------------------------------------------------
 
@@ -317,17 +318,29 @@ class SweepPanel(QWidget):
 
     def _show_state(self, state: SweepState | None) -> None:
         fresh = state is not None and (self._state is None or state.name != self._state.name)
+        had_values = not fresh and self._state is not None and self._state.best is not None
         self._state = state
         self.table.show_state(state)
         self.plots.show_state(state)
+        if state is not None and not had_values:
+            self._fit_columns()
         if fresh:
-            self.view.resizeColumnsToContents()
             self._done_when_asked = -1
-            self.plots.show_importance({})
+            self._measure.cancel()
+            self.plots.show_importance(None)
         none = "" if self.name else str(_NONE)
         self._status.setText(words_of(state) if state else none)
         self._ask_importance()
         self._show_what_is_possible()
+
+    def _fit_columns(self) -> None:
+        """Let the columns suit their contents, and show those that every sweep has in full."""
+        self.view.resizeColumnsToContents()
+        needed = sum(self.view.columnWidth(column) for column in range(len(FIRST)))
+        needed += self.view.width() - self.view.viewport().width()
+        table, plots = self._parts.sizes()
+        if 0 < table < needed:
+            self._parts.setSizes([needed, table + plots - needed])
 
     @property
     def _view(self) -> View:
@@ -363,6 +376,10 @@ class SweepPanel(QWidget):
         found = answer.get("importance")
         if isinstance(found, dict) and answer.get("name") == self.name:
             self.plots.show_importance(found)
+
+    @Slot(str)
+    def _on_not_measured(self, reason: str) -> None:
+        self.plots.show_importance({}, reason)
 
     @Slot()
     def _show_what_is_possible(self) -> None:

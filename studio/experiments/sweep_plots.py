@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from studio.experiments.sweep_export import (
@@ -22,8 +22,10 @@ from studio.experiments.sweep_export import (
     write_trials,
 )
 from studio.experiments.sweep_table import shown
-from studio.formatting import format_number
+from studio.formatting import format_count, format_number, typographic
+from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
+from studio.widgets.controls import make_label
 from studio.widgets.figure_export import (
     FigureHeading,
     choose_file,
@@ -31,6 +33,7 @@ from studio.widgets.figure_export import (
     large_enough,
     write_picture,
 )
+from td3core.config import label_of
 from td3core.errors import unwritable
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.text import Text, tr
@@ -55,7 +58,22 @@ VIEWS = {
 _MOST_LINES = 500
 _SHADES = 8
 """Lines of one shade are one item: a thousand items would be slow."""
+_SLICE = 150
+"""Pixels of a slice, with the usual font: less has no room for the numbers of its axis."""
+_MOST_COLUMNS = 3
+_BEYOND = 20
+"""Pixels by which a number may reach beyond the ends of its axis."""
 _SYMBOL = {"symbol": "o", "symbolSize": 6, "symbolPen": None, "pen": None}
+
+
+class _Axis(pg.AxisItem):  # type: ignore[misc]
+    """An axis whose negative numbers have a minus sign."""
+
+    def tickStrings(  # noqa: N802
+        self, values: Sequence[float], scale: float, spacing: float
+    ) -> list[str]:
+        """Return the labels of these ticks."""
+        return [typographic(each) for each in super().tickStrings(values, scale, spacing)]
 
 
 class SweepPlots(QWidget):
@@ -71,7 +89,8 @@ class SweepPlots(QWidget):
         self._legend: tuple[TrialMark, ...] = ()
         self._theme, self._view = theme, View.BEST
         self._state: SweepState | None = None
-        self._importance: Mapping[str, float] = {}
+        self._importance: Mapping[str, float] | None = None
+        self._no_importance, self._columns = "", 1
         self.area = pg.GraphicsLayoutWidget()
         self.area.setObjectName("sweep_plots")
         self.area.setAccessibleName(tr("Plots of the sweep"))
@@ -79,6 +98,11 @@ class SweepPlots(QWidget):
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.area.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.area.customContextMenuRequested.connect(self._show_menu)
+        # A label of pyqtgraph's does not wrap, and the plots after it keep its width.
+        self._note = make_label("sweep_note", muted=True)
+        self._note.setWordWrap(True)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        QVBoxLayout(self.area).addWidget(self._note)
         self._menu = QMenu(self)
         self._menu.setObjectName("sweep_export_menu")
         fill_export_menu(self._menu, self.ask_export)
@@ -104,15 +128,27 @@ class SweepPlots(QWidget):
             self._state = state
             self.draw()
 
-    def show_importance(self, importance: Mapping[str, float]) -> None:
-        """Draw how much each setting matters."""
-        self._importance = importance
+    def show_importance(self, importance: Mapping[str, float] | None, missing: str = "") -> None:
+        """Draw how much each setting matters.
+
+        Args:
+            importance: None if that is not computed yet.
+            missing: why there is none, where that is not because of few trials.
+        """
+        self._importance, self._no_importance = importance, missing
         if self._view is View.IMPORTANCE:
+            self.draw()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Put as many slices next to each other as there is room for."""
+        super().resizeEvent(event)
+        if self._view is View.SLICES and self._fitting_columns() != self._columns:
             self.draw()
 
     def draw(self) -> None:
         """Draw the view anew."""
         self.area.clear()
+        self._note.clear()
         self._legend = ()
         drawn = [t for t in self._trials() if t.value is not None and t.state in ("done", "pruned")]
         if self._state is None or not drawn:
@@ -131,10 +167,11 @@ class SweepPlots(QWidget):
         return self._state.trials if self._state else ()
 
     def _say(self, text: str) -> None:
-        self.area.addLabel(text, color=self._theme.muted)
+        self._note.setText(text)
 
     def _plot(self, **place: Any) -> pg.PlotItem:
-        plot = self.area.addPlot(**place)
+        axes = {side: _Axis(side) for side in ("left", "bottom")}
+        plot = self.area.addPlot(**place, axisItems=axes)
         plot.hideButtons()
         plot.setMenuEnabled(False)
         for name in ("left", "bottom"):
@@ -175,7 +212,7 @@ class SweepPlots(QWidget):
                 with large_enough(self.area):
                     write_picture(self.area, path, caption)
             elif self._view is View.IMPORTANCE:
-                write_importance(self._importance, path)
+                write_importance(self._importance or {}, path)
             else:
                 write_trials(state, path)
         except OSError as problem:
@@ -198,8 +235,10 @@ class SweepPlots(QWidget):
         edges = np.append(numbers, numbers[-1] + 1)
         plot.plot(edges, best, stepMode="center", pen=self._theme.curve_1)
         plot.setLabel("bottom", tr("trial"), color=self._theme.muted)
-        # Trials are whole numbers.
-        plot.getAxis("bottom").setTickSpacing(levels=[(max(1, len(self._trials()) // 6), 0)])
+        # Trials are whole numbers, and the line ends beyond the last one.
+        count = len(self._trials())
+        ticks = [(n, format_count(n)) for n in range(0, count, max(1, count // 6))]
+        plot.getAxis("bottom").setTicks([ticks])
         assert self._state is not None
         plot.setLabel("left", self._state.objective, color=self._theme.muted)
 
@@ -224,14 +263,17 @@ class SweepPlots(QWidget):
                 plot.plot(x, y, pen=colour, connect="finite")
         plot.hideAxis("bottom")
         plot.hideAxis("left")
-        for column, name in enumerate([*names, self._state.objective]):
-            # Every second name a line higher: neighbours would overlap.
-            label = pg.TextItem(name, color=self._theme.text, anchor=(0.5, 1))
-            label.setPos(column, 1.14 + 0.12 * (column % 2))
+        words = [_in_lines(name) for name in [*names, self._state.objective]]
+        below = max(each.count("\n") + 1 for each in words[::2])
+        for column, name in enumerate(words):
+            # Every second name above the others: neighbours would overlap.
+            text = name + "\n" * (below * (column % 2))
+            label = pg.TextItem(text, color=self._theme.text, anchor=(0.5, 1))
+            label.setPos(column, 1.08)
             plot.addItem(label)
         self._label_ends(plot, [_ends(space[name]) for name in names], values)
         plot.setXRange(-0.5, len(names) + 0.5)
-        plot.setYRange(-0.12, 1.36)
+        plot.setYRange(-0.12, 1.4)
 
     def _label_ends(self, plot: pg.PlotItem, ends: Sequence[tuple[str, str]], values: Any) -> None:
         last = (format_number(values.min()), format_number(values.max()))
@@ -247,7 +289,7 @@ class SweepPlots(QWidget):
         assert self._state is not None
         self._legend = SLICE_LEGEND
         names = list(self._state.space)
-        columns = min(len(names), 3)
+        columns = self._columns = self._fitting_columns()
         values = [each.value for each in trials]
         for index, name in enumerate(names):
             plot = self._plot(row=index // columns, col=index % columns)
@@ -255,14 +297,22 @@ class SweepPlots(QWidget):
             found = [each.settings.get(name) for each in trials]
             x = [_place(about, each) for each in found]
             plot.plot(x, values, symbolBrush=self._theme.curve_1, **_SYMBOL)
-            plot.setLabel("bottom", name, color=self._theme.muted)
+            plot.setLabel("bottom", label_of(name), color=self._theme.muted)
             plot.getAxis("bottom").setTicks([_marks(about)])
+            plot.getAxis("bottom").setStyle(hideOverlappingLabels=_BEYOND)
             plot.setXRange(-0.15, 1.15)
             plot.getAxis("left").setStyle(showValues=index % columns == 0)
 
+    def _fitting_columns(self) -> int:
+        count = len(self._state.space) if self._state else 1
+        return max(1, min(count, _MOST_COLUMNS, self.width() // scaled(_SLICE)))
+
     def _draw_importance(self) -> None:
+        if self._importance is None:
+            self._say(tr("Computing…"))
+            return
         if not self._importance:
-            self._say(tr("Shown after four completed trials."))
+            self._say(self._no_importance or tr("Shown after four completed trials."))
             return
         self._legend = IMPORTANCE_LEGEND
         plot = self._plot()
@@ -272,8 +322,13 @@ class SweepPlots(QWidget):
             x0=0, y=range(len(names)), height=0.6, width=shares, brush=self._theme.curve_1, pen=None
         )
         plot.addItem(bars)
-        plot.getAxis("left").setTicks([list(enumerate(names))])
-        plot.setLabel("bottom", tr("importance (PED-ANOVA)"), color=self._theme.muted)
+        plot.getAxis("left").setTicks([list(enumerate(map(_in_lines, names)))])
+        plot.setLabel("bottom", tr("importance"), color=self._theme.muted)
+
+
+def _in_lines(name: str) -> str:
+    """Return the label of a setting, a word on each line."""
+    return label_of(name).replace(" ", "\n")
 
 
 def _number(about: Mapping[str, Any], value: Any) -> float:

@@ -7,12 +7,14 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_duration, format_number, typographic
 from studio.theme.theme import Theme
+from td3core.config import label_of
 from td3core.experiments.sweeps.folder import TRIAL_STATES, SweepState, TrialState
 from td3core.text import Text, tr
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-_FIRST = (Text("Trial"), Text("State"), Text("Value"))
+FIRST = (Text("Trial"), Text("State"), Text("Value"))
+"""The columns of every sweep; those of its settings follow."""
 SORT = Qt.ItemDataRole.UserRole
 _LOWEST = float("-inf")
 
@@ -68,14 +70,14 @@ class TrialTable(QAbstractTableModel):
 
     def columnCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
         """Return the number of columns."""
-        return 0 if parent.isValid() else len(_FIRST) + len(self._names)
+        return 0 if parent.isValid() else len(FIRST) + len(self._names)
 
     def headerData(  # noqa: N802
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
         """Return the heading of a column."""
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return str((*_FIRST, *self._names)[section])
+            return str((*FIRST, *map(label_of, self._names))[section])
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -96,8 +98,8 @@ class TrialTable(QAbstractTableModel):
         return None
 
     def _text(self, trial: TrialState, column: int) -> str:
-        if column >= len(_FIRST):
-            return shown(trial.settings.get(self._names[column - len(_FIRST)], ""))
+        if column >= len(FIRST):
+            return shown(trial.settings.get(self._names[column - len(FIRST)], ""))
         value = "" if trial.value is None else format_number(trial.value)
         state = str(TRIAL_STATES.get(trial.state, trial.state))
         if trial.number == self._best:
@@ -105,8 +107,8 @@ class TrialTable(QAbstractTableModel):
         return (str(trial.number), state, value)[column]
 
     def _order(self, trial: TrialState, column: int) -> Any:
-        if column >= len(_FIRST):
-            found = trial.settings.get(self._names[column - len(_FIRST)], "")
+        if column >= len(FIRST):
+            found = trial.settings.get(self._names[column - len(FIRST)], "")
             return found if isinstance(found, int | float) else shown(found)
         value = _LOWEST if trial.value is None else trial.value
         return (trial.number, trial.state, value)[column]

@@ -1,0 +1,141 @@
+"""What the panel of sweeps shows of trials in a narrow dock: whole numbers, whole sentences."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtWidgets import QLabel, QWidget
+
+from studio.consent.code_consent import CodeConsent
+from studio.experiments.sweep_panel import SweepPanel
+from studio.experiments.sweep_plots import SweepPlots, View
+from studio.theme.theme import load_theme
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.system.files import make_folder
+
+PATIENCE_MS = 30_000
+WIDTH = 330
+SPACE = {
+    "actor_lr": {"low": 1e-4, "high": 1e-2, "log": True, "whole": False},
+    "tau": {"low": 0.005, "high": 0.1, "log": True, "whole": False},
+}
+
+
+def state_of(trials: int, folder: Path = Path()) -> SweepState:
+    done = tuple(
+        TrialState(
+            number=number,
+            state="done",
+            settings={"actor_lr": 1e-4 * 2**number, "tau": 0.005 * 1.5**number},
+            value=-1474.0 + 200 * number,
+            env_steps=1500,
+        )
+        for number in range(trials)
+    )
+    return SweepState(
+        name="narrow",
+        environment="Pendulum-v1",
+        objective="last_eval",
+        path=str(folder),
+        wanted=6,
+        steps_per_trial=1500,
+        trials=done,
+        space=SPACE,
+    )
+
+
+@pytest.fixture
+def plots(qtbot) -> SweepPlots:
+    plots = SweepPlots(load_theme("light"))
+    qtbot.addWidget(plots)
+    plots.resize(193, 620)
+    plots.show()
+    plots.show_state(state_of(6))
+    return plots
+
+
+def note(plots: SweepPlots) -> str:
+    return plots.findChild(QLabel, "sweep_note").text()
+
+
+def test_every_slice_has_the_ends_of_its_setting_below_and_its_label(plots: SweepPlots) -> None:
+    plots.show_view(View.SLICES)
+    for row, (label, low, high) in enumerate(
+        [("Actor learning rate", "0.0001", "0.01"), ("Target averaging", "0.005", "0.1")]
+    ):
+        axis = plots.area.getItem(row, 0).getAxis("bottom")
+        assert axis.labelText == label
+        assert drawn(plots, axis) == [low, high]
+    assert plots.area.getItem(0, 1) is None
+    plots.resize(600, 620)
+    assert plots.area.getItem(0, 1) is not None
+
+
+def test_negative_values_have_a_minus_sign(qtbot, plots: SweepPlots) -> None:
+    plots.show_view(View.SLICES)
+    axis = plots.area.getItem(0, 0).getAxis("left")
+    qtbot.waitUntil(lambda: bool(drawn(plots, axis)))
+    assert all(each.startswith("−") for each in drawn(plots, axis))
+
+
+def test_no_trial_is_numbered_that_there_is_not(plots: SweepPlots) -> None:
+    plots.show_view(View.BEST)
+    axis = plots.area.getItem(0, 0).getAxis("bottom")
+    assert drawn(plots, axis) == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_importance_says_whether_it_is_computed_or_lacks_trials(qtbot, plots: SweepPlots) -> None:
+    plots.show_view(View.IMPORTANCE)
+    assert note(plots) == "Computing…"
+    plots.show_importance({})
+    assert note(plots) == "Shown after four completed trials."
+    plots.show_importance({}, "The study cannot be read.")
+    assert note(plots) == "The study cannot be read."
+    plots.show_importance({"tau": 0.7, "actor_lr": 0.3})
+    assert note(plots) == ""
+    axis = plots.area.getItem(0, 0).getAxis("left")
+    labels = ["Actor\nlearning\nrate", "Target\naveraging"]
+    qtbot.waitUntil(lambda: drawn(plots, axis) == labels)
+
+
+def test_plots_are_no_wider_than_their_place_after_a_sentence(plots: SweepPlots) -> None:
+    plots.show_view(View.IMPORTANCE)
+    plots.grab()
+    plots.show_importance({"tau": 0.7, "actor_lr": 0.3})
+    plots.grab()
+    item = plots.area.getItem(0, 0)
+    assert item.mapToScene(QPointF(item.size().width(), 0)).x() <= plots.area.width()
+
+
+def test_the_values_of_trials_that_came_later_are_shown_in_full(qtbot, tmp_path: Path) -> None:
+    make_folder(tmp_path / "sweeps" / "narrow")
+    folder = SweepFolder(tmp_path, "narrow")
+    (folder.path / "sweep.toml").write_text("")
+    outer = QWidget()
+    qtbot.addWidget(outer)
+    panel = SweepPanel(tmp_path, CodeConsent(outer), load_theme("light"), outer)
+    panel.resize(WIDTH, 620)
+    outer.show()
+    for trials in (0, 6):
+        folder.write_state(state_of(trials, folder.path))
+        panel.look()
+        qtbot.waitUntil(lambda: len(panel.table.trials) == trials, timeout=PATIENCE_MS)  # noqa: B023
+        qtbot.waitUntil(lambda: panel.name == "narrow", timeout=PATIENCE_MS)
+    cell = panel.view.visualRect(panel.view.model().index(5, 2))
+    assert panel.view.viewport().rect().contains(cell)
+    assert cell.width() >= panel.view.sizeHintForColumn(2)
+    panel.shutdown()
+
+
+def drawn(plots: SweepPlots, axis) -> list[str]:
+    """Return the labels of an axis that are painted, from left to right or from below."""
+    # Painting lays the plots out.
+    plots.grab()
+    page = QImage(10, 10, QImage.Format.Format_RGB32)
+    painter = QPainter(page)
+    _, _, labels = axis.generateDrawSpecs(painter)
+    painter.end()
+    across = axis.orientation == "bottom"
+    labels.sort(key=lambda each: each[0].center().x() if across else -each[0].center().y())
+    return [text for _, _, text in labels]
