@@ -33,6 +33,8 @@ class ManyRuns(QObject):
     """Starts single runs, groups and what waits in the queue: never two of them at once."""
 
     refused = Signal(object)
+    withdrawn = Signal(object)
+    """A refusal that no longer holds: what stood in the way has ended."""
     beginning = Signal()
     panel_wanted = Signal()
     group_changed = Signal()
@@ -145,11 +147,7 @@ class ManyRuns(QObject):
         if not self.session.busy:
             return None
         group = self.session.group
-        if group is None:
-            return _GROUP_BUSY
-        return Text(
-            "The group {name} is training. Wait for its end, or stop it first.", name=group.name
-        )
+        return _GROUP_BUSY if group is None else _busy_with(group)
 
     def _obtain_consent(self, group: Group, then: Callable[[], None]) -> None:
         """Ask the user, if need be, to allow the code that a group's files name."""
@@ -273,9 +271,11 @@ class ManyRuns(QObject):
         # A run that is only followed starts nothing when it is left.
         if state is SessionState.STARTING and self._controller.busy:
             self._expect_start()
-        elif state is SessionState.IDLE and self._goes_on:
-            self._goes_on = False
-            self.queue.on_ended()
+        elif state is SessionState.IDLE:
+            self.withdrawn.emit(_RUN_BUSY)
+            if self._goes_on:
+                self._goes_on = False
+                self.queue.on_ended()
 
     @Slot(object)
     def _on_event(self, event: object) -> None:
@@ -295,6 +295,10 @@ class ManyRuns(QObject):
     def _on_group_busy(self, busy: bool) -> None:
         if busy:
             self._expect_start()
+            return
+        self.withdrawn.emit(_GROUP_BUSY)
+        if self.session.group is not None:
+            self.withdrawn.emit(_busy_with(self.session.group))
 
     @Slot()
     def _on_group_ended(self) -> None:
@@ -332,3 +336,9 @@ class ManyRuns(QObject):
         self._reader.cancel()
         self.skip("")
         self.queue.shutdown()
+
+
+def _busy_with(group: Group) -> Text:
+    return Text(
+        "The group {name} is training. Wait for its end, or stop it first.", name=group.name
+    )

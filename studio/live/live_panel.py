@@ -46,6 +46,8 @@ class LivePanel(QWidget):
     """All live settings. A change stays marked as pending until the run acknowledges it."""
 
     refused = Signal(object)
+    edited = Signal()
+    """The user changed a value, and may still be dragging."""
 
     def __init__(
         self,
@@ -87,6 +89,7 @@ class LivePanel(QWidget):
         layout.setSpacing(7)
         layout.addWidget(self._make_undo_row())
         for row in self._rows.values():
+            row.edited.connect(self.edited)
             row.edited.connect(self._send_soon)
             row.settled.connect(self._send)
             row.reset_wanted.connect(partial(self.give, row.name))

@@ -56,6 +56,8 @@ class SetupPanel(QWidget):
     algorithm_changed = Signal(str)
     """The algorithm of the next run, or of the run that is shown, may have changed."""
     refused = Signal(object)
+    edited = Signal()
+    """Another value was entered or chosen."""
 
     def __init__(
         self,
@@ -136,6 +138,8 @@ class SetupPanel(QWidget):
         self._presets.reloaded.connect(self._on_presets_reloaded)
         self._presets.refused.connect(self.refused)
         self._fields.env_args_entered.connect(self.environment.look_up)
+        for changed in (self._fields.changed, self._presets.changed, self._env.currentTextChanged):
+            changed.connect(self.edited)
         self._fields.changed.connect(self._compare_with_origin)
         self._fields.changed.connect(self._announce_steps)
         self._fields.changed.connect(self._announce_algorithm)

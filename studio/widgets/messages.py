@@ -142,6 +142,12 @@ class Banner(QFrame):
         if self.property("level") == "error":
             self.hide()
 
+    @Slot(object)
+    def withdraw(self, text: Text | str) -> None:
+        """Hide this message, if it is the one that is shown: it no longer holds."""
+        if self.text == in_labels(text):
+            self.hide()
+
     @Slot()
     def _run_action(self) -> None:
         action = self._action

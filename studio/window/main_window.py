@@ -254,6 +254,7 @@ class MainWindow(QMainWindow):
             self.many.skipped.connect(partial(tell, "warning"))
         self.launcher.queue_wanted.connect(self.many.queue_branch)
         self.many.refused.connect(show_error)
+        self.many.withdrawn.connect(self.banner.withdraw)
         self.many.beginning.connect(self.banner.hide)
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
         self.many.session.message_added.connect(self.log.add)

@@ -41,6 +41,10 @@ class StartRequest(QObject):
         self._setup, self._live, self._many = setup, live, many
         self._consent, self._banner, self._window = consent, banner, window
         self._preferences = preferences
+        self._refusal = ""
+        """What was last said of a value in the forms."""
+        for edited in (setup.edited, setup.seeds.textChanged, live.edited):
+            edited.connect(self._withdraw_refusal)
 
     @Slot()
     def start(self) -> None:
@@ -66,7 +70,8 @@ class StartRequest(QObject):
             config, tunables = self._setup.settings(self._live.tunables())
             seeds = self._setup.seeds.read()
         except RequestError as problem:
-            self._banner.show_message("error", self._setup.point_out(problem))
+            self._refusal = self._setup.point_out(problem)
+            self._banner.show_message("error", self._refusal)
             return None
         self._banner.hide()
         if config.steps <= config.learning_starts:
@@ -78,6 +83,13 @@ class StartRequest(QObject):
         if len(seeds) == 1:
             return QueuedRun(config=replace(config, seed=seeds[0]), tunables=tunables)
         return QueuedRun(config=config, tunables=tunables, seeds=seeds)
+
+    @Slot()
+    def _withdraw_refusal(self) -> None:
+        """Say no more of the forms what was true before they were edited."""
+        if self._refusal:
+            self._banner.withdraw(self._refusal)
+            self._refusal = ""
 
     def _choose_warm_up(self, config: RunConfig) -> int | None:
         """Ask about a run that ends before it learns; return its warm-up, None for no run."""

@@ -28,6 +28,7 @@ _WHY_NOT_GROUP = {
 }
 _RUN_TRAINS = Text("a run is training. Stop it first, or use Train next")
 _GROUP_TRAINS = Text("a group is training. Stop it first, or use Train next")
+_GROUP_WORKS = Text("a group is training. Wait for its end, or stop it first")
 _END_NOW = Text(
     "End the run at once: its environment may hang. It can be resumed from its last checkpoint"
 )
@@ -119,6 +120,8 @@ class Toolbar(QToolBar):
         self._group_state: SessionState | None = None
         """None while pause, stop and save are not for a group."""
         self._paused = self._several = False
+        self._resumable = ""
+        """What the run is called that Resume would continue."""
         """Whether what trains is paused; whether Train starts several runs."""
         self._run = self._group = ""
         """What the current run is called, and the group that trains."""
@@ -275,12 +278,17 @@ class Toolbar(QToolBar):
         self._offer_training()
 
     def offer_to_resume(self, title: str) -> None:
-        """Enable Resume for the run of this name; an empty one disables it."""
-        self.action("resume").setEnabled(bool(title))
-        tip = _not_now(_RESUME, _NOTHING_TO_RESUME)
-        if title:
-            tip = Text("Continue {run} from where it stopped", run=title)
-        self._set_tip("resume", tip)
+        """Enable Resume for the run of this name, unless a group trains; empty for no run."""
+        self._resumable = title
+        self._offer_resuming()
+
+    def _offer_resuming(self) -> None:
+        why_not = _NOTHING_TO_RESUME
+        if self._resumable:
+            why_not = _GROUP_WORKS if self._group_trains else _POSSIBLE
+        self.action("resume").setEnabled(not why_not)
+        tip = Text("Continue {run} from where it stopped", run=self._resumable)
+        self._set_tip("resume", _not_now(_RESUME, why_not) if why_not else tip)
 
     def show_state(
         self, state: SessionState, *, following: bool = False, can_give_up: bool = False
@@ -310,6 +318,7 @@ class Toolbar(QToolBar):
         if self._group_state:
             why = _WHY_NOT_GROUP.get(state, why)
         self._offer_training()
+        self._offer_resuming()
         self._enable("pause", steerable, why)
         self.action("pause").setText(str(_CONTINUE if self._paused else _PAUSE))
         if self._paused:

@@ -129,6 +129,43 @@ def test_wrong_seeds_are_refused_at_their_field(window, find, played) -> None:
     assert not window.many.busy
 
 
+def test_a_refusal_of_the_forms_goes_when_they_are_edited(window, find, played) -> None:
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("seeds_edit").setText("3,3")
+    for name, edit in (
+        ("seeds_edit", lambda: find("seeds_edit").setText("3,4,4")),
+        ("steps_spin", lambda: find("steps_spin").setValue(777)),
+        ("spin_tau", lambda: find("spin_tau").setValue(0.02)),
+    ):
+        find("train_button").click()
+        assert window.banner.isVisible(), name
+        edit()
+        assert not window.banner.isVisible(), name
+    # What else has failed stays.
+    window.banner.show_message("error", "The run failed.")
+    find("steps_spin").setValue(778)
+    assert window.banner.isVisible()
+
+
+def test_resume_is_disabled_with_its_reason_while_a_group_trains(
+    qtbot, window, find, played, runs_dir
+) -> None:
+    run = runs_dir / "one"
+    open_record(window, run=run, config=make_settings({"env": "Pendulum-v1"})[0])
+    assert find("resume_button").isEnabled()
+    fill_in(find, "Pendulum-v1", 200, "0-1")
+    find("train_button").click()
+    assert not find("resume_button").isEnabled()
+    assert "Not now: a group is training" in find("resume_button").toolTip()
+    # The list of runs offers it as well.
+    window.launcher.resume(run)
+    assert window.banner.text.startswith("The group group-0-1 is training.")
+    assert window.banner.isVisible()
+    played.last.end()
+    assert not window.banner.isVisible()
+    assert find("resume_button").isEnabled()
+
+
 @pytest.mark.slow
 def test_one_seed_is_a_run_of_the_window(qtbot, window, find) -> None:
     fill_in(find, STEPS, 40, "7,")
