@@ -197,7 +197,8 @@ class ManyRunsPanel(QWidget):
     def _on_group_started(self) -> None:
         self._groups.clear()
         for record in self.session.records:
-            self._groups.addItem(record.group.name, record)
+            name = record.group.name
+            self._groups.addItem(f"{record.variant} · {name}" if record.variant else name, record)
         self._groups.setCurrentIndex(self._groups.count() - 1)
         self._on_group_chosen()
 

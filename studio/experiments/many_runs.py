@@ -46,6 +46,8 @@ class ManyRuns(QObject):
     Whoever starts it calls :meth:`skip` if that is impossible."""
     skipped = Signal(object)
     """A run of the queue could not start, and why; the next one does."""
+    went_on = Signal(object)
+    """Says which run of the queue starts although the one before was asked to stop."""
     opened = Signal(object)
     """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
 
@@ -63,6 +65,8 @@ class ManyRuns(QObject):
         """Taken out of the queue to start now; None once it has begun or cannot."""
         self._goes_on = False
         """Whether the end of what trains starts the next run of the queue."""
+        self._stop_asked = False
+        """Whether what trained last was asked to stop."""
         self._consent = consent
         self.session = GroupSession(self._obtain_consent, self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
@@ -127,6 +131,7 @@ class ManyRuns(QObject):
     @Slot()
     def stop(self) -> None:
         """Let what trains save and end; what waits in the queue starts then."""
+        self._stop_asked = True
         if self.steers_group:
             self.session.command(Verb.STOP)
         else:
@@ -183,6 +188,16 @@ class ManyRuns(QObject):
         declined = self._on_declined_in_queue if from_queue else self._on_declined
         self._consent.obtain(run.config.choice, start, declined)
 
+    def _what_goes_on(self, run: QueuedRun) -> Text:
+        name = f"{run.config.env} · {run.about}"
+        if not any(not each.problem for each in self.queue.runs):
+            return Text("The queue goes on with {run}, the last that waited.", run=name)
+        return Text(
+            "The queue goes on with {run}. To end it, remove what waits under “Group and queue”,"
+            " then press Stop.",
+            run=name,
+        )
+
     def _on_declined(self, module: LocatedModule) -> None:
         self.refused.emit(nothing_started(module))
 
@@ -198,9 +213,12 @@ class ManyRuns(QObject):
             if not from_queue:
                 self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
+        stopped, self._stop_asked = self._stop_asked, False
         if not from_queue:
             # What the queue has said of the run before stays.
             self.beginning.emit()
+        elif stopped:
+            self.went_on.emit(self._what_goes_on(run))
         if run.checkpoint is not None:
             self.branch_wanted.emit(run.checkpoint, run.config, run.tunables)
         elif run.seeds:
@@ -304,6 +322,8 @@ class ManyRuns(QObject):
     def _on_group_ended(self) -> None:
         record = self.session.current
         goes_on, self._goes_on = self._goes_on, False
+        # The panel of groups stops one as well.
+        self._stop_asked = self._stop_asked or (record is not None and record.stopping)
         self._on_began()
         if goes_on or (record is not None and record.began):
             self.queue.on_ended()

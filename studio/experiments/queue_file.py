@@ -50,10 +50,11 @@ class QueuedRun:
 
     @property
     def about(self) -> str:
-        """What it is besides its environment: preset, seeds, steps."""
+        """What it is besides its environment: variant, preset, seeds, steps."""
         preset = "" if self.config.preset == self.config.env else self.config.preset
         steps = tr("{steps} steps", steps=format_count(self.config.steps))
-        parts = (preset, str(self._which()), steps)
+        # First what tells it from its neighbours, because the list is narrow.
+        parts = (self.variant, preset, str(self._which()), steps)
         return " · ".join(part for part in parts if part)
 
     def _which(self) -> Text:

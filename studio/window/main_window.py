@@ -252,6 +252,7 @@ class MainWindow(QMainWindow):
         # Not an error, which the start of the next run would clear.
         for tell in (self.banner.show_message, self.log.add):
             self.many.skipped.connect(partial(tell, "warning"))
+            self.many.went_on.connect(partial(tell, "info"))
         self.launcher.queue_wanted.connect(self.many.queue_branch)
         self.many.refused.connect(show_error)
         self.many.withdrawn.connect(self.banner.withdraw)

@@ -128,6 +128,50 @@ def test_a_lesson_waits_in_the_queue_while_something_trains(
     assert read_queue(runs_dir)[-1].variant == lessons[1].arms[-1].name
 
 
+def test_queue_and_groups_say_which_variant_they_are(
+    window: MainWindow, find, played: type[PlayedGroup], lessons: tuple[Lesson, ...]
+) -> None:
+    lesson = lessons[0]
+    train_lesson(window.many, lesson)
+    entries = find("queue_list")
+    for row, arm in enumerate(lesson.arms[1:]):
+        assert entries.item(row).text().splitlines()[1].startswith(f"{arm.name} · 3 seeds")
+    shown = find("group_combo")
+    assert shown.currentText() == f"{lesson.arms[0].name} · {played.last.group.name}"
+
+
+@pytest.mark.parametrize("button", ["stop_button", "group_stop_button"])
+def test_stop_says_what_the_queue_goes_on_with_and_how_to_end_it(
+    qtbot,
+    window: MainWindow,
+    find,
+    played: type[PlayedGroup],
+    lessons: tuple[Lesson, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    button: str,
+) -> None:
+    monkeypatch.setattr(played, "suffixes", map("_{}".format, range(9)))
+    lesson = replace(lessons[0], arms=(*lessons[0].arms[:2], lessons[0].arms[0]))
+    train_lesson(window.many, lesson)
+    endings = ("To end it, remove what waits under “Group and queue”, then press Stop.", "waited.")
+    for arm, ending in zip(lesson.arms[1:], endings, strict=True):
+        before = played.last
+        before.show(0, SeedState.TRAINING)
+        find(button).click()
+        qtbot.waitUntil(lambda: played.last is not before)  # noqa: B023
+        assert window.banner.isVisible()
+        start = f"The queue goes on with Pendulum-v1 · {arm.name} · 3 seeds"
+        assert window.banner.text.startswith(start)
+        assert window.banner.text.endswith(ending)
+        window.banner.hide()
+    # One that ends by itself has no need of words.
+    train_lesson(window.many, replace(lesson, arms=lesson.arms[:1]))
+    before = played.last
+    before.end()
+    qtbot.waitUntil(lambda: played.last is not before)
+    assert not window.banner.isVisible()
+
+
 @pytest.mark.parametrize(
     "lesson", [*slow(FIRST_LESSON), *release(*LESSONS)], ids=lambda lesson: lesson.name
 )
