@@ -154,14 +154,16 @@ class CompareTable(QWidget):
         tree, header = self.tree, self.tree.header()
         if not tree.topLevelItemCount():
             return
-        most, least = self.width() * 2 // 5, scaled(_NARROWEST_PX)
-        header.setMaximumSectionSize(max(most, least))
+        least = scaled(_NARROWEST_PX)
+        most = max(self.width() * 2 // 5, least)
         wanted, *figures = (
             max(tree.sizeHintForColumn(column), header.sectionSizeHint(column))
             for column in (0, *_FIGURES)
         )
         room = tree.viewport().width() - sum(figures)
-        header.resizeSection(0, min(wanted, max(room, least)))
+        # For the values of settings; a number that is cut reads as another one.
+        header.setMaximumSectionSize(max(most, *figures))
+        header.resizeSection(0, min(wanted, most, max(room, least)))
 
     def _keep_lines(self) -> None:
         self._chance.setMinimumHeight(max(self._chance.heightForWidth(self.tree.width()), 0))

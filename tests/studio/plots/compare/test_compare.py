@@ -405,6 +405,20 @@ def test_a_long_name_leaves_room_for_the_numbers(qtbot, alone, groups) -> None:
     )
 
 
+def test_figures_are_whole_in_a_narrow_table(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    tree, header = alone.find("compare_table"), alone.find("compare_table").header()
+    alone.comparison.table.setFixedWidth(240)
+    qtbot.waitUntil(lambda: tree.viewport().width() < 240)
+    row(alone.find, 0).setText(2, "−1,455.2 [−1,485.3, −1,424.1]")
+    alone.comparison.table.setFixedWidth(230)
+    figures = range(1, 4)
+    hints = {at: max(tree.sizeHintForColumn(at), header.sectionSizeHint(at)) for at in figures}
+    assert max(hints.values()) > 120
+    qtbot.waitUntil(lambda: all(header.sectionSize(at) >= hint for at, hint in hints.items()))
+    assert header.sectionSize(0) <= 120
+
+
 def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch) -> None:
     alone.start(qtbot, groups)
     session = alone.comparison.session
