@@ -25,6 +25,7 @@ from studio.widgets.setting_fields import Field, guard_wheel, make_field
 from studio.widgets.setting_names import in_labels
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, check_together, specs
+from td3core.config.algorithms import unused_by
 from td3core.config.spec import Spec
 from td3core.errors import RequestError
 from td3core.runs.branching import branch_settings
@@ -62,6 +63,7 @@ class BranchDialog(QDialog):
         """Offer a branch; if the window is ``occupied``, it cannot simply start."""
         super().__init__(parent)
         self._path, self._header = path, header
+        self._unused = unused_by(header.config.algorithm)
         self._fields: dict[str, tuple[Field, Any]] = {}
         self.setObjectName("branch_dialog")
         self.setWindowTitle(tr("Branch from here"))
@@ -139,7 +141,8 @@ class BranchDialog(QDialog):
             layout.addWidget(_heading(title))
             form = make_form()
             for name, known in settings:
-                self._add(form, name, known, getattr(values, name))
+                if name not in self._unused:
+                    self._add(form, name, known, getattr(values, name))
             layout.addLayout(form)
         layout.addWidget(_heading(tr("Fixed by the checkpoint")))
         layout.addLayout(self._fixed())
@@ -160,7 +163,7 @@ class BranchDialog(QDialog):
     def _fixed(self) -> QFormLayout:
         form = make_form()
         for name, known in specs(RunConfig):
-            if name in FIXED_BY_CHECKPOINT:
+            if name in FIXED_BY_CHECKPOINT and name not in self._unused:
                 text = format_setting(known, getattr(self._header.config, name)) or tr("none")
                 value = plain_label(breakable(text))
                 value.setProperty("role", "muted")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,18 @@ def test_only_what_was_changed_is_handed_on(dialog):
     part(dialog, QSpinBox, "branch_batch_size").setValue(16)
     part(dialog, QDoubleSpinBox, "branch_gamma").setValue(0.9)
     assert dialog.values() == {"batch_size": 16, "gamma": 0.9}
+
+
+def test_settings_of_another_algorithm_are_not_offered(qtbot, parent, dialog):
+    texts = [label.text() for label in dialog.findChildren(QLabel)]
+    assert dialog.findChild(QWidget, "branch_dropped_quantiles") is None
+    assert "Quantiles" not in texts
+    header = read_header(parent.last)
+    of_tqc = replace(header, config=replace(header.config, algorithm="tqc"))
+    other = BranchDialog(parent.last, of_tqc)
+    qtbot.addWidget(other)
+    assert other.findChild(QWidget, "branch_dropped_quantiles") is not None
+    assert "Quantiles" in [label.text() for label in other.findChildren(QLabel)]
 
 
 def test_a_branch_from_the_end_is_offered_more_steps(qtbot, parent):
