@@ -5,7 +5,10 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QWidget
 
 from studio.formatting import plain_minus
 from studio.widgets.controls import describe
+from studio.widgets.number_box import mark_problem
+from studio.widgets.setting_names import in_labels
 from td3core.config import label_of
+from td3core.errors import RequestError
 from td3core.experiments.groups.seeds import parse_seeds
 from td3core.text import Text, tr
 
@@ -28,6 +31,8 @@ class SeedsField(QLineEdit):
         super().__init__()
         describe(self, "seeds_edit", label_of("seeds"), str(_SEEDS_TIP))
         self.setPlaceholderText(tr("one run"))
+        self.editingFinished.connect(self._mark)
+        self.textChanged.connect(self._remove_mark)
 
     def read(self) -> tuple[int, ...]:
         """Return the seeds of a group; none for a single run.
@@ -37,6 +42,23 @@ class SeedsField(QLineEdit):
         """
         text = plain_minus(self.text()).strip()
         return parse_seeds(text) if text else ()
+
+    def _problem(self) -> str:
+        try:
+            self.read()
+        except RequestError as problem:
+            return in_labels(problem.message)
+        return ""
+
+    @Slot()
+    def _mark(self) -> None:
+        mark_problem(self, self._problem())
+
+    @Slot()
+    def _remove_mark(self) -> None:
+        """Mark no right text, which a run that is opened may have put there."""
+        if self.property("invalid") and not self._problem():
+            self._mark()
 
 
 class OwnProcessBox(QCheckBox):

@@ -129,6 +129,21 @@ def test_wrong_seeds_are_refused_at_their_field(window, find, played) -> None:
     assert not window.many.busy
 
 
+def test_wrong_seeds_are_marked_with_their_reason_until_they_are_right(qtbot, find) -> None:
+    field = find("seeds_edit")
+    for right in ("3,4", ""):
+        qtbot.keyClicks(field, "3,3")
+        assert not field.property("invalid")
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        assert field.property("invalid") is True
+        reason = "Seeds contains 3 twice; name each seed once."
+        assert field.accessibleDescription() == reason
+        field.setText(right)
+        assert field.property("invalid") is False
+        assert field.accessibleDescription() == ""
+        field.clear()
+
+
 def test_a_refusal_of_the_forms_goes_when_they_are_edited(window, find, played) -> None:
     find("env_combo").setCurrentText("Pendulum-v1")
     find("seeds_edit").setText("3,3")
