@@ -34,12 +34,14 @@ class ThresholdLayer(Layer):
 
     @property
     def label(self) -> str:
-        """The text at the line."""
-        return str(self._line.label.toPlainText())
+        """The text at the line; empty while that is out of view."""
+        return str(self._line.label.toPlainText()) if self._line.label.isVisible() else ""
 
     def attach(self, plot: PlotCanvas) -> None:
         """Add the line to a plot."""
         plot.addItem(self._line, ignoreBounds=True)
+        self._box = plot.getViewBox()
+        self._box.sigYRangeChanged.connect(self._show_label)
 
     def draw(self, view: LayerView) -> Sequence[Doubles]:
         """Draw the line; the y axis takes no notice of it.
@@ -54,7 +56,13 @@ class ThresholdLayer(Layer):
             label = tr("solved at {threshold}", threshold=format_number(threshold))
             self._line.label.setFormat(label)
         self._line.setVisible(threshold is not None)
+        self._show_label()
         return ()
+
+    def _show_label(self, *_: object) -> None:
+        """Show the label where the line is in view: else a part of it would stand at the edge."""
+        low, high = self._box.viewRange()[1]
+        self._line.label.setVisible(low <= self._line.value() <= high)
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""

@@ -47,10 +47,25 @@ def test_the_threshold_is_a_labelled_line_that_leaves_the_range_alone(qtbot, win
     card = window.plots.card("plot_return")
     threshold = layer_of(card, ThresholdLayer)
     assert threshold.drawn_at == 300.0
-    assert threshold.label == "solved at 300"
     low, high = card.plot.getViewBox().viewRange()[1]
     assert -120 < low < -90
     assert -80 < high < -50
+
+
+def test_the_label_of_the_threshold_is_there_where_the_line_is_in_view(qtbot, window):
+    start(window, 300.0)
+    evaluate(window, 100, (-100.0, -90.0), 300.0)
+    evaluate(window, 200, (270.0, 280.0), 300.0)
+    redraw(qtbot, window)
+    card = window.plots.card("plot_return")
+    threshold, box = layer_of(card, ThresholdLayer), card.plot.getViewBox()
+    # Just beyond the edge, where a part of the label would be seen.
+    box.setYRange(-100.0, 299.0, padding=0.0)
+    assert threshold.label == ""
+    box.setYRange(-100.0, 400.0, padding=0.0)
+    assert threshold.label == "solved at 300"
+    box.setYRange(301.0, 400.0, padding=0.0)
+    assert threshold.label == ""
 
 
 def test_an_environment_without_a_threshold_has_no_line_and_no_success(qtbot, window, find):
