@@ -13,7 +13,8 @@ from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Phase
-from td3core.remote.inbox import Inbox, InboxRequest
+from td3core.protocol.steering import Ask, Verb, steer
+from td3core.remote.inbox import ASKS_OF_A_RUN, TUNE, Inbox, InboxRequest
 from td3core.runs.layout import step_checkpoint
 from td3core.runs.messages import shortened
 from td3core.runs.status import MOST_TEXT, Notice, RequestOutcome, Status
@@ -43,14 +44,13 @@ class RemoteAccess:
         """``report``: what is wrong with the folder for requests is said there."""
         self._run, self._config = run, config
         self._control, self._report = control, report
-        self._inbox = Inbox(run)
+        self._inbox = Inbox(run, ASKS_OF_A_RUN)
         self._status: Status | None = None
         """None until the run has started."""
         self._tunables = Tunables()
         """Those that the run uses now."""
-        self._pending: dict[str, list[tuple[str, int]]] = {"tune": [], "save": []}
+        self._pending: dict[str, list[tuple[str, int]]] = {ask: [] for ask in ASKS_OF_A_RUN}
         """Requests handed over, by kind, with their revisions; the run has not done them yet."""
-        self._pending |= {"pause": [], "stop": []}
         self._answers: deque[RequestOutcome] = deque(maxlen=_MOST_ANSWERS)
         self._warnings: deque[Notice] = deque(maxlen=_MOST_WARNINGS)
         self._warned = 0
@@ -99,11 +99,11 @@ class RemoteAccess:
             return
         for ask, requests in self._pending.items():
             for name, _ in requests:
-                done = ask == "stop"
+                done = ask == Verb.STOP
                 self._answer(name, done=done, message=NO_TEXT if done else _ENDED)
             requests.clear()
         for request in self._inbox.take():
-            self._answer(request.name, done=request.ask == "stop", message=_ENDED)
+            self._answer(request.name, done=request.ask == Verb.STOP, message=_ENDED)
         self._write()
 
     # Requests -----------------------------------------------------------------------------------
@@ -112,20 +112,21 @@ class RemoteAccess:
         if request.problem:
             self._answer(request.name, done=False, message=request.problem)
             return
-        match request.ask:
-            case "tune":
-                self._tune(request, self._tunables)
-            case "resume":
+        if request.ask == TUNE:
+            self._tune(request, self._tunables)
+            return
+        match Verb(request.ask):
+            case Verb.RESUME:
                 self._control.resume()
                 # Whoever asked for the pause waits no longer either.
-                for name, _ in self._take("pause"):
+                for name, _ in self._take(Verb.PAUSE):
                     self._answer(name)
                 self._answer(request.name)
-            case "pause" if status.phase is Phase.PAUSED:
+            case Verb.PAUSE if status.phase is Phase.PAUSED:
                 self._answer(request.name, message=Text("The run was paused already."))
-            case ask:
-                getattr(self._control, ask)()
-                self._pending[ask].append((request.name, 0))
+            case verb:
+                steer(self._control, Ask(verb))
+                self._pending[verb].append((request.name, 0))
 
     def _tune(self, request: InboxRequest, applied: Tunables) -> None:
         try:
@@ -134,7 +135,7 @@ class RemoteAccess:
         except RequestError as problem:
             self._answer(request.name, done=False, message=problem.message)
         else:
-            self._pending["tune"].append((request.name, revision))
+            self._pending[TUNE].append((request.name, revision))
 
     def _take(self, ask: str) -> list[tuple[str, int]]:
         taken, self._pending[ask] = self._pending[ask], []
@@ -201,12 +202,12 @@ class RemoteAccess:
             return
         self._status = replace(self._status, env_steps=event.env_steps, revision=event.revision)
         self._tunables = event.tunables
-        waiting = self._take("tune")
+        waiting = self._take(TUNE)
         for name, revision in waiting:
             if revision <= event.revision:
                 self._answer(name, revision=event.revision)
             else:
-                self._pending["tune"].append((name, revision))
+                self._pending[TUNE].append((name, revision))
         if waiting:
             self._write()
 
@@ -216,7 +217,7 @@ class RemoteAccess:
         self._status = replace(self._status, env_steps=event.env_steps)
         if self._saving_at is not None:
             self._finish_saving(_NO_CHECKPOINT)
-        if event.event == "save" and self._pending["save"]:
+        if event.event == "save" and self._pending[Verb.SAVE]:
             self._saving_at = event.env_steps
         elif event.event in ("pause", "stop") and self._pending[event.event]:
             for name, _ in self._take(event.event):
@@ -232,7 +233,7 @@ class RemoteAccess:
 
     def _finish_saving(self, problem: Text = NO_TEXT) -> None:
         self._saving_at = None
-        for name, _ in self._take("save"):
+        for name, _ in self._take(Verb.SAVE):
             self._answer(name, done=not problem, message=problem)
         self._write()
 

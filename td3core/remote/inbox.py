@@ -1,27 +1,31 @@
-"""The folder ``requests`` of a run: what other processes ask of it, one small file per request.
+"""The folder ``requests`` of a run or of a group: what other processes ask of it, a file each.
 
 A request is a file ``<time>-<random>.json`` that appears by a rename, so it is always complete. It
-holds ``{"ask": WHAT}``, and for live changes ``{"ask": "tune", "values": {NAME: VALUE}}``. Only the
-user who runs the process can make requests: files and folder must be that user's own, and no one
-else may write to them.
+holds ``{"ask": WHAT}`` and, where WHAT takes some, ``"values": {NAME: VALUE}``: the live changes of
+``tune``, or the seed of the run of a group. Only the user who runs the process can make requests:
+files and folder must be that user's own, and no one else may write to them.
 """
 
 import json
 import os
 import re
+import secrets
 import stat
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from td3core.config import Tunables, specs
 from td3core.errors import RequestError, brief, file_reason, unknown_name
+from td3core.protocol.steering import Verb
+from td3core.system.files import write_atomically
 from td3core.system.regular_files import read_bytes
 from td3core.text import NO_TEXT, Text
 
 REQUESTS = "requests"
-ASKS = ("tune", "pause", "resume", "save", "stop")
+TUNE = "tune"
 NAME = re.compile(r"\d{1,20}-[0-9a-f]{8,32}\.json", re.ASCII)
 _MOST_BYTES = 16 * 1024
 _MOST_AT_ONCE = 32
@@ -43,10 +47,15 @@ class InboxRequest:
 
 
 class Inbox:
-    """Reads the requests made of one run. Looking for them opens one folder and no file."""
+    """Reads the requests made of one run or group. Looking for them opens one folder, no file."""
 
-    def __init__(self, run: Path) -> None:
-        self._folder = run / REQUESTS
+    def __init__(self, owner: Path, asks: Mapping[str, Callable[[Any], None] | None]) -> None:
+        """``owner``: the folder of the run or group.
+
+        ``asks``: what may be asked, and for what takes values their check, which raises
+        ``RequestError``.
+        """
+        self._folder, self._asks = owner / REQUESTS, asks
         self._stuck: set[str] = set()
         """Names of what was refused but cannot be deleted; it is not looked at again."""
         self.problem: Text | None = None
@@ -121,12 +130,35 @@ class Inbox:
                 )
             if not _is_own(about):
                 return InboxRequest(name=request, problem=_NOT_OWN)
-            return _parse(request, json.loads(read_bytes(path, _MOST_BYTES)))
+            return self._parse(request, json.loads(read_bytes(path, _MOST_BYTES)))
         except RequestError as problem:
             return InboxRequest(name=request, problem=problem.message)
         except _DAMAGE as problem:
             unread = Text("The request cannot be read: {reason}", reason=brief(problem))
             return InboxRequest(name=request, problem=unread)
+
+    def _parse(self, name: str, found: Any) -> InboxRequest:
+        """Check everything that can be known without the run or group.
+
+        Raises:
+            RequestError: it is no request, or a value is not allowed.
+        """
+        if not isinstance(found, dict):
+            raise RequestError("A request is a JSON object.")
+        ask, values = found.get("ask"), found.get("values", {})
+        if not isinstance(ask, str) or ask not in self._asks:
+            raise unknown_name("request", ask, tuple(self._asks))
+        check = self._asks[ask]
+        unknown = sorted(found.keys() - {"ask", "values"})
+        if unknown or ("values" in found and check is None):
+            raise RequestError(
+                "A request to {ask} has no field {name}.",
+                ask=ask,
+                name=brief(repr(unknown[0] if unknown else "values")),
+            )
+        if check is not None:
+            check(values)
+        return InboxRequest(name=name, ask=ask, values=values)
 
 
 def _is_own(about: os.stat_result) -> bool:
@@ -135,27 +167,19 @@ def _is_own(about: os.stat_result) -> bool:
     return about.st_uid == os.geteuid() and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _parse(name: str, found: Any) -> InboxRequest:
-    """Check everything that can be known without the run.
+def put(owner: Path, ask: str, values: Mapping[str, Any] | None = None) -> str:
+    """Make a request of a run or group; return the name of its file without the suffix.
 
     Raises:
-        RequestError: it is no request, or a value is not allowed.
+        OSError: it cannot be written, or there is no folder for requests.
     """
-    if not isinstance(found, dict):
-        raise RequestError("A request is a JSON object.")
-    ask, values = found.get("ask"), found.get("values", {})
-    if ask not in ASKS:
-        raise unknown_name("request", ask, ASKS)
-    unknown = sorted(found.keys() - {"ask", "values"})
-    if unknown or ("values" in found and ask != "tune"):
-        raise RequestError(
-            "A request to {ask} has no field {name}.",
-            ask=ask,
-            name=brief(repr(unknown[0] if unknown else "values")),
-        )
-    if ask == "tune":
-        check_values(values)
-    return InboxRequest(name=name, ask=ask, values=values)
+    name = f"{time.time_ns():020d}-{secrets.token_hex(8)}"
+    content = {"ask": ask} if values is None else {"ask": ask, "values": dict(values)}
+    # Whatever the umask: no request is taken that others could have altered.
+    write_atomically(
+        owner / REQUESTS / f"{name}.json", json.dumps(content).encode(), durable=False, mode=0o600
+    )
+    return name
 
 
 def check_values(values: Any) -> None:
@@ -180,3 +204,13 @@ def require_live(name: str) -> None:
     live = [known for known, _ in specs(Tunables)]
     if name not in live:
         raise unknown_name("live setting", name, live)
+
+
+ASKS_OF_A_RUN: Mapping[str, Callable[[Any], None] | None] = {
+    TUNE: check_values,
+    Verb.PAUSE: None,
+    Verb.RESUME: None,
+    Verb.SAVE: None,
+    Verb.STOP: None,
+}
+"""What may be asked of a run, as :class:`Inbox` takes it."""

@@ -1,9 +1,6 @@
 """Makes requests of a run of another process, through files in its folder."""
 
 import itertools
-import json
-import os
-import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +11,7 @@ from td3core.config import Tunables, changes, given, with_values
 from td3core.errors import RequestError, file_reason
 from td3core.protocol.run_status import RunStatus
 from td3core.protocol.steering import Ask, Request, Requesting
-from td3core.remote.inbox import REQUESTS, check_values
+from td3core.remote.inbox import REQUESTS, TUNE, check_values, put
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.listing import state_of
@@ -92,19 +89,11 @@ class RemoteControl(Requesting):
             RequestError: a value is not allowed, or the request cannot be made.
         """
         check_values(values)
-        return self._ask("tune", {"values": dict(values)})
+        return self._ask(TUNE, values)
 
-    def _ask(self, ask: str, more: Mapping[str, Any] | None = None) -> int:
-        name = f"{time.time_ns():020d}-{secrets.token_hex(8)}"
-        text = json.dumps({"ask": ask} | dict(more or {}))
-        folder = self.run / REQUESTS
-        half, whole = folder / f".{name}.part", folder / f"{name}.json"
+    def _ask(self, ask: str, values: Mapping[str, Any] | None = None) -> int:
         try:
-            # Whatever the umask: the run takes no request that others could have altered.
-            handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            half.replace(whole)
+            name = put(self.run, ask, values)
         except OSError as problem:
             raise self._refusal(problem) from problem
         ticket = next(self._tickets)

@@ -16,10 +16,11 @@ from td3core.system.regular_files import open_own, open_regular, require_own
 _CHUNK = 2**20
 
 
-def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
+def write_atomically(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o666) -> None:
     """Write ``data`` to ``path``: readers see the old file or the new one, never a part.
 
     After a power failure the file is complete only if ``durable``; that costs a flush to disk.
+    ``mode`` is its permissions, less what the umask takes away.
 
     Raises:
         OSError: the folder cannot be written or is full; the file is complete, old or new.
@@ -28,7 +29,7 @@ def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
     try:
         # What a killed process left, or what someone else put there, is not written to.
         half.unlink(missing_ok=True)
-        with half.open("xb") as file:
+        with open(half, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
             file.flush()
             if durable:

@@ -1,19 +1,15 @@
 """What is asked of a group that trains: in its own process, or through its folder."""
 
-import json
-import os
-import time
-from collections.abc import Iterator
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from td3core.errors import unwritable
+from td3core.errors import RequestError, brief, unwritable
 from td3core.experiments.groups.group import Group
 from td3core.protocol.steering import Verb
-from td3core.system.files import make_folder, write_atomically
-from td3core.system.regular_files import glob, read_text
+from td3core.remote.inbox import REQUESTS, Inbox, put
 
-_REQUESTS = "requests"
-_MOST_BYTES = 1_000
 _OF_A_GROUP = (Verb.PAUSE, Verb.RESUME, Verb.SAVE, Verb.STOP, Verb.KILL)
 """To let a group go on is for the process that started it, and nobody watches its updates."""
 
@@ -30,30 +26,39 @@ def request(group: Group, command: Command) -> None:
     """Ask the process that trains a group for something; it looks about once a second.
 
     Raises:
-        RequestError: the folder cannot be written.
+        RequestError: the folder cannot be written, or no process has made it yet.
     """
-    folder = group.path / _REQUESTS
     try:
-        make_folder(folder)
-        name = f"{time.time_ns():020d}-{os.getpid()}.json"
-        content = json.dumps({"verb": command.verb, "seed": command.seed})
-        write_atomically(folder / name, content.encode())
+        put(group.path, command.verb, {"seed": command.seed})
     except OSError as problem:
-        raise unwritable(folder, problem) from problem
+        raise unwritable(group.path / REQUESTS, problem) from problem
 
 
-def take_requests(group: Group) -> Iterator[Command]:
-    """Return what was asked for since the last call, oldest first; what makes no sense is dropped.
+class GroupInbox(Inbox):
+    """Reads what is asked of one group."""
 
-    Each file is deleted first: what cannot be deleted would be done again and again.
-    """
-    for file in sorted(glob(group.path / _REQUESTS, "*.json")):
-        try:
-            text = read_text(file, _MOST_BYTES)
-            file.unlink()
-            found = json.loads(text)
-            verb, seed = Verb(found["verb"]), found["seed"]
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            continue
-        if verb in _OF_A_GROUP and (seed is None or seed in group.seeds):
-            yield Command(verb=verb, seed=seed)
+    def __init__(self, group: Group) -> None:
+        super().__init__(group.path, dict.fromkeys(_OF_A_GROUP, self._check))
+        self._group = group
+
+    def clear(self) -> None:
+        """Drop what was asked of an earlier process, and make the folder anew.
+
+        Those of earlier versions let others write to it.
+        """
+        shutil.rmtree(self._group.path / REQUESTS, ignore_errors=True)
+        self.open()
+
+    def take_commands(self) -> list[Command]:
+        """Return what was asked for since the last call, oldest first, but for what is refused."""
+        return [
+            Command(verb=Verb(request.ask), seed=request.values["seed"])
+            for request in self.take()
+            if not request.problem
+        ]
+
+    def _check(self, values: Any) -> None:
+        if not isinstance(values, Mapping) or values.keys() != {"seed"}:
+            raise RequestError("A request of a group names a seed, or null for all.")
+        if values["seed"] not in (None, *self._group.seeds):
+            raise RequestError("The group has no seed {seed}.", seed=brief(repr(values["seed"])))

@@ -11,7 +11,7 @@ from pathlib import Path
 from td3core.checkpoint import read_header
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.allocation import Allocation
-from td3core.experiments.groups.commands import Command, take_requests
+from td3core.experiments.groups.commands import Command, GroupInbox
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status_on_disk
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
@@ -59,6 +59,8 @@ class GroupRunner:
         self._group, self._allocation = group, allocation
         self._report, self._on_log = report, on_log
         self._inbox: queue.SimpleQueue[Command | tuple[int, Event]] = queue.SimpleQueue()
+        self._requests = GroupInbox(group)
+        self._told_problem = False
         self._stopping = False
         self._looked_at = 0.0
         self._processes: dict[int, RunProcess] = {}
@@ -91,7 +93,7 @@ class GroupRunner:
             if save:
                 self._group.save()
             # Those that came too late for the process before this one.
-            list(take_requests(self._group))
+            self._requests.clear()
             asked = self._await_earlier_runs()
             self._read_statuses()
             try:
@@ -118,7 +120,7 @@ class GroupRunner:
         runs = [found.run for found in self._group.runs().values()]
         asked: list[Command] = []
         while any(map(holder, runs)) and time.monotonic() < end:
-            asked += take_requests(self._group)
+            asked += self._requests.take_commands()
             with contextlib.suppress(queue.Empty):
                 message = self._inbox.get(timeout=_RELEASE_LOOK_S)
                 # No run has a process yet that could send an event.
@@ -204,8 +206,7 @@ class GroupRunner:
     def _handle_next(self) -> None:
         if time.monotonic() - self._looked_at >= _LOOK_S:
             self._looked_at = time.monotonic()
-            for command in take_requests(self._group):
-                self._obey(command)
+            self._obey_requests()
         try:
             message = self._inbox.get(timeout=_LOOK_S)
         except queue.Empty:
@@ -214,6 +215,14 @@ class GroupRunner:
             self._obey(message)
         else:
             self._take(*message)
+
+    def _obey_requests(self) -> None:
+        for command in self._requests.take_commands():
+            self._obey(command)
+        problem = self._requests.problem
+        if problem is not None and not self._told_problem:
+            self._told_problem = True
+            self._on_log(self._group.seeds[0], str(problem))
 
     def _take(self, seed: int, event: Event) -> None:
         self._show(self.statuses[seed].after(event), event)

@@ -19,7 +19,7 @@ from studio.experiments.queue_file import QueuedRun
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
-from td3core.experiments.groups.commands import Command, take_requests
+from td3core.experiments.groups.commands import Command, GroupInbox
 from td3core.experiments.groups.group import Group, create_group
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, NewGroup, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
@@ -394,6 +394,7 @@ def left_alone(runs_dir: Path) -> Iterator[Group]:
     config, tunables = make_settings({"env": STEPS_ENV, "steps": 200})
     group = create_group(runs_dir, (0, 1), config, tunables)
     RunDirectory.create(runs_dir, group.config_of(0), tunables, group=group.name)
+    GroupInbox(group).open()
     with group.locked():
         yield group
 
@@ -421,8 +422,8 @@ def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
         f"The group {left_alone.name} is training. Wait for its end, or stop it first."
     )
     find("group_stop_button").click()
-    asked: list[Command] = []
-    qtbot.waitUntil(lambda: asked.extend(take_requests(left_alone)) or bool(asked))
+    asked, inbox = list[Command](), GroupInbox(left_alone)
+    qtbot.waitUntil(lambda: asked.extend(inbox.take_commands()) or bool(asked))
     assert asked == [Command(verb=Verb.STOP)]
     window.many.session.detach()
     assert not window.many.busy
@@ -451,7 +452,7 @@ def test_a_disk_that_does_not_answer_keeps_no_window_open(
     # Once it answers, what was asked for is written all the same.
     answer.set()
     qtbot.waitUntil(lambda: "follow-group" not in {t.name for t in threading.enumerate()})
-    assert [asked.verb for asked in take_requests(left_alone)] == ["pause", "stop"]
+    assert [asked.verb for asked in GroupInbox(left_alone).take_commands()] == ["pause", "stop"]
 
 
 @pytest.mark.parametrize("size", [*slow((1280, 800)), (1024, 700)])

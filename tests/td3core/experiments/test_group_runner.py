@@ -1,5 +1,6 @@
 """What a runner makes of its runs; their processes are played by the test."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from filelock import FileLock
 from td3core.checkpoint import read_header
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
-from td3core.experiments.groups.commands import Command, request
+from td3core.experiments.groups.commands import Command, GroupInbox, request
 from td3core.experiments.groups.group import Group, create_group, find_group, open_group
 from td3core.experiments.groups.runner import GroupRunner
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
@@ -19,6 +20,7 @@ from td3core.experiments.run_process import RunProcess
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event
 from td3core.protocol.steering import Verb
+from td3core.remote.inbox import put
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.text import Text
@@ -299,14 +301,16 @@ def test_a_damaged_file_of_a_group_is_refused(make_group, content: str) -> None:
 
 def test_a_request_in_the_folder_of_the_group_reaches_its_process(make_group, conduct) -> None:
     group = make_group((0, 1))
+    GroupInbox(group).open()
     request(group, Command(verb=Verb.KILL))
 
     def act(actor: Actor) -> None:
         actor.start()
         if actor.seed == 1:
-            for name, verb in (("1.json", "format"), ("2.json", "detach")):
-                content = f'{{"verb": "{verb}", "seed": null}}'
-                (group.path / "requests" / name).write_text(content)
+            for verb in ("format", "detach"):
+                put(group.path, verb, {"seed": None})
+            for values in ({}, {"seed": 7}, {"seed": [0]}, {"seed": 0, "now": True}, None):
+                put(group.path, "kill", values)
             request(group, Command(verb=Verb.STOP))
 
     stage, statuses = conduct(group, act)
@@ -314,6 +318,26 @@ def test_a_request_in_the_folder_of_the_group_reaches_its_process(make_group, co
     assert [actor.asked for actor in stage.actors] == [["stop"], ["stop"]]
     assert [status.state for status in statuses] == [SeedState.STOPPED] * 2
     assert not list((group.path / "requests").iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs owners and permissions")
+def test_a_group_obeys_nobody_but_its_user(make_group, conduct) -> None:
+    group = make_group((0, 1))
+    # What an earlier version left: anyone of the user's own group could ask.
+    (group.path / "requests").mkdir()
+    (group.path / "requests").chmod(0o775)
+
+    def act(actor: Actor) -> None:
+        actor.start()
+        if actor.seed == 1:
+            request(group, Command(verb=Verb.KILL))
+            (kill,) = (group.path / "requests").iterdir()
+            kill.chmod(0o664)
+            request(group, Command(verb=Verb.STOP))
+
+    stage, _ = conduct(group, act)
+    assert [actor.asked for actor in stage.actors] == [["stop"], ["stop"]]
+    assert (group.path / "requests").stat().st_mode & 0o777 == 0o700
 
 
 def test_saving_reaches_runs_that_train_and_those_that_wait_still_start(

@@ -10,16 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.config import Tunables, specs
-from td3core.remote.inbox import Inbox, InboxRequest
+from td3core.remote.inbox import ASKS_OF_A_RUN, Inbox, InboxRequest
 from td3core.text import Text
 
 NAME = "00000000000000000001-0123456789abcdef"
 
 
+def inbox_of(run: Path) -> Inbox:
+    return Inbox(run, ASKS_OF_A_RUN)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return the folder of requests of a run."""
-    assert Inbox(tmp_path).open() == []
+    assert inbox_of(tmp_path).open() == []
     return tmp_path / "requests"
 
 
@@ -31,7 +35,7 @@ def put(folder: Path, data: bytes, name: str = NAME, mode: int = 0o600) -> Path:
 
 
 def taken(folder: Path) -> InboxRequest:
-    (request,) = Inbox(folder.parent).take()
+    (request,) = inbox_of(folder.parent).take()
     return request
 
 
@@ -41,7 +45,7 @@ def test_the_folder_belongs_to_its_user_alone(folder: Path) -> None:
 
 def test_a_request_is_taken_once_and_its_file_deleted(folder: Path) -> None:
     put(folder, b'{"ask": "tune", "values": {"tau": 0.01}}')
-    inbox = Inbox(folder.parent)
+    inbox = inbox_of(folder.parent)
     assert inbox.take() == [InboxRequest(name=NAME, ask="tune", values={"tau": 0.01})]
     assert inbox.take() == []
     assert list(folder.iterdir()) == []
@@ -50,7 +54,7 @@ def test_a_request_is_taken_once_and_its_file_deleted(folder: Path) -> None:
 def test_requests_are_taken_in_the_order_they_were_made(folder: Path) -> None:
     for number in (3, 1, 2):
         put(folder, b'{"ask": "save"}', f"{number:020d}-0123456789abcdef")
-    assert [int(each.name[:20]) for each in Inbox(folder.parent).take()] == [1, 2, 3]
+    assert [int(each.name[:20]) for each in inbox_of(folder.parent).take()] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +92,7 @@ def test_a_request_of_another_user_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(folder, b'{"ask": "stop"}')
-    inbox, other = Inbox(folder.parent), os.geteuid() + 1
+    inbox, other = inbox_of(folder.parent), os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
     assert inbox.take() == []
     assert inbox.problem is not None
@@ -100,7 +104,7 @@ def test_special_files_are_refused_and_never_opened(folder: Path, tmp_path: Path
     (folder / f"3-{'a' * 16}.json").mkdir()
     (tmp_path / "outside").write_text('{"ask": "stop"}')
     (folder / f"4-{'a' * 16}.json").symlink_to(tmp_path / "outside")
-    inbox = Inbox(folder.parent)
+    inbox = inbox_of(folder.parent)
     found = inbox.take()
     assert [each.problem for each in found] == [Text("The request is not a regular file.")] * 4
     assert (tmp_path / "outside").exists()
@@ -112,7 +116,7 @@ def test_a_folder_of_requests_that_leads_elsewhere_is_ignored(tmp_path: Path) ->
     elsewhere.mkdir(0o700)
     (tmp_path / "requests").symlink_to(elsewhere)
     put(elsewhere, b'{"ask": "stop"}')
-    inbox = Inbox(tmp_path)
+    inbox = inbox_of(tmp_path)
     assert inbox.take() == []
     assert inbox.problem is not None
     assert list(elsewhere.iterdir()) != []
@@ -120,7 +124,7 @@ def test_a_folder_of_requests_that_leads_elsewhere_is_ignored(tmp_path: Path) ->
 
 def test_a_folder_that_is_gone_is_made_again(folder: Path) -> None:
     folder.rmdir()
-    inbox = Inbox(folder.parent)
+    inbox = inbox_of(folder.parent)
     assert inbox.take() == []
     assert folder.is_dir()
 
@@ -135,17 +139,17 @@ def test_a_folder_that_cannot_be_looked_at_holds_no_requests(
 
     with monkeypatch.context() as patched:
         patched.setattr("td3core.remote.inbox.os.listdir", fail)
-        assert Inbox(folder.parent).take() == []
+        assert inbox_of(folder.parent).take() == []
     with monkeypatch.context() as patched:
         patched.setattr(Path, "lstat", fail)
-        assert Inbox(folder.parent).take() == []
+        assert inbox_of(folder.parent).take() == []
     assert taken(folder).ask == "stop"
 
 
 def test_files_that_are_not_requests_stay_as_they_are(folder: Path) -> None:
     for name in (f".{NAME}.part", "notes.json", f"{NAME}.json.bak", "x" * 200):
         (folder / name).write_text("mine")
-    assert Inbox(folder.parent).take() == []
+    assert inbox_of(folder.parent).take() == []
     assert len(list(folder.iterdir())) == 4
 
 
@@ -166,7 +170,7 @@ def test_whatever_a_request_holds_it_is_either_sound_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
 ) -> None:
     run = tmp_path_factory.mktemp("run")
-    inbox = Inbox(run)
+    inbox = inbox_of(run)
     inbox.open()
     put(run / "requests", data)
     (request,) = inbox.take()

@@ -322,6 +322,20 @@ def test_a_request_that_cannot_be_written_is_refused_with_a_sentence(
             control.save()
 
 
+def test_a_request_that_a_full_disk_takes_no_name_for_leaves_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left")
+
+    control = RemoteControl(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        with pytest.raises(RequestError, match="No space left"):
+            control.save()
+    assert list((path / "requests").iterdir()) == []
+
+
 def test_a_run_that_nobody_trains_is_not_waited_for(path: Path) -> None:
     control = RemoteControl(path)
     with pytest.raises(RequestError, match="is not running; it has finished"):
