@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from td3core.errors import RequestError
+from td3core.protocol.events import JournalEvent
 from td3core.runs.directory import RunDirectory
 from td3core.runs.disk_usage import used_bytes
 from td3core.runs.listing import list_runs
@@ -55,7 +56,7 @@ def read_agents(run: RunDirectory) -> SavedAgents:
 def _saved_by_hand(run: RunDirectory) -> Iterator[int]:
     for entry in run.journal():
         step = entry.get("step")
-        if entry.get("event") == "save" and isinstance(step, int):
+        if entry.get("event") == JournalEvent.SAVE and isinstance(step, int):
             yield step
 
 

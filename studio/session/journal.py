@@ -6,19 +6,15 @@ from typing import Any
 
 from studio.formatting import format_count
 from studio.session.markers import Marker
+from td3core.errors import brief
+from td3core.protocol.wording import JOURNAL
 from td3core.text import Text, tr
 
 SAME_GESTURE_S = 1.5
 """Changes of one setting that follow one another this fast are one, as in a drag of its slider."""
 
-_DONE = {
-    "pause": Text("paused"),
-    "save": Text("saved manually"),
-    "stop": Text("stopped"),
-    "resume": Text("resumed"),
-    "branch": Text("branched"),
-    "import": Text("imported"),
-}
+_LONGEST_MESSAGE = 100
+"""Characters: it stands on one line of a plot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +24,17 @@ class JournalEntry:
     env_steps: int
     event: str
     time: str
+    message: Text | None = None
+    """What else there is to say of it."""
 
     @property
     def text(self) -> str:
         """What was done, in words."""
-        done = _DONE.get(self.event, self.event)
-        return tr("{done} at step {step}", done=done, step=format_count(self.env_steps))
+        done, step = JOURNAL.get(self.event, self.event), format_count(self.env_steps)
+        if self.message is None:
+            return tr("{done} at step {step}", done=done, step=step)
+        message = brief(self.message, _LONGEST_MESSAGE)
+        return tr("{done} at step {step}: {message}", done=done, step=step, message=message)
 
 
 class RunJournal:

@@ -120,7 +120,9 @@ class RunRecord:
 
     def add_entry(self, event: events.Noted) -> None:
         """Add what was done besides a change."""
-        self.journal.add_entry(JournalEntry(event.env_steps, event.event, event.time))
+        self.journal.add_entry(
+            JournalEntry(event.env_steps, event.event, event.time, event.message)
+        )
 
 
 def seconds_of(time: str) -> float:

@@ -14,7 +14,7 @@ from td3core.errors import unwritable
 from td3core.importers.conversion import said_of
 from td3core.importers.curve_file import CurveFile, EpisodePoint, EvaluationPoint
 from td3core.importers.foreign import ForeignAgent
-from td3core.protocol.events import EpisodeEnded, Evaluated
+from td3core.protocol.events import EpisodeEnded, Evaluated, JournalEvent
 from td3core.protocol.metrics import training_row
 from td3core.protocol.rows import (
     EPISODE_COLUMNS,
@@ -110,7 +110,8 @@ def _finish(
 ) -> None:
     """Write journal, label and ending; the last makes it a run that is over."""
     kind, file, sha256 = origin
-    entry = {"step": env_steps, "event": "import", "kind": kind, "file": file, "sha256": sha256}
+    entry = {"step": env_steps, "event": JournalEvent.IMPORT}
+    entry |= {"kind": kind, "file": file, "sha256": sha256}
     run.note(entry | {"notes": [note.english for note in notes], "time": now()})
     lines = [f"{kind}, {file}", f"SHA-256 {sha256}", *(note.english for note in notes)]
     write_label(run.path, RunLabel(name=f"{file} ({kind})", note="\n".join(lines)))

@@ -261,15 +261,31 @@ class Tuned:
     :func:`~td3core.training.launch.train`), not a user just now."""
 
 
+class JournalEvent(StrEnum):
+    """What the journal notes besides changes of settings."""
+
+    PAUSE = "pause"
+    SAVE = "save"
+    """The user asked for a checkpoint."""
+    STOP = "stop"
+    RESUME = "resume"
+    BRANCH = "branch"
+    IMPORT = "import"
+    INEXACT = "inexact"
+    """The run differs from one that was never interrupted; the message says why."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
     """The journal has a new line that is no change of a setting."""
 
     env_steps: int
     event: str
-    """``pause``, ``save``, ``stop``, ``resume`` or ``branch``."""
+    """A :class:`JournalEvent`; a journal of a newer version may have others."""
     time: str
     """UTC, ISO 8601."""
+    message: Text | None = None
+    """What else there is to say of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

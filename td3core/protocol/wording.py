@@ -1,6 +1,8 @@
 """Events in words, for the terminal and the window alike."""
 
-from td3core.protocol.events import Ended, Evaluated, Phase, Started
+from collections.abc import Mapping
+
+from td3core.protocol.events import Ended, Evaluated, JournalEvent, Phase, Started
 from td3core.protocol.run_status import RunStatus
 from td3core.text import NO_TEXT, Text
 
@@ -17,6 +19,17 @@ PHASES = {
     Phase.EVALUATING: Text("evaluating"),
     Phase.PAUSED: Text("paused"),
 }
+
+JOURNAL: Mapping[str, Text] = {
+    JournalEvent.PAUSE: Text("paused"),
+    JournalEvent.SAVE: Text("saved by hand"),
+    JournalEvent.STOP: Text("stopped"),
+    JournalEvent.RESUME: Text("resumed"),
+    JournalEvent.BRANCH: Text("branched"),
+    JournalEvent.IMPORT: Text("imported"),
+    JournalEvent.INEXACT: Text("continued inexactly"),
+}
+"""What the journal notes; what is missing was written by a newer version."""
 
 
 def repeated_steps(event: Started) -> Text:

@@ -12,7 +12,7 @@ from td3core.config import RunConfig, Tunables, check_together
 from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.protocol.control import Control
-from td3core.protocol.events import Event, Phase
+from td3core.protocol.events import Event, JournalEvent, Phase
 from td3core.protocol.steering import Ask, Verb, steer
 from td3core.remote.inbox import ASKS_OF_A_RUN, TUNE, Inbox, InboxRequest
 from td3core.runs.layout import step_checkpoint
@@ -217,13 +217,13 @@ class RemoteAccess:
         self._status = replace(self._status, env_steps=event.env_steps)
         if self._saving_at is not None:
             self._finish_saving(_NO_CHECKPOINT)
-        if event.event == "save" and self._pending[Verb.SAVE]:
+        if event.event == JournalEvent.SAVE and self._pending[Verb.SAVE]:
             self._saving_at = event.env_steps
-        elif event.event in ("pause", "stop") and self._pending[event.event]:
+        elif event.event in (JournalEvent.PAUSE, JournalEvent.STOP) and self._pending[event.event]:
             for name, _ in self._take(event.event):
                 self._answer(name)
             # After a pause, the progress that says so follows at once.
-            if event.event == "stop":
+            if event.event == JournalEvent.STOP:
                 self._write()
 
     def _on_saved(self, event: events.Saved) -> None:

@@ -11,6 +11,7 @@ from td3core.arrays import Arrays
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, at_step, make_settings, merged, to_dict
 from td3core.errors import RequestError
+from td3core.protocol.events import JournalEvent
 from td3core.randomness import Purpose, generator, generator_state
 from td3core.runs import journal
 from td3core.runs.journal import Change
@@ -91,7 +92,7 @@ def prepare_branch(
     reseeded = config.seed != saved.header.config.seed
     if reseeded:
         saved = replace(saved, tensors=saved.tensors | _fresh_generators(saved.tensors, config))
-    point = ResumePoint(path=path, saved=saved, origin="branch", reseeded=reseeded)
+    point = ResumePoint(path=path, saved=saved, origin=JournalEvent.BRANCH, reseeded=reseeded)
     return point, config, tunables, journal.changes_of(to_come)
 
 

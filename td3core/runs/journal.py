@@ -1,9 +1,10 @@
 """The journal of a run: what the user did to it while it trained, and when.
 
 One JSON object a line. A live change has ``step``, ``field``, ``old``, ``new`` and ``time``;
-anything else has ``step``, ``event`` (``pause``, ``save``, ``resume``, ``branch``) and ``time``. A
-change at step k takes effect before step k + 1. A run is its settings and its journal: applied
-again at the same steps, the changes make the same run.
+anything else has ``step``, ``event`` (a :class:`~td3core.protocol.events.JournalEvent`), ``time``
+and, where there is more to say, ``message`` and ``text`` (see ``messages.py``). A change at step k
+takes effect before step k + 1. A run is its settings and its journal: applied again at the same
+steps, the changes make the same run.
 
 The changes that a run is started with are there from its beginning, before it takes a step. They
 have no ``time`` but an ``origin``: ``schedule``.

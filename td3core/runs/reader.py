@@ -27,6 +27,7 @@ from td3core.runs.growing import GrowingJournal, GrowingTables, NewRows
 from td3core.runs.journal import Entry
 from td3core.runs.listing import state_of, steps_saved
 from td3core.runs.liveness import Liveness
+from td3core.runs.messages import from_keys
 from td3core.runs.metadata import Ending
 from td3core.runs.naming import name_of
 from td3core.runs.status import Notice, RequestOutcome, Status
@@ -37,6 +38,8 @@ _FIRST_STATUS_S = 5.0
 """A run that has just begun has no status yet; one of an earlier version never has."""
 _LIST_S = 1.0
 """Seconds between two looks at the checkpoints."""
+_MOST_TEXT = 5_000
+"""Characters of a message in the journal that count."""
 
 
 class RunReader:
@@ -239,7 +242,10 @@ class RunReader:
             together = list(group)
             if "event" in together[0]:
                 for entry in together:
-                    yield events.Noted(env_steps=step, event=entry["event"], time=at)
+                    message = from_keys(entry, _MOST_TEXT) or None
+                    yield events.Noted(
+                        env_steps=step, event=entry["event"], time=at, message=message
+                    )
                 continue
             changes = tuple(change for entry in together if (change := self._apply(entry)))
             if changes:

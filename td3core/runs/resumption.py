@@ -11,6 +11,7 @@ from td3core.config import RunConfig
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError, brief
+from td3core.protocol.events import JournalEvent
 from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, Entry
@@ -33,7 +34,7 @@ class ResumePoint:
 
     path: Path
     saved: Checkpoint
-    origin: str
+    origin: JournalEvent
     """``resume`` or ``branch``, as the journal says it."""
     deviations: tuple[Text, ...] = ()
     """What will differ from a run that was never interrupted."""
@@ -70,7 +71,9 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
         except RequestError as problem:
             refusals.append(problem.message)
         else:
-            return ResumePoint(path=path, saved=saved, origin="resume", deviations=tuple(refusals))
+            return ResumePoint(
+                path=path, saved=saved, origin=JournalEvent.RESUME, deviations=tuple(refusals)
+            )
     if refusals:
         raise RequestError(
             "{run} cannot be resumed: {reasons}", run=run.path.name, reasons=Text.joined(refusals)

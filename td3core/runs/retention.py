@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from td3core.config import RunConfig
+from td3core.protocol.events import JournalEvent
 from td3core.runs.directory import RunDirectory
 
 
@@ -51,7 +52,7 @@ def _has_its_turn(config: RunConfig, env_steps: int) -> bool:
 
 def _requested_in(run: RunDirectory) -> set[int]:
     """Return the steps at which the user saved."""
-    return {entry["step"] for entry in run.journal() if entry.get("event") == "save"}
+    return {entry["step"] for entry in run.journal() if entry.get("event") == JournalEvent.SAVE}
 
 
 def _step_of(path: Path) -> int | None:

@@ -1,6 +1,6 @@
 """What a run reports and records: events to its listener, rows to its tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from td3core.checkpoint.format import require_readable
 from td3core.checkpoint.resumable import require_resumable
 from td3core.errors import RequestError, RunError, file_reason
 from td3core.protocol import events
-from td3core.protocol.events import EpisodeEnded, Episodes, Event
+from td3core.protocol.events import EpisodeEnded, Episodes, Event, JournalEvent
 from td3core.protocol.metrics import TRAINING_COLUMNS, training_row
 from td3core.protocol.rows import (
     EVALUATION_COLUMNS,
@@ -26,6 +26,7 @@ from td3core.protocol.rows import (
 from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.disk_usage import used_bytes
 from td3core.runs.layout import DESCRIPTION
+from td3core.runs.messages import as_keys
 from td3core.system import timestamp
 from td3core.system.files import make_folder
 from td3core.text import Text
@@ -82,19 +83,15 @@ class Recorder:
             self.write(Text("the journal"), event.env_steps, partial(self._run.note, entry))
         self.report(event)
 
-    def log_entry(self, event: str, env_steps: int, **more: int) -> None:
-        """Write an event (a pause, a save, ...) to the journal, and report it."""
+    def log_entry(
+        self, event: JournalEvent, env_steps: int, message: Text | None = None, **more: int
+    ) -> None:
+        """Write an event to the journal, and report it."""
         time = timestamp.now()
-        entry = {"step": env_steps, "event": event, **more, "time": time}
+        told = {} if message is None else as_keys(message)
+        entry = {"step": env_steps, "event": event, **more, **told, "time": time}
         self.write(Text("the journal"), env_steps, partial(self._run.note, entry))
-        self.report(events.Noted(env_steps=env_steps, event=event, time=time))
-
-    def log_deviations(self, messages: Sequence[Text], env_steps: int) -> None:
-        """Write to the journal why a resumed run differs from one never interrupted."""
-        for message in messages:
-            entry = {"step": env_steps, "event": "inexact", "message": message.english}
-            entry["time"] = timestamp.now()
-            self.write(Text("the journal"), env_steps, partial(self._run.note, entry))
+        self.report(events.Noted(env_steps=env_steps, event=event, time=time, message=message))
 
     def save_agent(self, agent: Checkpoint, path: Path, *, announce: bool = True) -> bool:
         """Save an agent, report it if ``announce``, and return whether that worked.

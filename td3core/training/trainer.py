@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 from td3core.algorithm.agent import Algorithm
 from td3core.buffer.replay_buffer import ReplayBuffer
@@ -15,7 +16,7 @@ from td3core.envs.info import EnvInfo
 from td3core.envs.vector import VectorEnv
 from td3core.errors import RequestError, RunError
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Failed, Phase, Started, Warned
+from td3core.protocol.events import Ended, Failed, JournalEvent, Phase, Started, Warned
 from td3core.protocol.listeners import IDLE_S, Listeners
 from td3core.protocol.metrics import MetricSource
 from td3core.randomness import Purpose, generator
@@ -151,7 +152,7 @@ class Trainer:
         """
         saved, config = point.saved, self.config
         # A branch has a clock of its own, as it has tables of its own.
-        resumed = point.origin == "resume"
+        resumed = point.origin is JournalEvent.RESUME
         before = max(saved.header.wall_s, self.directory.wall_s_on_record()) if resumed else 0.0
         self._deviations.extend((*point.deviations, *deviations, *_lacking(saved)))
         self._state.restore(saved, wall_s=before)
@@ -177,9 +178,10 @@ class Trainer:
         if exact and self._deviations:
             reasons = Text.joined(self._deviations)
             raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
-        drawn = {"seed": config.seed} if point.reseeded else {}
+        drawn: dict[str, Any] = {"seed": config.seed} if point.reseeded else {}
         self._recorder.log_entry(point.origin, self.env_steps, **drawn)
-        self._recorder.log_deviations(self._deviations, self.env_steps)
+        for deviation in self._deviations:
+            self._recorder.log_entry(JournalEvent.INEXACT, self.env_steps, deviation)
         parent = self.directory.parent
         if parent is not None and not resumed:
             self._branched_from = parent.run
@@ -358,10 +360,10 @@ class Trainer:
                 self._live.take(requests.tunables, requests.revision, self.env_steps)
                 self._warn_of_unmarked()
             if requests.save:
-                self._recorder.log_entry("save", self.env_steps)
+                self._recorder.log_entry(JournalEvent.SAVE, self.env_steps)
                 self._save(Kind.REQUESTED)
             if requests.stop:
-                self._recorder.log_entry("stop", self.env_steps)
+                self._recorder.log_entry(JournalEvent.STOP, self.env_steps)
                 return True
             step = requests.step and requests.pause and self._paused
             self._tracing.watch(wanted=requests.trace, single=step)
@@ -372,7 +374,7 @@ class Trainer:
                 return False
             # A save or a change of settings wakes a paused run, which is no new pause.
             if not self._paused:
-                self._recorder.log_entry("pause", self.env_steps)
+                self._recorder.log_entry(JournalEvent.PAUSE, self.env_steps)
             self._paused = True
             self._send_progress(Phase.PAUSED)
             self._wait()

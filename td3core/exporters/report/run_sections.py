@@ -22,7 +22,9 @@ from td3core.exporters.report.figures import MOST_LINES
 from td3core.exporters.report.material import Material
 from td3core.exporters.report.run_facts import RunFacts
 from td3core.exporters.report.wording import STATES, labels, moment
+from td3core.protocol.wording import JOURNAL
 from td3core.runs.journal import Entry, is_scheduled
+from td3core.runs.messages import from_keys
 from td3core.text import Text, tr
 
 _MOST_ENTRIES = 200
@@ -32,13 +34,6 @@ _MOST_COLUMNS = 8
 _LONGEST_NOTE, _LONGEST_NAME, _LONGEST_VALUE = 600, 100, 60
 _LONGEST_COMMANDS = 60_000
 _NOT_A_SETTING = ("history", "preset", "numerics", "engine", "threads")
-_EVENTS = {
-    "pause": Text("paused"),
-    "unpause": Text("continued"),
-    "save": Text("saved by hand"),
-    "resume": Text("resumed"),
-    "branch": Text("branched"),
-}
 
 
 # Settings ----------------------------------------------------------------------------------------
@@ -181,7 +176,9 @@ def _row_of_entry(entry: Entry, called: Mapping[str, str]) -> tuple[str, ...]:
         values = (_plain(entry.get("old")), _plain(entry["new"]))
         return (step, called.get(entry["field"], entry["field"]), *values, when)
     event = brief(entry["event"], _LONGEST_VALUE)
-    return (step, str(_EVENTS.get(event, event)), "", "", when)
+    done, message = JOURNAL.get(event, event), from_keys(entry, _LONGEST_NOTE)
+    told = tr("{done}: {message}", done=done, message=message) if message else str(done)
+    return (step, told, "", "", when)
 
 
 def _plain(value: Any) -> str:

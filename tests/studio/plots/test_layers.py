@@ -20,6 +20,7 @@ from studio.session.markers import Marker
 from studio.session.model import RunModel
 from studio.session.series import Series
 from studio.theme.theme import load_theme
+from td3core.text import Text
 from tests.studio.fake_runs import add_training, open_record
 from tests.studio.plots.layers import layer_of, redraw
 
@@ -142,7 +143,8 @@ def test_the_nearest_change_and_the_latest_notes_are_read_at_the_crosshair(qtbot
         model.record.curves.training,
         [(float(step), step, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for step in (0, 900)],
     )
-    entries = (JournalEntry(500, f"event {number}", "now") for number in range(6))
+    entries = [JournalEntry(500, f"event {number}", "now") for number in range(5)]
+    entries.append(JournalEntry(500, "inexact", "now", Text("Digits differ.")))
     model.record.journal.entries.extend(entries)
     for step, new in ((498, 0.01), (501, 0.02), (800, 0.03)):
         model.record.journal.markers.append(
@@ -154,7 +156,10 @@ def test_the_nearest_change_and_the_latest_notes_are_read_at_the_crosshair(qtbot
     card.hovered.emit(QPointF(500.0, 0.0))
     values, rest = card.readout.splitlines()[1:4], card.readout.splitlines()[4:]
     assert all(line.startswith("● ") for line in values)
-    assert rest[:-1] == [f"event {number} at step 500" for number in range(2, 6)]
+    assert rest[:-1] == [
+        *(f"event {number} at step 500" for number in range(2, 5)),
+        "continued inexactly at step 500: Digits differ.",
+    ]
     assert rest[-1] == "┊ τ 0.005 → 0.02"
     card.hovered.emit(QPointF(650.0, 0.0))
     assert "τ" not in card.readout

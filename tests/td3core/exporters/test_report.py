@@ -156,6 +156,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = RunDirectory.open(outcome.run)
     run.note({"step": 500, "field": "tau", "old": 0.005, "new": 0.01, "time": "2026-11-24T17:00"})
     run.note({"step": 700, "event": "pause", "time": "now"})
+    run.note({"step": 800, "event": "inexact", "message": "Digits differ.", "time": "now"})
     return run.path
 
 
@@ -184,6 +185,7 @@ def test_a_run_shows_its_live_changes_bias_health_machine_and_command(trained_ru
     (changes,) = section(page, "journal").all("table")
     assert changes.rows[0][:4] == ["500", "τ  Target averaging", "0.005", "0.01"]
     assert changes.rows[1][:2] == ["700", "paused"]
+    assert changes.rows[2][:2] == ["800", "continued inexactly: Digits differ."]
     # The mark of the change is as high as the plot, and dotted.
     (svg,) = section(page, "curves").all("svg")
     assert sum("dasharray" in each.attributes.get("style", "") for each in svg.all("path")) == 1

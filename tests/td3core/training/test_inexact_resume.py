@@ -11,8 +11,9 @@ import pytest
 from td3core import checkpoint
 from td3core.algorithm import fingerprint
 from td3core.errors import RequestError
-from td3core.protocol.events import Ended, Failed, Warned
+from td3core.protocol.events import Ended, Failed, JournalEvent, Noted, Warned
 from td3core.runs.directory import RunDirectory
+from td3core.runs.reader import RunReader
 from td3core.runs.resumption import load_complete
 from td3core.runs.tables import read_table
 from td3core.system import files, numerics
@@ -83,6 +84,10 @@ def test_other_circumstances_are_said(runs_dir: Path, monkeypatch: pytest.Monkey
     assert "is 99.0" in said
     (entry,) = (e for e in RunDirectory.open(ended.run).journal() if e.get("event") == "inexact")
     assert entry["message"] == said
+    # Whoever heard it and whoever reads the run later are told the same.
+    for events in (told.events, RunReader(ended.run).drain()):
+        (noted,) = (e for e in events if isinstance(e, Noted) and e.event == JournalEvent.INEXACT)
+        assert noted.message == told.all(Warned)[0].message
 
 
 def test_a_run_of_the_torch_engine_before_autograd_goes_on_and_says_that_digits_change(
