@@ -13,6 +13,7 @@ A widget, a terminal or a log calls ``str``; nothing else does, and nothing deci
 import contextlib
 import gettext
 import math
+import numbers
 import os
 import re
 import struct
@@ -156,21 +157,24 @@ NO_TEXT = Text("")
 """Nothing to read."""
 
 
-def plain(text: Text) -> dict[str, Any]:
-    """Return a text as JSON has it; values of other types than JSON's are kept as words."""
-    values = {name: _plain_value(value) for name, value in text.values.items()}
+def plain(text: Text, plain_of: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+    """Return a text as JSON has it, its values as ``plain_of`` returns them.
+
+    Without it, values that are neither texts nor numbers are kept as words.
+    """
+    of = plain_of or _plain_value
+    values = {name: of(value) for name, value in text.values.items()}
     found: dict[str, Any] = {"template": text.template, "values": values}
-    found |= plain_settings(text.values)
+    settings = [name for name, value in text.values.items() if isinstance(value, SettingName)]
+    if settings:
+        # Beside the values, which stay the strings that earlier versions read.
+        found["settings"] = settings
     return found if text.plural is None else found | {"plural": text.plural}
 
 
-def plain_settings(values: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return which values name settings, to be kept beside them.
-
-    The values themselves stay strings, which is what earlier versions read.
-    """
-    names = [name for name, value in values.items() if isinstance(value, SettingName)]
-    return {"settings": names} if names else {}
+def plain_float(number: float) -> float | dict[str, str]:
+    """Return a number as strict JSON has it, which knows neither NaN nor infinities."""
+    return number if math.isfinite(number) else {"number": repr(number)}
 
 
 def with_setting_names(values: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,6 +189,8 @@ def with_setting_names(values: Mapping[str, Any], kept: Mapping[str, Any]) -> di
 
 def from_plain(found: Any) -> Text:
     """Return the text that :func:`plain` wrote, or a plain string of an earlier version.
+
+    Earlier versions wrote NaN and infinities as words, which they stay.
 
     Raises:
         ValueError: it is neither, or its values do not fit its template.
@@ -224,13 +230,20 @@ def _called(value: Any, called: Callable[[SettingName], object]) -> Any:
 def _plain_value(value: Any) -> Any:
     if isinstance(value, Text):
         return plain(value)
-    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    return value if is_number or value is None else str(value)
+    if value is None or isinstance(value, bool):
+        return value
+    # NumPy's are registered there as well.
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return plain_float(float(value)) if isinstance(value, numbers.Real) else str(value)
 
 
 def _value_of(value: Any) -> Any:
-    if isinstance(value, dict):
-        return from_plain(value)
+    match value:
+        case {"number": str(number)}:
+            return float(number)
+        case dict():
+            return from_plain(value)
     if value is None or isinstance(value, str | int | float):
         return value
     raise ValueError("a value of a text that none has")

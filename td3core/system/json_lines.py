@@ -12,7 +12,6 @@ BASE64}``, messages ``{"template": "...", "values": {...}}``. A class with ``as_
 
 import base64
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.text import Text, plain_settings, with_setting_names
+from td3core.text import Text, plain, plain_float, with_setting_names
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -108,8 +107,7 @@ def _number(value: object) -> object:
 
 
 def _plain_float(value: Any) -> object:
-    number = float(value)
-    return number if math.isfinite(number) else {"number": repr(number)}
+    return plain_float(float(value))
 
 
 def _float_of(value: Any, _: type) -> float:
@@ -135,9 +133,7 @@ def _array_of(value: Any, _: type) -> NDArray[Any]:
 
 
 def _plain_text(text: Text) -> object:
-    plain = {"template": text.template, "values": _converter().unstructure(text.values)}
-    plain |= plain_settings(text.values)
-    return plain if text.plural is None else plain | {"plural": text.plural}
+    return plain(text, _converter().unstructure)
 
 
 def _text_of(value: Any, _: type) -> Text:
