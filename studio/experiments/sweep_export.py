@@ -1,12 +1,12 @@
 """Writes the plot of a sweep as a picture, or the numbers behind it as a table."""
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from td3core.experiments.sweeps.folder import SweepState
+from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.system.files import write_csv
 from td3core.text import Text
 
 
@@ -42,13 +42,8 @@ def write_trials(state: SweepState, path: Path) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("trial", "state", state.objective, "env_steps", *state.space))
-        for each in state.trials:
-            value = "" if each.value is None else each.value
-            chosen = (_cell(each.settings.get(name, "")) for name in state.space)
-            writer.writerow((each.number, each.state, value, each.env_steps, *chosen))
+    head = ("trial", "state", state.objective, "env_steps", *state.space)
+    write_csv(path, head, (_row(state, each) for each in state.trials))
 
 
 def write_importance(importance: Mapping[str, float], path: Path) -> None:
@@ -57,10 +52,13 @@ def write_importance(importance: Mapping[str, float], path: Path) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("setting", "importance"))
-        writer.writerows(importance.items())
+    write_csv(path, ("setting", "importance"), importance.items())
+
+
+def _row(state: SweepState, trial: TrialState) -> tuple[Any, ...]:
+    value = "" if trial.value is None else trial.value
+    chosen = (_cell(trial.settings.get(name, "")) for name in state.space)
+    return (trial.number, trial.state, value, trial.env_steps, *chosen)
 
 
 def _cell(value: Any) -> Any:

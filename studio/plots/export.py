@@ -1,10 +1,10 @@
 """Writes the points of a plot as a table."""
 
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 
 from studio.plots.layers.layer import Points
+from td3core.system.files import write_csv
 
 
 def write_numbers(curves: Iterable[Points], path: Path) -> None:
@@ -15,9 +15,9 @@ def write_numbers(curves: Iterable[Points], path: Path) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("curve", "env_steps", "value"))
-        for label, steps, values in curves:
-            pairs = zip(steps, values, strict=True)
-            writer.writerows((label, int(step), float(value)) for step, value in pairs)
+    rows = (
+        (label, int(step), float(value))
+        for label, steps, values in curves
+        for step, value in zip(steps, values, strict=True)
+    )
+    write_csv(path, ("curve", "env_steps", "value"), rows)

@@ -1,6 +1,5 @@
 """The histogram of the returns of an evaluation."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from studio.widgets.figure_export import (
 )
 from td3core.arrays import Doubles
 from td3core.errors import unwritable
+from td3core.system.files import write_csv
 from td3core.text import Text, tr
 
 _MOST_BARS = 20
@@ -69,7 +69,8 @@ class ReturnHistogram(QWidget):
         """Write the histogram as .png or .svg, or every return as .csv."""
         try:
             if path.suffix.lower() == ".csv":
-                self._write_returns(path)
+                rows = enumerate(map(float, self._returns), start=1)
+                write_csv(path, ("episode", "return"), rows)
             else:
                 self._write_picture(path)
         except OSError as problem:
@@ -109,12 +110,6 @@ class ReturnHistogram(QWidget):
         path = choose_file(self, tr("Export histogram"), "returns", kind, self.failed.emit)
         if path is not None:
             self.export(path)
-
-    def _write_returns(self, path: Path) -> None:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(("episode", "return"))
-            writer.writerows(enumerate(map(float, self._returns), start=1))
 
     def _write_picture(self, path: Path) -> None:
         self.plot.setMaximumHeight(_LARGEST)

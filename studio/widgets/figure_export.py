@@ -7,13 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QGraphicsView, QMenu, QToolButton, QWidget
 
 from studio.theme.sizes import scale, scaled, sized_font
 from studio.theme.theme import Theme
+from td3core.system.files import write_atomically
 from td3core.text import Text, tr
 
 KINDS = ("png", "svg", "csv")
@@ -79,14 +80,16 @@ def write_picture(plot: QGraphicsView, path: Path, caption: FigureHeading) -> No
     Raises:
         OSError: the file cannot be written.
     """
-    # Qt's writers report no error for a file that cannot be written; this raises it.
-    path.touch()
+    # Into memory: Qt's writers report no error for a file that cannot be written, and one that
+    # fails half-way must leave the picture of before.
+    data = QBuffer()
+    data.open(QIODevice.OpenModeFlag.WriteOnly)
     above = scaled(_CAPTION)
     size = plot.size() + QSize(0, above)
     target: QSvgGenerator | QImage
     if path.suffix.lower() == ".svg":
         target = drawing = QSvgGenerator()
-        drawing.setFileName(str(path))
+        drawing.setOutputDevice(data)
         drawing.setSize(size)
         drawing.setViewBox(QRect(QPoint(), size))
         drawing.setTitle(caption.title)
@@ -94,12 +97,17 @@ def write_picture(plot: QGraphicsView, path: Path, caption: FigureHeading) -> No
         target = image = QImage(size * _PRINT_SCALE, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(_PRINT_SCALE)
     painter = QPainter(target)
-    painter.fillRect(QRect(QPoint(), size), QColor(caption.theme.panel))
-    _draw_caption(painter, caption, size.width())
-    plot.render(painter, QRectF(0, above, plot.width(), plot.height()))
-    painter.end()
-    if isinstance(target, QImage) and not target.save(str(path)):
+    try:
+        painter.fillRect(QRect(QPoint(), size), QColor(caption.theme.panel))
+        _draw_caption(painter, caption, size.width())
+        plot.render(painter, QRectF(0, above, plot.width(), plot.height()))
+    finally:
+        # Qt ends the program when what is painted on goes first.
+        painter.end()
+    kind = QByteArray(path.suffix.removeprefix(".").encode())
+    if isinstance(target, QImage) and not QImageWriter(data, kind).write(target):
         raise OSError(0, tr("the picture could not be written"))
+    write_atomically(path, bytes(data.data().data()))
 
 
 def _draw_caption(painter: QPainter, caption: FigureHeading, width: int) -> None:

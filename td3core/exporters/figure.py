@@ -1,11 +1,13 @@
 """Draws a figure of curves for print: light, with axes, units and legend."""
 
+import io
 import re
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 from td3core.analysis.figure_data import WHOLE_AXES, FigureData, FigureLine, drawable
+from td3core.system.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +74,9 @@ def export(figure: FigureData, target: Path) -> None:
         axes.set_title(_literal(figure.title), wrap=True)
         _legend(drawn, axes, figure)
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-        drawn.savefig(target, format=kind, dpi=_DPI, metadata=undated)
+        out = io.BytesIO()
+        drawn.savefig(out, format=kind, dpi=_DPI, metadata=undated)
+    write_atomically(target, out.getvalue())
 
 
 def draw(axes: "Axes", figure: FigureData) -> None:

@@ -1,11 +1,10 @@
 """Writes the curves of a figure as a table."""
 
-import csv
-import io
+from collections.abc import Iterator
 from pathlib import Path
 
 from td3core.analysis.figure_data import EPISODES, STEPS, FigureData
-from td3core.system.files import write_atomically
+from td3core.system.files import write_csv
 from td3core.text import Text
 
 _NAMES = {STEPS: "env_steps", EPISODES: "episodes"}
@@ -14,15 +13,16 @@ _NAMES = {STEPS: "env_steps", EPISODES: "episodes"}
 
 def export(figure: FigureData, target: Path) -> None:
     """Write a row per point: the line's label, x, y, and the ends of its band where it has one."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("curve", _head(figure.x_label), _head(figure.y_label), "low", "high"))
+    head = ("curve", _head(figure.x_label), _head(figure.y_label), "low", "high")
+    write_csv(target, head, _rows(figure))
+
+
+def _rows(figure: FigureData) -> Iterator[tuple[object, ...]]:
     for line in figure.lines:
         for at in range(len(line.x)):
             ends = ("", "") if line.low is None or line.high is None else (line.low, line.high)
             low, high = (end if isinstance(end, str) else float(end[at]) for end in ends)
-            writer.writerow((line.label, float(line.x[at]), float(line.y[at]), low, high))
-    write_atomically(target, text.getvalue().encode())
+            yield (line.label, float(line.x[at]), float(line.y[at]), low, high)
 
 
 def _head(label: Text | str) -> str:

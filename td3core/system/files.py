@@ -5,10 +5,13 @@ its folder has been.
 """
 
 import contextlib
+import csv
 import errno
+import io
 import os
 import shutil
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 from td3core.system.regular_files import open_own, open_regular, require_own
@@ -40,6 +43,19 @@ def write_atomically(path: Path, data: bytes, *, durable: bool = True, mode: int
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def write_csv(path: Path, head: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
+    """Write a table as .csv, in UTF-8 and with one form of line ends on every system.
+
+    Raises:
+        OSError: as :func:`write_atomically`.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    write_atomically(path, text.getvalue().encode())
 
 
 def alias(path: Path, other: Path) -> None:

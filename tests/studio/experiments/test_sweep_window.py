@@ -203,6 +203,7 @@ def test_each_view_of_a_sweep_is_exported_as_picture_and_table(
     assert (picture.width(), picture.height()) == (1280, 812)
     svg = (tmp_path / "plot.svg").read_text("utf-8")
     assert f"<title>{VIEWS[view]} · Pendulum-v1 · sweep tides</title>" in svg
+    assert b"\r" not in (tmp_path / "plot.csv").read_bytes()
     with (tmp_path / "plot.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     if view is View.IMPORTANCE:

@@ -120,6 +120,7 @@ def test_a_layer_is_read_within_a_few_pixels_of_the_crosshair(card) -> None:
 
 def test_the_points_of_a_layer_are_exported(card, tmp_path: Path) -> None:
     card.export(tmp_path / "test.csv")
+    assert b"\r" not in (tmp_path / "test.csv").read_bytes()
     with (tmp_path / "test.csv").open() as file:
         rows = [tuple(row.values()) for row in csv.DictReader(file)]
     assert rows == [

@@ -29,8 +29,8 @@ def test_the_histogram_of_an_evaluation_is_exported_like_any_plot(
     svg = (tmp_path / "returns.svg").read_text("utf-8")
     assert "Returns of best · 3 episodes" in svg
     assert "Episodes" in svg
-    rows = (tmp_path / "returns.csv").read_text("utf-8").split()
-    assert rows == ["episode,return", "1,1.0", "2,2.5", "3,2.5"]
+    table = (tmp_path / "returns.csv").read_bytes()
+    assert table == b"episode,return\n1,1.0\n2,2.5\n3,2.5\n"
     histogram.export(tmp_path / "no" / "returns.csv")
     assert "cannot be written" in str(refused[0])
     texts = [action.text() for action in histogram.export_button.menu().actions()]

@@ -1,5 +1,6 @@
 """Figures for print have room for the names of their lines."""
 
+import errno
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -51,3 +52,19 @@ def test_a_long_title_is_written_on_several_lines(tmp_path: Path) -> None:
     said, _ = drawn(figure(["one"], COLUMN_WIDTHS_IN[1], title), tmp_path)
     assert title not in said
     assert title in " ".join(said.split())
+
+
+@pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
+def test_a_figure_that_cannot_be_written_leaves_the_one_of_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = tmp_path / f"figure.{kind}"
+    path.write_text("before")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        export(figure(["one"], COLUMN_WIDTHS_IN[1]), path)
+    assert path.read_text() == "before"
