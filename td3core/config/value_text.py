@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 from td3core.text import tr
 
@@ -55,6 +56,15 @@ def format_value(value: Value) -> str:
     if isinstance(value, int):
         return format_count(value)
     return value if isinstance(value, str) else f"{value:.6g}"
+
+
+def typed(value: Any) -> str:
+    """Return the value of a setting as ``--set`` takes it, exactly: true, 0.005, 300000, 64,64."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return value if isinstance(value, str) else repr(value)
 
 
 def about_steps(steps: int) -> str:

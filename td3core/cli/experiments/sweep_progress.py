@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from td3core.cli.terminal import printable
-from td3core.config.value_text import format_duration
+from td3core.config.value_text import format_duration, typed
 from td3core.errors import brief
 from td3core.text import tr
 
@@ -69,20 +69,13 @@ def summary(state: "SweepState") -> list[str]:
         number=best.number,
     )
     lines = [counts, found]
-    lines += [f"  {name} = {shown(value)}" for name, value in best.settings.items()]
+    lines += [f"  {name} = {typed(value)}" for name, value in best.settings.items()]
     return lines
 
 
 def trials_table(state: "SweepState") -> None:
     """Print all trials to standard output, the best first."""
     Console(highlight=False).print(_table(state, sorted(state.trials, key=_by_value)))
-
-
-def shown(value: Any) -> str:
-    """Return a value of a setting as text."""
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _live_view(state: "SweepState") -> RenderableType:
@@ -122,9 +115,13 @@ def _table(state: "SweepState", trials: "list[TrialState]") -> Table:
     )
     for each in trials:
         value = "-" if each.value is None else f"{each.value:.1f}"
-        settings = [escape(shown(each.settings.get(name, ""))) for name in state.space]
+        settings = [escape(_cell(each.settings.get(name, ""))) for name in state.space]
         table.add_row(str(each.number), _state(each), value, *settings)
     return table
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else typed(value)
 
 
 def _line(trial: "TrialState") -> str:
@@ -141,7 +138,7 @@ def _state(trial: "TrialState") -> str:
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
-    return "  ".join(f"{name}={shown(value)}" for name, value in settings.items())
+    return "  ".join(f"{name}={typed(value)}" for name, value in settings.items())
 
 
 def _by_value(trial: "TrialState") -> float:

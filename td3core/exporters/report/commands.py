@@ -8,6 +8,7 @@ from typing import Any
 from td3core.checkpoint import read_header
 from td3core.config import RunConfig, Tunables, given, specs
 from td3core.config.presets import PLUS, compose
+from td3core.config.value_text import typed
 from td3core.errors import RequestError
 from td3core.exporters.report.run_facts import RunFacts
 from td3core.runs.layout import CHECKPOINTS
@@ -44,15 +45,6 @@ def words_of_settings(config: RunConfig, tunables: Tunables) -> list[str]:
     presets = [] if names == [config.env] else presets
     settings = [word for name in changed for word in ("--set", f"{name}={typed(now[name])}")]
     return [*presets, "--steps", str(config.steps), *settings]
-
-
-def typed(value: Any) -> str:
-    """Return the value of a setting as ``--set`` takes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    return value if isinstance(value, str) else repr(value)
 
 
 def values_as_given(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
