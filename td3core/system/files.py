@@ -11,12 +11,36 @@ import io
 import os
 import shutil
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from td3core.system.regular_files import open_own, open_regular, require_own
 
 _CHUNK = 2**20
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
+    """Hand out a name beside ``path``; what is there at the end replaces ``path`` at once.
+
+    After an error, nothing of it is left and ``path`` is as it was. After a power failure the new
+    name is there only if ``durable``; what it holds is flushed by whoever writes it.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    # What a killed process left, or what someone else put there, is not written to.
+    half.unlink(missing_ok=True)
+    try:
+        yield half
+        half.replace(path)
+    finally:
+        # It is there after an error, and where both are names of one file already.
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
+    if durable:
+        sync_folder(path.parent)
 
 
 def write_atomically(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o666) -> None:
@@ -28,21 +52,14 @@ def write_atomically(path: Path, data: bytes, *, durable: bool = True, mode: int
     Raises:
         OSError: the folder cannot be written or is full; the file is complete, old or new.
     """
-    half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
-    try:
-        # What a killed process left, or what someone else put there, is not written to.
-        half.unlink(missing_ok=True)
-        with open(half, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            file.write(data)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        half.replace(path)
-    except BaseException:
-        half.unlink(missing_ok=True)
-        raise
-    if durable:
-        sync_folder(path.parent)
+    with (
+        replacing(path, durable=durable) as half,
+        open(half, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file,
+    ):
+        file.write(data)
+        file.flush()
+        if durable:
+            os.fsync(file.fileno())
 
 
 def write_csv(path: Path, head: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
@@ -64,35 +81,31 @@ def alias(path: Path, other: Path) -> None:
     Raises:
         OSError: it failed, or may not survive a power failure; ``other`` is complete, old or new.
     """
-    half = other.with_name(f".{other.name}.part")
-    half.unlink(missing_ok=True)
-    try:
+    with replacing(other) as half:
         try:
             half.hardlink_to(path)
         except OSError:
             # Not every file system supports links.
-            copy(path, half)
-        half.replace(other)
-    except OSError:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
-        raise
-    sync_folder(other.parent)
+            _copy(path, half)
 
 
 def copy(path: Path, other: Path) -> None:
     """Copy a file durably; what takes no room takes none in the copy.
 
     Raises:
-        OSError: a file cannot be read or written.
+        OSError: a file cannot be read or written; ``other`` is complete, old or new.
     """
     require_own(other)
+    with replacing(other) as half:
+        _copy(path, half)
+
+
+def _copy(path: Path, other: Path) -> None:
     if hasattr(os, "SEEK_DATA"):
         _copy_data(path, other)
     else:
         shutil.copyfile(path, other)
     _sync_file(other)
-    sync_folder(other.parent)
 
 
 def _copy_data(path: Path, other: Path) -> None:

@@ -84,6 +84,33 @@ def test_a_name_that_cannot_be_given_leaves_the_old_one(
     assert left(tmp_path) == {"from": NEW, "to": OLD}
 
 
+@pytest.mark.parametrize("write", [alias, copy])
+def test_a_copy_that_is_interrupted_leaves_the_old_file_and_no_part_of_a_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, Path], None]
+) -> None:
+    (tmp_path / "from").write_bytes(NEW)
+    (tmp_path / "to").write_bytes(OLD)
+
+    def no_link(*_: object) -> None:
+        raise OSError("no links here")
+
+    def interrupted(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "hardlink_to", no_link)
+    monkeypatch.setattr("td3core.system.files.os.pread", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "from", tmp_path / "to")
+    assert left(tmp_path) == {"from": NEW, "to": OLD}
+
+
+def test_a_name_that_a_file_has_already_leaves_no_third_one(tmp_path: Path) -> None:
+    (tmp_path / "from").write_bytes(NEW)
+    for _ in range(2):
+        alias(tmp_path / "from", tmp_path / "to")
+    assert left(tmp_path) == {"from": NEW, "to": NEW}
+
+
 @pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="no way to find holes")
 def test_a_copy_takes_as_much_room_as_the_file(tmp_path: Path) -> None:
     path, other = tmp_path / "replay.f32", tmp_path / "copy.f32"
