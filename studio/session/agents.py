@@ -9,6 +9,7 @@ from td3core.protocol.events import JournalEvent
 from td3core.runs.directory import RunDirectory
 from td3core.runs.disk_usage import used_bytes
 from td3core.runs.listing import list_runs
+from td3core.system.files import stamp
 
 Stamp = tuple[int, int]
 """Time of change in nanoseconds, and size: another version of a file has another one."""
@@ -37,11 +38,9 @@ def read_agents(run: RunDirectory) -> SavedAgents:
     """List the checkpoints of a run."""
     stamps: dict[Path, Stamp] = {}
     for path in run.saved():
-        try:
-            about = path.stat()
-        except OSError:
-            continue  # Deleted meanwhile.
-        stamps[path] = (about.st_mtime_ns, about.st_size)
+        changed = stamp(path)
+        if changed is not None:  # Else it was deleted meanwhile.
+            stamps[path] = changed
     return SavedAgents(
         run=run.path,
         stamps=stamps,

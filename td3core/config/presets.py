@@ -5,7 +5,6 @@ TD3 without one of its tricks) and is applied on top of any preset.
 """
 
 import os
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from td3core.config import (
 from td3core.config.algorithms import fixed_by
 from td3core.errors import RequestError, brief, unknown_name, unwritable
 from td3core.system.bundled_files import known_keys, reading
-from td3core.system.files import make_folder, write_atomically
+from td3core.system.files import make_folder, slug, write_atomically
 from td3core.system.regular_files import read_text
 from td3core.text import SettingName, Text
 
@@ -156,7 +155,7 @@ def _own() -> list[Preset]:
 
 def _file_of(name: str) -> Path:
     # The name is free text; the file name must not lead anywhere else.
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "preset"
+    safe = slug(name) or "preset"
     return user_presets_dir() / f"{safe}-{zlib.crc32(name.encode()):08x}.toml"
 
 

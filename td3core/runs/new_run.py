@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ import platformdirs
 
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, title_of, to_dict
-from td3core.system import processor
+from td3core.system import files, processor
 from td3core.system.capacity import usable_cores
-from td3core.system.files import make_folder, sync_folder
 from td3core.system.packages import version_of
 
 _PACKAGES = (
@@ -70,17 +68,6 @@ def new_folder(runs_dir: Path, config: RunConfig, tunables: Tunables) -> Path:
     Raises:
         OSError: it cannot be made.
     """
-    env, algorithm = (
-        re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")
-        for text in (config.env, title_of(config, tunables).lower())
-    )
+    env, algorithm = files.slug(config.env), files.slug(title_of(config, tunables).lower())
     stem = f"{env}_{algorithm}_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"
-    make_folder(runs_dir)
-    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
-        try:
-            (runs_dir / (stem + suffix)).mkdir()
-        except FileExistsError:
-            continue
-        sync_folder(runs_dir)
-        return runs_dir / (stem + suffix)
-    raise FileExistsError(f"too many runs called {stem}")
+    return files.new_folder(runs_dir, stem)

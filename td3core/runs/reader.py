@@ -31,6 +31,7 @@ from td3core.runs.messages import from_keys
 from td3core.runs.metadata import Ending
 from td3core.runs.naming import name_of
 from td3core.runs.status import Notice, RequestOutcome, Status
+from td3core.system.files import stamp
 from td3core.system.regular_files import exists, glob
 from td3core.text import Text
 
@@ -348,7 +349,7 @@ class _Checkpoints:
         self._run, self._clock = run, clock
         self._listed_at: float | None = None
         self._steps: set[Path] = set()
-        self._best, self._last = _stamp(run.best), _stamp(run.last)
+        self._best, self._last = stamp(run.best), stamp(run.last)
         self._means: dict[int, float] = {}
 
     def note(self, env_steps: int, mean: float) -> None:
@@ -364,7 +365,7 @@ class _Checkpoints:
         fresh = [] if self._listed_at is None else sorted(steps - self._steps)
         self._listed_at, self._steps = now, steps
         yield from (saved for path in fresh if (saved := self._saved(path)))
-        best = _stamp(self._run.best)
+        best = stamp(self._run.best)
         if best not in (self._best, None):
             saved = self._saved(self._run.best)
             if saved:
@@ -375,7 +376,7 @@ class _Checkpoints:
         """Yield what the end of the run has left."""
         self._listed_at = -math.inf if self._listed_at is not None else None
         yield from self.new()
-        last = _stamp(self._run.last)
+        last = stamp(self._run.last)
         if last not in (self._last, None):
             saved = self._saved(self._run.last)
             if saved:
@@ -391,14 +392,6 @@ class _Checkpoints:
         mean = evaluation.mean if evaluation else self._means.get(step)
         size = used_bytes(self._run.path)
         return events.Saved(env_steps=step, path=path, mean_return=mean, run_bytes=size)
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    try:
-        about = path.stat()
-    except OSError:
-        return None
-    return about.st_mtime_ns, about.st_size
 
 
 def ending_of(run: Path) -> events.Ended | None:

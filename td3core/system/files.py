@@ -9,6 +9,7 @@ import csv
 import errno
 import io
 import os
+import re
 import shutil
 import threading
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from pathlib import Path
 from td3core.system.regular_files import open_own, open_regular, require_own
 
 _CHUNK = 2**20
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @contextlib.contextmanager
@@ -143,6 +145,38 @@ def make_folder(path: Path) -> None:
             make_folder(path.parent)
         path.mkdir(exist_ok=True)
         sync_folder(path.parent)
+
+
+def new_folder(parent: Path, stem: str) -> Path:
+    """Make a folder called ``stem``, or ``stem-2`` and so on if there is one; return it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    make_folder(parent)
+    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
+        path = parent / (stem + suffix)
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        sync_folder(parent)
+        return path
+    raise FileExistsError(f"too many folders called {stem}")
+
+
+def slug(text: str) -> str:
+    """Return free text as part of a file's name: letters, digits, ``.``, ``_`` and ``-``."""
+    return _NO_NAME.sub("-", text).strip("-.")
+
+
+def stamp(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is written: time (ns) and bytes; None if there is none."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size
 
 
 def sync_folder(folder: Path) -> None:

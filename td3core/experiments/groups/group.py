@@ -5,7 +5,6 @@ run's ``run.toml``, so nothing has to be written to two places at once.
 """
 
 import json
-import re
 import shutil
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,7 +17,7 @@ from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import MOST_SEEDS
 from td3core.runs.listing import RunSummary, list_runs, summarise
 from td3core.runs.lock import RunLock, holder
-from td3core.system.files import make_folder, sync_folder, write_atomically
+from td3core.system.files import new_folder, slug, write_atomically
 from td3core.system.regular_files import DAMAGE, read_text
 from td3core.system.timestamp import now
 
@@ -180,18 +179,9 @@ def _checked_seeds(found: Any) -> tuple[int, ...]:
 
 def _new_name(group: Group) -> str:
     """Make a folder named after environment, number of seeds and local time; return its name."""
-    env = re.sub(r"[^A-Za-z0-9._-]+", "-", group.config.env).strip("-.")
+    env = slug(group.config.env)
     stem = f"{env}_{len(group.seeds)}seeds_{datetime.now():%Y%m%d-%H%M%S}"
-    folder = group.runs_dir / FOLDER
-    make_folder(folder)
-    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
-        try:
-            (folder / (stem + suffix)).mkdir()
-        except FileExistsError:
-            continue
-        sync_folder(folder)
-        return stem + suffix
-    raise FileExistsError(f"too many groups called {stem}")
+    return new_folder(group.runs_dir / FOLDER, stem).name
 
 
 def _unwritable(runs_dir: Path, problem: OSError) -> RequestError:
