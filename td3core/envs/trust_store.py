@@ -4,13 +4,15 @@ Where that file cannot be written, an answer still holds in the process that ask
 starts (:mod:`td3core.system.allowed_code`).
 """
 
+import itertools
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+from filelock import FileLock
 
 from td3core.errors import RequestError, file_reason
 from td3core.system.allowed_code import Entry, LocatedModule
@@ -19,6 +21,9 @@ from td3core.system.regular_files import read_text
 
 _VARIABLE = "TD3_STUDIO_TRUST"
 _KEY = "trusted"
+_DAMAGE = (ValueError, KeyError, TypeError, RecursionError)
+_PATIENCE_S = 5.0
+"""Another process needs the file for an instant."""
 
 
 def trust_file() -> Path:
@@ -32,9 +37,8 @@ def trust_file() -> Path:
 def remembered() -> frozenset[Entry]:
     """Return what the user has allowed for good; nothing if the file is missing or damaged."""
     try:
-        found = json.loads(read_text(trust_file()))[_KEY]
-        return frozenset(_entry(each) for each in found)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return _read(trust_file())
+    except (OSError, *_DAMAGE):
         return frozenset()
 
 
@@ -44,10 +48,7 @@ def remember(*modules: LocatedModule) -> None:
     Raises:
         RequestError: the file cannot be written.
     """
-    before = remembered()
-    after = before.union(module.entry for module in modules)
-    if after != before:
-        _write(after)
+    _change(lambda before: before.union(module.entry for module in modules))
 
 
 def forget(name: str) -> bool:
@@ -56,11 +57,17 @@ def forget(name: str) -> bool:
     Raises:
         RequestError: the file cannot be written.
     """
-    before = remembered()
-    after = frozenset(each for each in before if each[0] != name)
-    if after != before:
-        _write(after)
-    return after != before
+    return _change(lambda before: frozenset(each for each in before if each[0] != name))
+
+
+def _read(path: Path) -> frozenset[Entry]:
+    """Return what a file allows.
+
+    Raises:
+        OSError: it cannot be read.
+        Exception: one of ``_DAMAGE``; it is damaged.
+    """
+    return frozenset(_entry(each) for each in json.loads(read_text(path))[_KEY])
 
 
 def _entry(entry: Any) -> Entry:
@@ -70,12 +77,24 @@ def _entry(entry: Any) -> Entry:
     return name, folder
 
 
-def _write(allowed: Iterable[Entry]) -> None:
-    path = trust_file()
-    entries = [{"module": name, "folder": folder} for name, folder in sorted(allowed)]
+def _change(change: Callable[[frozenset[Entry]], frozenset[Entry]]) -> bool:
+    """Change what is remembered, if that changes anything; return whether it did.
+
+    Raises:
+        RequestError: the file cannot be written.
+    """
+    path, before = trust_file(), remembered()
+    if change(before) == before:
+        return False
     try:
         make_folder(path.parent)
-        write_atomically(path, json.dumps({_KEY: entries}, indent=1).encode())
+        # Read again under the lock: another process may have added an answer.
+        with FileLock(path.with_name(f"{path.name}.lock"), timeout=_PATIENCE_S):
+            before = _read_or_set_aside(path)
+            after = change(before)
+            entries = [{"module": name, "folder": folder} for name, folder in sorted(after)]
+            write_atomically(path, json.dumps({_KEY: entries}, indent=1).encode())
+            return after != before
     except (OSError, ValueError) as problem:
         reason = file_reason(problem)
         raise RequestError(
@@ -83,3 +102,19 @@ def _write(allowed: Iterable[Entry]) -> None:
             path=str(path),
             reason=reason,
         ) from problem
+
+
+def _read_or_set_aside(path: Path) -> frozenset[Entry]:
+    """Return what a file allows; a damaged one gets another name, for the answers that are in it.
+
+    Raises:
+        OSError: it cannot be read, or not be renamed.
+    """
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        return frozenset()
+    except _DAMAGE:
+        names = (path.with_name(f"{path.name}.damaged-{n}") for n in itertools.count(1))
+        path.rename(next(each for each in names if not each.exists()))
+        return frozenset()

@@ -5,7 +5,9 @@ import os
 import pickle
 import re
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import gymnasium as gym
@@ -20,6 +22,7 @@ from td3core.envs.make import make_env
 from td3core.errors import RequestError
 from td3core.system import allowed_code
 from td3core.system.allowed_code import LocatedModule
+from td3core.system.files import make_folder
 from td3core.system.imported_code import ImportedCode
 from tests.support.stranger import Stranger
 
@@ -232,6 +235,48 @@ def test_an_answer_is_remembered_and_can_be_taken_back(stranger: Stranger) -> No
     assert trust_store.forget("theirs_env")
     assert not trust_store.forget("theirs_env")
     assert trust_store.remembered() == set()
+
+
+def test_an_answer_that_another_process_gives_meanwhile_is_not_lost(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = (LocatedModule(name, str(stranger.folder / "m.py")) for name in ("mine", "other"))
+
+    def meanwhile(folder: Path) -> None:
+        monkeypatch.undo()
+        monkeypatch.setenv("TD3_STUDIO_TRUST", str(stranger.trusted))
+        trust_store.remember(other)
+        make_folder(folder)
+
+    monkeypatch.setattr(trust_store, "make_folder", meanwhile)
+    trust_store.remember(mine)
+    assert {name for name, _ in trust_store.remembered()} == {"mine", "other"}
+
+
+def test_answers_of_several_processes_at_once_are_all_remembered(stranger: Stranger) -> None:
+    modules = [LocatedModule(f"m{n}", str(stranger.folder / f"m{n}.py")) for n in range(20)]
+    ready = threading.Barrier(len(modules))
+
+    def answer(module: LocatedModule) -> None:
+        ready.wait()
+        trust_store.remember(module)
+
+    with ThreadPoolExecutor(len(modules)) as pool:
+        list(pool.map(answer, modules))
+    assert {name for name, _ in trust_store.remembered()} == {each.name for each in modules}
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"trusted": [{"module": "m0"}]}'])
+def test_a_damaged_file_of_answers_is_set_aside_with_what_is_in_it(
+    stranger: Stranger, damage: str
+) -> None:
+    for number in (1, 2):
+        stranger.trusted.write_text(damage)
+        assert not trust_store.forget("theirs_env")
+        trust_store.remember(LocatedModule("m", str(stranger.folder / "m.py")))
+        assert trust_store.remembered() == {("m", str(stranger.folder))}
+        aside = stranger.trusted.with_name(f"trusted.json.damaged-{number}")
+        assert aside.read_text() == damage
 
 
 @pytest.mark.parametrize("name", ["theirs_env", "theirs_pkg.inner"])
