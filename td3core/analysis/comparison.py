@@ -158,6 +158,17 @@ def improvement(better: GroupResult, worse: GroupResult) -> Estimate:
     return probability_of_improvement(better.finals, worse.finals)
 
 
+def improvements(
+    comparison: Comparison,
+) -> Iterator[tuple[GroupResult, GroupResult, Estimate]]:
+    """Yield every pair of groups that can be compared, with P(first > second)."""
+    for at, first in enumerate(comparison.groups):
+        for second in comparison.groups[at + 1 :]:
+            same = first.group.env == second.group.env
+            if same and min(len(first.finals), len(second.finals)) >= LEAST_RUNS:
+                yield first, second, improvement(first, second)
+
+
 def band(group: ComparedGroup, metric: Metric, x: XAxis, smoothing: int = 1) -> Band:
     """Return the interquartile mean of a group's curves with its 95 % band.
 

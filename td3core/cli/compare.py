@@ -1,6 +1,6 @@
 """The command that compares runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +28,7 @@ from td3core.text import Text, marked, tr
 
 if TYPE_CHECKING:
     from td3core.analysis.aggregate import Estimate
-    from td3core.analysis.comparison import Comparison, GroupResult
+    from td3core.analysis.comparison import Comparison
     from td3core.analysis.results import RunResults
 
 
@@ -128,6 +128,8 @@ def _targets(files: Sequence[Path | None], force: bool) -> list[Path]:
 
 def as_object(comparison: "Comparison") -> dict[str, Any]:
     """Return a comparison as plain values for JSON."""
+    from td3core.analysis.comparison import improvements
+
     groups = [
         {
             "name": each.name,
@@ -143,7 +145,7 @@ def as_object(comparison: "Comparison") -> dict[str, Any]:
     ]
     chances = [
         {"better": first.name, "worse": second.name} | (_plain(chance) or {})
-        for first, second, chance in _improvements(comparison)
+        for first, second, chance in improvements(comparison)
     ]
     return {
         "metric": comparison.metric,
@@ -158,25 +160,13 @@ def _plain(found: "Estimate | None") -> dict[str, Any] | None:
     return None if found is None else asdict(found)
 
 
-def _improvements(
-    comparison: "Comparison",
-) -> "Iterator[tuple[GroupResult, GroupResult, Estimate]]":
-    """Yield every pair of groups that can be compared, with P(first > second)."""
-    from td3core.analysis.comparison import LEAST_RUNS, improvement
-
-    for at, first in enumerate(comparison.groups):
-        for second in comparison.groups[at + 1 :]:
-            same = first.group.env == second.group.env
-            if same and min(len(first.finals), len(second.finals)) >= LEAST_RUNS:
-                yield first, second, improvement(first, second)
-
-
 def _show(comparison: "Comparison") -> None:
     """Print the comparison for people."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Column, Table
 
+    from td3core.analysis.comparison import improvements
     from td3core.analysis.wording import decimals_of, estimate_text, metric_title
 
     def text(value: str) -> str:
@@ -198,7 +188,7 @@ def _show(comparison: "Comparison") -> None:
         for name in comparison.differing:
             settings.add_row(name, *(text(each.group.values(name)) for each in comparison.groups))
         out.print(settings)
-    for first, second, chance in _improvements(comparison):
+    for first, second, chance in improvements(comparison):
         names = f"{text(first.name)} > {text(second.name)}"
         out.print(f"P({names}) = {estimate_text(chance, 2)}", soft_wrap=True)
     for note in comparison.notes:

@@ -1,9 +1,7 @@
 """The section that says what came out: the numbers with their intervals."""
 
-from collections.abc import Iterator
-
 from td3core.analysis.aggregate import Estimate
-from td3core.analysis.comparison import LEAST_RUNS, Comparison, GroupResult, improvement
+from td3core.analysis.comparison import Comparison, GroupResult, improvements
 from td3core.analysis.wording import decimals_of, estimate_text
 from td3core.config.value_text import format_count, format_duration, typographic
 from td3core.exporters.report.document import (
@@ -34,7 +32,7 @@ def section_of(found: Material) -> Section:
     if not found.single:
         blocks.append(table_of(comparison))
         blocks.append(Paragraph(text=_about(comparison), quiet=True))
-        chances = tuple(_chances(comparison))
+        chances = tuple(improvements(comparison))
         if chances:
             blocks.append(_table_of_chances(chances))
     return Section(name="results", title=tr("Results"), blocks=tuple(blocks))
@@ -112,14 +110,6 @@ def _about(comparison: Comparison) -> str:
         " many noisy values is too high: judge by the final one.",
         what=what.get(comparison.metric, episodes),
     )
-
-
-def _chances(comparison: Comparison) -> Iterator[tuple[GroupResult, GroupResult, Estimate]]:
-    for at, first in enumerate(comparison.groups):
-        for second in comparison.groups[at + 1 :]:
-            same = first.group.env == second.group.env
-            if same and min(len(first.finals), len(second.finals)) >= LEAST_RUNS:
-                yield first, second, improvement(first, second)
 
 
 def _table_of_chances(chances: tuple[tuple[GroupResult, GroupResult, Estimate], ...]) -> DataTable:
