@@ -28,6 +28,9 @@ DOMAIN = "td3_studio"
 ENGLISH = "en"
 _VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn the text around them: what a stranger wrote may look like other text."""
+
 _SPEC = re.compile(r"[<>^+ ]?,?\d{0,2},?(\.\d{1,2})?[a-z%]?")
 """How the templates of the studio format a value."""
 

@@ -10,7 +10,7 @@ from unicodedata import category
 from rich.console import Console
 from rich.markup import escape
 
-from td3core.text import Text
+from td3core.text import TURNING, Text
 
 if TYPE_CHECKING:
     from td3core.protocol.events import Ended, Failed
@@ -33,10 +33,6 @@ class CommandResult:
     """The sentence that says why the command failed; ``--json`` adds it to the object."""
 
 
-_BIDI = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
-"""Characters that change the direction of the text around them."""
-
-
 def printable(text: str) -> str:
     """Return text for a terminal; what would command it is shown by its code instead.
 
@@ -44,7 +40,7 @@ def printable(text: str) -> str:
     """
     return "".join(
         char
-        if char in "\n\t" or not (category(char) in ("Cc", "Cs") or char in _BIDI)
+        if char in "\n\t" or not (category(char) in ("Cc", "Cs") or char in TURNING)
         # As Python writes them in source code, such as \x1b.
         else ascii(char)[1:-1]
         for char in text

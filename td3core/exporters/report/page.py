@@ -28,7 +28,7 @@ from td3core.exporters.report.document import (
 )
 from td3core.exporters.report.drawing import svg_of
 from td3core.system.files import write_atomically
-from td3core.text import tr
+from td3core.text import TURNING, tr
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Whatever a browser finds in the page, it runs and loads nothing."""
@@ -100,8 +100,7 @@ def _is_printable(char: str) -> bool:
     """
     code = ord(char)
     controls = code < 0x20 or 0x7F <= code < 0xA0 or 0xFDD0 <= code < 0xFDF0
-    turning = 0x202A <= code < 0x202F or 0x2066 <= code < 0x206A or code in (0x200E, 0x200F)
-    return not (controls or turning or (code & 0xFFFE) == 0xFFFE)
+    return not (controls or char in TURNING or (code & 0xFFFE) == 0xFFFE)
 
 
 class _Page:
