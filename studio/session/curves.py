@@ -7,13 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from studio.session.series import Series
+from td3core.analysis.results import SMOOTHED_EPISODES, trailing_mean
 from td3core.arrays import Doubles
 from td3core.protocol.events import Evaluated, Event, Progress
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import EVALUATION_METRICS, evaluation_numbers
-
-SMOOTHED_EPISODES = 20
-"""Episodes in the running mean of the returns."""
 
 EPISODES = ("env_steps", "return", "smoothed", "length")
 EVALUATIONS = ("env_steps", *(metric.name for metric in EVALUATION_METRICS))
@@ -67,7 +65,7 @@ class RunCurves:
         given = np.asarray(rows, dtype=np.float64).reshape(-1, 3 + len(info))
         steps, returns, lengths = given[:, :3].T
         known = np.concatenate((self._recent, returns))
-        smoothed = _running_mean(known, SMOOTHED_EPISODES)[len(self._recent) :]
+        smoothed = trailing_mean(known, SMOOTHED_EPISODES)[len(self._recent) :]
         self._recent = known[1 - SMOOTHED_EPISODES :]
         by_name = dict(zip(info, given[:, 3:].T, strict=True))
         unknown = np.full(len(given), math.nan)
@@ -85,16 +83,3 @@ class RunCurves:
         for series in (self.episodes, self.training, self.evaluations, self.clock):
             series.keep_to(env_steps)
         self._recent = self.episodes.column("return")[1 - SMOOTHED_EPISODES :].copy()
-
-
-def _running_mean(values: Doubles, count: int) -> Doubles:
-    """Return the mean of each value and up to ``count - 1`` before it, of those that are finite."""
-    finite = np.isfinite(values)
-    ends = np.arange(1, len(values) + 1)
-    starts = np.maximum(ends - count, 0)
-    sums = np.concatenate(([0.0], np.cumsum(np.where(finite, values, 0.0))))
-    counts = np.concatenate(([0], np.cumsum(finite)))
-    found = counts[ends] - counts[starts]
-    means: Doubles = np.full(len(values), np.nan)
-    np.divide(sums[ends] - sums[starts], found, out=means, where=found > 0)
-    return means

@@ -179,16 +179,23 @@ def last_values(count: int, metric: Metric) -> int:
 
 
 def trailing_mean(values: Doubles, count: int) -> Doubles:
-    """Return the mean of each value and of up to ``count - 1`` before it, shape (n,)."""
+    """Return the mean of each value and of up to ``count - 1`` before it, shape (n,).
+
+    Values that are not finite are left out; where no others are, the mean is NaN.
+    """
     if count <= 1 or not len(values):
         return values
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(ends - count, 0)
+    finite = np.isfinite(values)
     # Relative to the mean: sums of large returns would lose digits.
-    middle = values.mean()
-    sums = np.concatenate(([0.0], np.cumsum(values - middle)))
-    means: Doubles = middle + (sums[ends] - sums[starts]) / (ends - starts)
-    return means
+    middle = values[finite].mean() if finite.any() else 0.0
+    sums = np.concatenate(([0.0], np.cumsum(np.where(finite, values - middle, 0.0))))
+    counts = np.concatenate(([0], np.cumsum(finite)))
+    found = counts[ends] - counts[starts]
+    means: Doubles = np.full(len(values), math.nan)
+    np.divide(sums[ends] - sums[starts], found, out=means, where=found > 0)
+    return middle + means
 
 
 def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunResults:

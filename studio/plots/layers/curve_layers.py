@@ -12,11 +12,11 @@ from studio.plots.canvas import PlotCanvas
 from studio.plots.curve import SMOOTHED, Curve, in_free_colour, logged, training_of
 from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import curve_pen
-from studio.session.curves import SMOOTHED_EPISODES, RunCurves
+from studio.session.curves import RunCurves
 from studio.session.model import RunModel
 from studio.session.series import thinned
 from studio.theme.theme import Theme
-from td3core.analysis.results import trailing_mean
+from td3core.analysis.results import SMOOTHED_EPISODES, trailing_mean
 from td3core.arrays import Doubles
 from td3core.text import tr
 

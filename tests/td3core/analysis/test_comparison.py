@@ -161,6 +161,13 @@ def test_a_trailing_mean_is_that_of_a_loop(values, count) -> None:
     assert trailing_mean(np.array(values), count) == pytest.approx(wanted, abs=1e-6)
 
 
+def test_a_value_that_was_not_measured_is_left_out_of_the_means_after_it() -> None:
+    values = np.array([math.nan, math.nan, 4.0, 2.0, math.nan, math.inf])
+    wanted = [math.nan, math.nan, 4.0, 3.0, 2.0, math.nan]
+    assert trailing_mean(values, 2) == pytest.approx(wanted, nan_ok=True)
+    assert np.isnan(trailing_mean(np.full(3, math.nan), 2)).all()
+
+
 def test_curves_run_along_steps_episodes_or_time(runs_dir: Path) -> None:
     run = read_results(write_run(runs_dir, [1.0, 2.0], [0.0] * 25))
     assert list(run.curve("eval", "steps")[0]) == [100.0, 200.0]
