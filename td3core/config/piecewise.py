@@ -9,7 +9,7 @@ multiple of the one before (``x0.1``).
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import Field, dataclass
+from dataclasses import Field, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -95,6 +95,19 @@ class PiecewiseSchedule:
             for point in self._points
         )
         return ", ".join(point.text for point in points)
+
+    def pinned(self, steps: int) -> str:
+        """Return the text with the steps that shares of a run of ``steps`` stand for.
+
+        A value that jumps does so at the same step; a fraction of a step is dropped.
+        """
+        pinned: list[Point] = []
+        for point in self._points:
+            # Shares and steps need not have been in order.
+            least = pinned[-1].step if pinned else 0
+            step = max(int(point.at(steps)), least)
+            pinned.append(replace(point, step=step, percent=False))
+        return ", ".join(point.text for point in pinned)
 
     def steps_of_points(self, steps: int) -> tuple[float, ...]:
         """Return the step of each point in a run of so many steps."""

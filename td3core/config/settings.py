@@ -132,6 +132,16 @@ def at_step(tunables: LiveT, step: int, steps: int) -> LiveT:
     return moved
 
 
+def pinned(tunables: LiveT, steps: int) -> LiveT:
+    """Return live settings whose schedules name the steps that shares of ``steps`` stand for.
+
+    In a run of another length they keep their course.
+    """
+    kind: Any = type(tunables)
+    followed = _followed(kind, tunables.schedules)
+    return replace(tunables, schedules=tuple((n, each.pinned(steps)) for n, each in followed))
+
+
 def values_of(tunables: Tunables, name: str) -> tuple[Any, ...]:
     """Return the values of a setting: that of each point of its schedule, or the one it has."""
     schedule = schedule_of(tunables, name)

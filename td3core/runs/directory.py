@@ -259,11 +259,15 @@ class RunDirectory:
         return max(number(row, "time_s") for row in rows)
 
     def with_config(
-        self, config: RunConfig, rewritten: Callable[[], None] = lambda: None
+        self,
+        config: RunConfig,
+        tunables: Tunables | None = None,
+        rewritten: Callable[[], None] = lambda: None,
     ) -> "RunDirectory":
         """Return the same run with other settings; they are written by :meth:`prepare_resume`."""
-        kept = (self.first_tunables, self.created, self.parent, self.group)
-        return RunDirectory(self.path, config, *kept, rewritten)
+        first = self.first_tunables if tunables is None else tunables
+        kept = (self.created, self.parent, self.group)
+        return RunDirectory(self.path, config, first, *kept, rewritten)
 
     def adopt_buffer(self, other: Path) -> None:
         """Copy the replay buffer of another run, if there is one.
@@ -285,8 +289,12 @@ class RunDirectory:
                 reason=file_reason(problem),
             ) from problem
 
-    def prepare_resume(self, env_steps: int, *, unlogged: bool = False) -> None:
+    def prepare_resume(
+        self, env_steps: int, entries: Sequence[Entry] | None = None, *, unlogged: bool = False
+    ) -> None:
         """Bring the run's files to this step, to resume from it (see :meth:`rewind`).
+
+        ``entries`` take the place of its journal.
 
         Raises:
             RequestError: the folder cannot be written.
@@ -296,8 +304,12 @@ class RunDirectory:
             journal.require_readable(self.journal_file)
             self.rewind(env_steps, unlogged=unlogged)
             journal.mend(self.journal_file)
+            # Before the length: on record without these lines it would bend the schedules.
+            if entries is not None and list(entries) != self.journal():
+                write_atomically(self.journal_file, journal.text_of(entries).encode())
             found = parse_toml(read_text(self.path / DESCRIPTION))
             found["config"] = to_dict(self.config)
+            found["tunables"] = to_dict(self.first_tunables)
             self._describe(found)
             self._entries = self.journal()
             (self.path / metadata.ENDING).unlink(missing_ok=True)

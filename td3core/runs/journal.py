@@ -10,6 +10,7 @@ The changes that a run is started with are there from its beginning, before it t
 have no ``time`` but an ``origin``: ``schedule``.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from td3core import config
 from td3core.config import Tunables, given, specs, with_values
 from td3core.errors import RequestError, file_reason
 from td3core.system.files import write_atomically
@@ -113,6 +115,18 @@ def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> l
 def is_scheduled(entry: Entry) -> bool:
     """Return whether a run was started with this change; it may be still to come."""
     return entry.get("origin") == _SCHEDULE
+
+
+def pinned(entry: Entry, steps: int) -> Entry:
+    """Return a line whose schedules name the steps that shares of ``steps`` stand for."""
+    found = {}
+    for key in ("old", "new"):
+        # A line that was read has a value that is allowed, or its old one is of an earlier version.
+        with contextlib.suppress(RequestError, KeyError, TypeError):
+            tunables = Tunables(**{entry["field"]: entry[key]})
+            if tunables.schedules:
+                found[key] = given(config.pinned(tunables, steps), entry["field"])
+    return entry | found
 
 
 def text_of(entries: Iterable[Entry]) -> str:

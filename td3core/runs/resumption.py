@@ -7,7 +7,7 @@ from pathlib import Path
 from td3core import checkpoint
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.resumable import require_resumable
-from td3core.config import RunConfig
+from td3core.config import RunConfig, changes, pinned
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError, brief
@@ -15,7 +15,7 @@ from td3core.protocol.events import JournalEvent
 from td3core.runs import journal
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, Entry
-from td3core.system import numerics
+from td3core.system import numerics, timestamp
 from td3core.text import SettingName, Text
 
 FIXED_BY_CHECKPOINT = (
@@ -121,6 +121,8 @@ def load_complete(path: Path) -> Checkpoint:
 def with_total_steps(run: RunDirectory, reached: int, steps: int | None) -> RunDirectory:
     """Return the run with another number of steps, if one is given; it has got to ``reached``.
 
+    The schedules that it began with keep their course (see :func:`journal_for`).
+
     Raises:
         RequestError: the run has no step left.
     """
@@ -146,7 +148,10 @@ def with_total_steps(run: RunDirectory, reached: int, steps: int | None) -> RunD
             reached=reached,
             total=total,
         )
-    return run.with_config(config)
+    first = run.first_tunables
+    return run.with_config(
+        config, pinned(first, run.config.steps) if total != run.config.steps else first
+    )
 
 
 _ENGINE_OF_PRODUCTS = {"numba": COMPILED, "MKL": TORCH, "oneDNN": TORCH}
@@ -194,9 +199,31 @@ def class_of_run(run: RunDirectory) -> str:
     return class_on_record(recorded) if recorded else numerics.AUTO
 
 
-def pending_changes(run: RunDirectory, saved: Checkpoint | None) -> list[Change]:
-    """Return the live changes on record that a checkpoint does not contain yet."""
+def journal_for(run: RunDirectory, saved: Checkpoint | None, steps: int) -> list[Entry]:
+    """Return the journal with which a run goes on that is to have ``steps``.
+
+    What follows a schedule keeps its course in a run of another length: the shares of the run in
+    it become the steps that they stood for. Of the settings in ``saved`` that is a live change.
+    """
     entries = run.journal()
+    if steps != run.config.steps:
+        entries = [journal.pinned(entry, run.config.steps) for entry in entries]
+    # Its length may be one before that on record: the run was killed when it had just got another.
+    if saved is None or saved.header.config.steps == steps:
+        return entries
+    then, at = saved.header.tunables, saved.header.counters.env_steps
+    later = {e["field"] for e in pending_entries(entries, saved) if e["step"] == at}
+    found = changes(then, pinned(then, saved.header.config.steps))
+    line = {"step": at, "time": timestamp.now()}
+    return entries + [
+        line | {"field": name, "old": old, "new": new}
+        for name, old, new in found
+        if name not in later
+    ]
+
+
+def pending_changes(entries: Iterable[Entry], saved: Checkpoint | None) -> list[Change]:
+    """Return the live changes of a journal that a checkpoint does not contain yet."""
     return journal.changes_of(pending_entries(entries, saved) if saved else entries)
 
 

@@ -49,6 +49,7 @@ from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
     ResumePoint,
     class_on_record,
+    journal_for,
     pending_changes,
     require_same_sizes,
     resume_point,
@@ -159,7 +160,8 @@ def resume(
         point = resume_point(directory)
         saved = point.saved if point else None
         reached = point.env_steps if point else 0
-        directory = with_total_steps(directory, reached, steps)
+        before, directory = directory, with_total_steps(directory, reached, steps)
+        entries = journal_for(before, saved, directory.config.steps)
         recorded = saved.header.numerics if saved else {}
         config, notices = with_recorded_numerics(directory.config, recorded)
         config = engine.resolve_again(config)
@@ -169,9 +171,9 @@ def resume(
         def reopen(config: RunConfig) -> RunDirectory:
             if exact:
                 undo.append(directory.keep_written())
-            reopened = directory.with_config(config, lock.renew)
+            reopened = directory.with_config(config, rewritten=lock.renew)
             reopened.prepare_resume(
-                reached, unlogged=point is not None and point.has_pending_metrics
+                reached, entries, unlogged=point is not None and point.has_pending_metrics
             )
             return reopened
 
@@ -181,7 +183,7 @@ def resume(
             tunables=saved.header.tunables if saved else directory.first_tunables,
             directory=reopen,
             point=point,
-            schedule=Schedule(pending_changes(directory, saved)),
+            schedule=Schedule(pending_changes(entries, saved)),
             repeated_steps=max(directory.steps_on_record() - reached, 0),
             notices=tuple(notices),
             exact=exact,

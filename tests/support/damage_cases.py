@@ -102,7 +102,11 @@ def open_run(path: Path) -> None:
     for run in list_runs(path.parent):
         require_plain(summarise(run))
         run.label(), run.ending(), run.evaluation_at(200), run.pending()
-        refusing(lambda run=run: pending_changes(run, getattr(resume_point(run), "saved", None)))  # type: ignore[misc]
+        refusing(
+            lambda run=run: pending_changes(
+                run.journal(), getattr(resume_point(run), "saved", None)
+            )
+        )  # type: ignore[misc]
     for name in TABLES:
         table = path / f"{name}.csv"
         read_table(table)

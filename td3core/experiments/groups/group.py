@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.config import RunConfig, Tunables, make_settings, pinned, to_dict
 from td3core.config.run_config import HIGHEST_SEED
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import MOST_SEEDS
@@ -51,8 +51,11 @@ class Group:
         return replace(self.config, seed=seed)
 
     def with_steps(self, steps: int) -> "Group":
-        """Return the group with runs of another length."""
-        return replace(self, config=replace(self.config, steps=steps))
+        """Return the group with runs of another length, whose schedules keep their course."""
+        if steps == self.config.steps:
+            return self
+        tunables = pinned(self.tunables, self.config.steps)
+        return replace(self, config=replace(self.config, steps=steps), tunables=tunables)
 
     def save(self) -> None:
         """Write the group's file.

@@ -14,6 +14,7 @@ from td3core.config import (
     given,
     make_settings,
     parse_value,
+    pinned,
     schedule_of,
     to_dict,
     with_values,
@@ -54,6 +55,22 @@ def test_steps_may_be_shares_of_the_run_and_values_multiples() -> None:
     assert found == pytest.approx([1e-3, 5.5e-4, 1e-4, 1e-4], rel=1e-12)
     # A longer run stretches what is a share of it.
     assert values("critic_lr", "1e-3@0, x0.1@100%", 400, 200) == pytest.approx([5.5e-4])
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "expected"),
+    [
+        ("1e-3, x0.1@100%", 200, "0.001@0, x0.1@200"),
+        ("0.5@50%, 0.1@50%", 101, "0.5@50, 0.1@50"),
+        ("0.5@150, 0.2@50%, 0.1@100%", 200, "0.5@150, 0.2@150, 0.1@200"),
+        ("0.5@7, 0.1@9", 200, "0.5@7, 0.1@9"),
+    ],
+)
+def test_shares_can_become_the_steps_that_they_stand_for(
+    text: str, steps: int, expected: str
+) -> None:
+    found = pinned(Tunables(tau=text), steps)  # type: ignore[arg-type]
+    assert given(found, "tau") == expected
 
 
 @property_of(

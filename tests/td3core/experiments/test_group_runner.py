@@ -9,6 +9,7 @@ import pytest
 from filelock import FileLock
 
 from td3core.checkpoint import read_header
+from td3core.config import given
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, GroupInbox, request
@@ -65,6 +66,11 @@ def test_every_run_has_the_settings_of_the_group_and_its_own_seed(make_group, co
     stage, _ = conduct(group, finish)
     assert [actor.job.config for actor in stage.actors] == [group.config_of(s) for s in (3, 7)]
     assert {actor.job.group for actor in stage.actors} == {group.name}
+
+
+def test_a_run_that_a_longer_group_still_begins_has_the_schedules_of_the_others(make_group) -> None:
+    longer = make_group(steps=50, tau="0.5, 0.1@100%").with_steps(80)
+    assert (longer.config.steps, given(longer.tunables, "tau")) == (80, "0.5@0, 0.1@50")
 
 
 def test_a_run_that_fails_does_not_stop_the_others(make_group, conduct) -> None:

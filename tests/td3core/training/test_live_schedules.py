@@ -12,7 +12,7 @@ from td3core.config import given, with_values
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Progress, Tuned
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import changes_of
+from td3core.runs.journal import Change, changes_of
 from td3core.runs.reader import RunReader
 from td3core.training.launch import train
 from td3core.training.verify_resume import verify
@@ -23,6 +23,7 @@ from tests.td3core.training.resuming import (
     branched,
     crashing,
     each_way,
+    go_on,
     go_on_well,
     stop_at,
 )
@@ -191,6 +192,70 @@ def test_a_run_with_schedules_verifies_and_is_read_with_the_values_of_its_step(
     told = [event for event in RunReader(outcome.run).poll() if isinstance(event, Progress)]
     assert told[-1].tunables.tau == pytest.approx(0.3)
     assert given(told[-1].tunables, "tau") == TAU
+
+
+# Another length ----------------------------------------------------------------------------------
+
+LONGER = VALUES | {"steps": 100, "eval_interval": 0}
+SHARES = {"exploration_noise": "0.5@20%, 0.1@100%", "actor_lr": "1e-3, x0.1@100%"}
+IN_STEPS = {"exploration_noise": "0.5@20, 0.1@100", "actor_lr": "1e-3, x0.1@100"}
+TO_COME = Change(60, "tau", "0.5@0, 0.1@100%"), Change(60, "tau", "0.5@0, 0.1@100")
+
+
+def at_the_end(one: Path, other: Path) -> list[str]:
+    """Return in what two runs differ but for checkpoints on the way and how it was written."""
+    found = differences(one, other)
+    return [each for each in found if not each.startswith(("step_", "live changes", "names"))]
+
+
+@pytest.mark.parametrize("stop", [50, 100])
+def test_schedules_keep_their_course_in_a_run_that_goes_on_with_more_steps(
+    runs_dir: Path, stop: int
+) -> None:
+    config, tunables = tiny(**LONGER | IN_STEPS | {"steps": 150})
+    straight = train(config, tunables, Control(), Told(), runs_dir / "straight", TO_COME[1:])
+    config, tunables = tiny(**LONGER | SHARES)
+    short = train(config, tunables, stop_at(stop), Told(), runs_dir / "short", TO_COME[:1])
+    assert isinstance(straight, Ended)
+    assert isinstance(short, Ended)
+    outcome, told = go_on(short.run, steps=150)
+    assert isinstance(outcome, Ended), outcome
+    assert at_the_end(straight.run, short.run) == []
+    assert told.all(Progress)[-1].tunables.actor_lr == pytest.approx(1e-4)
+    (first, *_) = told.all(Tuned)
+    assert first.env_steps == stop
+    noise = "exploration_noise"
+    assert (noise, SHARES[noise], IN_STEPS[noise]) in first.changes
+
+
+def test_a_run_that_got_more_steps_is_still_its_settings_and_its_journal(runs_dir: Path) -> None:
+    config, tunables = tiny(**LONGER | SHARES)
+    short = train(config, tunables, Control(), Told(), runs_dir, TO_COME[:1])
+    assert isinstance(short, Ended)
+    go_on_well(short.run, steps=150)
+    found = RunDirectory.open(short.run)
+    changes, first = changes_of(found.journal()), found.first_tunables
+    assert [change.env_steps for change in changes] == [60, 100, 100, 100]
+    again = train(found.config, first, Control(), Told(), runs_dir / "again", changes)
+    assert isinstance(again, Ended)
+    assert at_the_end(short.run, again.run) == []
+
+
+@each_way
+def test_killed_when_it_goes_on_with_more_steps_a_run_keeps_the_course_of_its_schedules(
+    runs_dir: Path, tmp_path: Path, every: int
+) -> None:
+    config, tunables = tiny(**LONGER | SHARES)
+    short = train(config, tunables, Control(), Told(), runs_dir, TO_COME[:1])
+    assert isinstance(short, Ended)
+    with crashing(runs_dir, tmp_path / "crashes") as crashes:
+        go_on_well(short.run, steps=150)
+    assert len(crashes.found) > 5
+    # Each state of the beginning: there the journal and the length change.
+    for copy in (*crashes.found[:6], *crashes.found[6::every]):
+        if RunDirectory.open(copy).ending() is None:
+            go_on(copy, steps=150)
+            assert at_the_end(short.run, copy) == [], copy
 
 
 def test_a_request_from_another_process_can_begin_a_schedule() -> None:

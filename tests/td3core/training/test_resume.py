@@ -134,11 +134,11 @@ def test_changes_at_the_very_step_of_a_checkpoint_are_made_once(runs_dir: Path) 
     assert point is not None
     saved = point.saved
     # The one saved when the run was stopped knows of the change; that of the same step does not.
-    assert (saved.header.counters.changes, pending_changes(opened, saved)) == (1, [])
+    assert (saved.header.counters.changes, pending_changes(opened.journal(), saved)) == (1, [])
     before = checkpoint.load(opened.step_checkpoint(40))
     assert before.header.counters.changes == 0
-    assert pending_changes(opened, before) == [Change(40, "tau", 0.5)]
-    assert pending_changes(opened, None) == [Change(40, "tau", 0.5)]
+    assert pending_changes(opened.journal(), before) == [Change(40, "tau", 0.5)]
+    assert pending_changes(opened.journal(), None) == [Change(40, "tau", 0.5)]
 
 
 def test_what_a_person_does_now_strikes_out_what_was_still_to_be_done_again(
