@@ -51,14 +51,14 @@ class LivePanel(QWidget):
 
     def __init__(
         self,
-        request: Callable[[Tunables], int | None],
+        request: Callable[[Tunables, Tunables], int | None],
         kind: type[Tunables] = Tunables,
         parent: QWidget | None = None,
     ) -> None:
         """Show a row for each setting of ``kind``.
 
-        ``request`` passes changed settings to the run. It returns the revision that the run will
-        acknowledge, or ``None`` without a run.
+        ``request`` passes changed settings to the run, and with them those before. It returns the
+        revision that the run will acknowledge, or ``None`` without a run.
         """
         super().__init__(parent)
         self.setObjectName("form_page")
@@ -288,7 +288,7 @@ class LivePanel(QWidget):
         if not undoing:
             self._history.add(before, wanted)
             self._update_undo()
-        revision = self._request(wanted)
+        revision = self._request(wanted, before)
         if revision is not None:
             for name, _, _ in changes(before, wanted):
                 self._pending[name] = revision

@@ -272,11 +272,14 @@ class RunController(QObject):
             control.stop()
             thread.wait(patience_ms)
 
-    def tune(self, tunables: Tunables) -> int | None:
-        """Ask for new live settings; return the revision to wait for, ``None`` without a run."""
+    def tune(self, tunables: Tunables, before: Tunables | None = None) -> int | None:
+        """Ask for new live settings; return the revision to wait for, ``None`` without a run.
+
+        ``before`` are those that were shown: what does not differ from them is not asked for.
+        """
         if self._control is None or self._state is SessionState.STOPPING:
             return None
-        return self._control.tune(tunables)
+        return self._control.tune(tunables, before)
 
     @Slot(object)
     def _on_followed(self, found: object) -> None:

@@ -54,7 +54,7 @@ class _Requests:
         elif isinstance(request, Tune):
             # Before the run reports it.
             with self._lock:
-                self._revisions.append(self._control.tune(request.tunables))
+                self._revisions.append(self._control.tune(request.tunables, request.before))
         else:
             steer(self._control, request)
 

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from td3core.config import Tunables, with_values
+from td3core.config import Tunables, changes, given, specs, with_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requests:
     """Everything requested since the run last took its requests."""
 
-    tunables: Tunables | None
+    values: Mapping[str, Any] | None
+    """Those of live settings; the others stay as they are."""
     revision: int
     save: bool
     pause: bool
@@ -53,7 +54,7 @@ class Control:
         self._shares_interpreter = shares_interpreter
         self._yielded_at = 0.0
         self._changed = threading.Condition()
-        self._tunables: Tunables | None = None
+        self._values: dict[str, Any] | None = None
         self._revision = 0
         self._save = False
         self._pause = False
@@ -72,27 +73,31 @@ class Control:
         control = cls(boundary_hook=stop_when_reached)
         return control
 
-    def tune(self, tunables: Tunables) -> int:
-        """Request new live settings; return the revision that the run will acknowledge."""
-        with self._changed:
-            return self._request(tunables)
+    def tune(self, tunables: Tunables, before: Tunables | None = None) -> int:
+        """Request new live settings; return the revision that the run will acknowledge.
 
-    def change(self, values: Mapping[str, Any], applied: Tunables) -> int:
+        ``before`` are those that whoever asks knows: what does not differ from them is left to
+        others who ask, and to the run's schedule.
+        """
+        if before is None:
+            return self._request({name: given(tunables, name) for name, _ in specs(tunables)})
+        return self._request({name: new for name, _, new in changes(before, tunables)})
+
+    def change(self, values: Mapping[str, Any]) -> int:
         """Request other values of some live settings; return the revision as :meth:`tune` does.
-
-        The others stay as requested before or, without such a request, as they are ``applied``.
 
         Raises:
             RequestError: a value is not allowed.
         """
-        with self._changed:
-            return self._request(with_values(self._tunables or applied, values))
+        with_values(Tunables(), values)
+        return self._request(values)
 
-    def _request(self, tunables: Tunables) -> int:
-        self._tunables = tunables
-        self._revision += 1
-        self._wake()
-        return self._revision
+    def _request(self, values: Mapping[str, Any]) -> int:
+        with self._changed:
+            self._values = (self._values or {}) | dict(values)
+            self._revision += 1
+            self._wake()
+            return self._revision
 
     def pause(self) -> None:
         """Request a pause until :meth:`resume`."""
@@ -153,7 +158,7 @@ class Control:
         """Return what was requested since the last call. For the run only."""
         with self._changed:
             requests = Requests(
-                tunables=self._tunables,
+                values=self._values,
                 revision=self._revision,
                 save=self._save,
                 pause=self._pause,
@@ -161,7 +166,7 @@ class Control:
                 step=self._step,
                 trace=self._trace,
             )
-            self._tunables, self._save, self._step = None, False, False
+            self._values, self._save, self._step = None, False, False
             self.has_requests = False
             return requests
 
@@ -171,7 +176,7 @@ class Control:
         Any other request stays, for :meth:`take_requests` at the next step boundary.
         """
         with self._changed:
-            other = self._tunables is not None or self._save or self._stop or not self._pause
+            other = self._values is not None or self._save or self._stop or not self._pause
             if other or not self._step:
                 return False
             self._step = self.has_requests = False

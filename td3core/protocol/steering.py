@@ -10,8 +10,11 @@ from td3core.config import Tunables
 class Steering(Protocol):
     """What steers a run: a ``Control`` in its process, or what stands for one in another."""
 
-    def tune(self, tunables: Tunables) -> int:
-        """Request new live settings; return the revision that the run will acknowledge."""
+    def tune(self, tunables: Tunables, before: Tunables | None = None) -> int:
+        """Request new live settings; return the revision that the run will acknowledge.
+
+        What does not differ from those ``before``, if they are given, is not requested.
+        """
 
     def pause(self) -> object:
         """Request a pause until :meth:`resume`."""
@@ -63,6 +66,8 @@ class Tune:
     """A request for other live settings."""
 
     tunables: Tunables
+    before: Tunables | None = None
+    """Those that whoever asks knows: what differs is requested. None requests all."""
 
 
 Request = Ask | Tune
@@ -75,9 +80,9 @@ class Requesting:
         """Hand a request on; return its number, for live settings their revision."""
         raise NotImplementedError
 
-    def tune(self, tunables: Tunables) -> int:
+    def tune(self, tunables: Tunables, before: Tunables | None = None) -> int:
         """Request new live settings; return the revision that will be acknowledged."""
-        return self.request(Tune(tunables))
+        return self.request(Tune(tunables, before))
 
     def pause(self) -> int:
         """Request a pause until :meth:`resume`."""
@@ -107,8 +112,8 @@ class Requesting:
 def steer(steering: Steering, request: Request) -> None:
     """Pass a request on; ``DETACH`` and ``KILL`` are for the process, not for the run."""
     match request:
-        case Tune(tunables):
-            steering.tune(tunables)
+        case Tune(tunables, before):
+            steering.tune(tunables, before)
         case Ask(Verb.PAUSE):
             steering.pause()
         case Ask(Verb.RESUME):

@@ -131,7 +131,7 @@ class RemoteAccess:
     def _tune(self, request: InboxRequest, applied: Tunables) -> None:
         try:
             check_together(self._config, replace(applied, **request.values))
-            revision = self._control.change(request.values, applied)
+            revision = self._control.change(request.values)
         except RequestError as problem:
             self._answer(request.name, done=False, message=problem.message)
         else:

@@ -66,7 +66,8 @@ class RemoteControl(Requesting):
         """
         if isinstance(request, Ask):
             return self._ask(request.verb)
-        known, tunables = self._known or self._applied(), request.tunables
+        known = request.before or self._known or self._applied()
+        tunables = request.tunables
         values = {name: new for name, _, new in changes(known, tunables)}
         # A request without a change is answered too.
         ticket = self.change(values or {"tau": given(tunables, "tau")})

@@ -6,8 +6,9 @@ does: in ``run.toml``, in checkpoints, in the journal. Or the changes of another
 to be repeated; they are in the journal from the beginning. A request for a setting ends both.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Any
 
 from td3core.algorithm.agent import Algorithm
 from td3core.config import Tunables, at_step, changes, check_together, follows, with_values
@@ -82,9 +83,10 @@ class LiveSettings:
         """Return how many changes were made at this very step."""
         return self._changed_here if self._changed_at == env_steps else 0
 
-    def take(self, tunables: Tunables, revision: int, env_steps: int) -> None:
-        """Apply the settings of a request."""
+    def take(self, values: Mapping[str, Any], revision: int, env_steps: int) -> None:
+        """Apply the values of a request."""
         try:
+            tunables = with_values(self._agent.tunables, values)
             check_together(self._run.config, tunables)
         except RequestError as problem:
             self._recorder.report(Warned(env_steps=env_steps, message=problem.message))

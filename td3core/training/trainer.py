@@ -356,8 +356,8 @@ class Trainer:
         """Do what was requested since the last step; return True if the run is to stop."""
         while True:
             requests = self._control.take_requests()
-            if requests.tunables is not None:
-                self._live.take(requests.tunables, requests.revision, self.env_steps)
+            if requests.values is not None:
+                self._live.take(requests.values, requests.revision, self.env_steps)
                 self._warn_of_unmarked()
             if requests.save:
                 self._recorder.log_entry(JournalEvent.SAVE, self.env_steps)

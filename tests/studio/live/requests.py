@@ -10,9 +10,12 @@ class Requests:
 
     def __init__(self) -> None:
         self.made: list[Any] = []
+        self.before: Any = None
+        """What the latest request is to differ from."""
 
-    def __call__(self, tunables: Any) -> int:
+    def __call__(self, tunables: Any, before: Any) -> int:
         self.made.append(tunables)
+        self.before = before
         return len(self.made)
 
     def acknowledged(self, tunables: Any = None, step: int = 10) -> Tuned:

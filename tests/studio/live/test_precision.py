@@ -8,7 +8,7 @@ from td3core.config import Tunables, changes
 
 def test_a_change_of_one_setting_carries_no_rounded_value_of_another(qtbot) -> None:
     requests: list[Tunables] = []
-    panel = LivePanel(requests.append)
+    panel = LivePanel(lambda wanted, _: requests.append(wanted))
     qtbot.addWidget(panel)
     panel.show()
     loaded = Tunables(actor_lr=0.00034567891234, critic_lr=1.23456789123e-07)

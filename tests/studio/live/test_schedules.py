@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLineEdit, QMenu, 
 from studio.live.live_panel import LivePanel
 from studio.live.schedule_dialog import ScheduleDialog
 from studio.theme.theme import load_theme
-from td3core.config import Tunables, at_step, given
+from td3core.config import Tunables, at_step, changes, given
 from tests.studio.live.requests import Requests
 
 TAU = "0.02@20000, 0.005@40000"
@@ -74,6 +74,14 @@ def test_wrong_text_in_a_number_that_follows_a_schedule_stays_marked(qtbot, pane
     qtbot.keyClicks(box, "0.01")
     qtbot.keyClick(box, Qt.Key.Key_Return)
     assert box.accessibleDescription() == ""
+
+
+def test_a_request_says_what_was_shown_so_that_only_the_change_is_made(
+    panel, look, requests
+) -> None:
+    panel.follow(25_000, STEPS)
+    look("spin_gamma").setValue(0.5)
+    assert [name for name, _, _ in changes(requests.before, requests.made[-1])] == ["gamma"]
 
 
 def test_a_slider_moved_by_hand_ends_its_schedule_and_undo_brings_it_back(

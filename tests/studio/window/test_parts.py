@@ -98,7 +98,7 @@ def test_a_number_box_takes_scientific_notation_and_refuses_what_is_out_of_range
 def test_a_live_change_is_pending_until_the_run_says_it_holds(qtbot):
     requests = []
 
-    def request(tunables: Tunables) -> int:
+    def request(tunables: Tunables, _: Tunables) -> int:
         requests.append(tunables)
         return 3
 
@@ -120,7 +120,7 @@ def acknowledgement(revision: int, tunables: Tunables) -> Tuned:
 
 
 def test_the_reset_button_goes_back_to_the_preset_value(qtbot):
-    panel = LivePanel(lambda _: None)
+    panel = LivePanel(lambda *_: None)
     qtbot.addWidget(panel)
     panel.show_defaults(Tunables(gamma=0.98))
     panel.findChild(QWidget, "spin_gamma").setValue(0.5)

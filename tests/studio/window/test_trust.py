@@ -113,7 +113,7 @@ def test_entering_the_environment_selects_its_name(qtbot, window, find) -> None:
 
 
 def test_what_was_undone_can_be_redone(qtbot) -> None:
-    panel = LivePanel(lambda _: None)
+    panel = LivePanel(lambda *_: None)
     qtbot.addWidget(panel)
     panel.findChild(QWidget, "spin_tau").setValue(0.02)
     panel.undo()

@@ -9,7 +9,6 @@ import pytest
 
 from td3core.analysis.measured import Measured, MeasuredRun, measured_in
 from td3core.analysis.results import read_results, read_training, training_of, with_measured
-from td3core.config import Tunables
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Progress, Started
 from td3core.training.launch import resume
@@ -46,7 +45,7 @@ def test_live_equals_read(runs_dir: Path, scripted: Any) -> None:
 
     def change(step: int) -> None:
         if step == 31:
-            control.change({"tau": 0.2}, Tunables())
+            control.change({"tau": 0.2})
 
     outcome, told = run(runs_dir, scripted(Script(on_step=change)), control=control, **SETTINGS)
     assert isinstance(outcome, Ended)

@@ -34,7 +34,7 @@ from tests.support.marks import release, slow
 from tests.td3core.analysis.many_runs import CAR, PENDULUM, two_groups, write_run
 from tests.td3core.exporters.read_page import Element, read, section, sections
 from tests.td3core.helpers import run as train_tiny
-from tests.td3core.helpers import same, tensors, tiny
+from tests.td3core.helpers import same, tensors
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' & \u202e$\\frac$ \x07\x00"
 """A name that would be code, an attribute, an entity, text turned around, a formula, a bell."""
@@ -489,11 +489,10 @@ def test_the_command_of_a_run_that_was_changed_live_makes_the_changes_again(
     runs_dir: Path,
 ) -> None:
     control = Control()
-    _, tunables = tiny(PENDULUM, **MINUTE)
 
     def change(event: object) -> None:
         if isinstance(event, Evaluated) and event.env_steps == 150:
-            control.change({"tau": 0.05}, tunables)
+            control.change({"tau": 0.05})
 
     outcome, _ = train_tiny(runs_dir, PENDULUM, control=control, react=change, **MINUTE)
     assert any("field" in entry for entry in read_facts(outcome.run).entries)

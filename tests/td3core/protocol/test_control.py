@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from td3core.config import Tunables
+from td3core.config import Tunables, with_values
 from td3core.protocol.control import Control
 
 
@@ -10,7 +10,7 @@ def test_a_new_control_asks_for_nothing() -> None:
     control = Control()
     assert not control.has_requests
     orders = control.take_requests()
-    assert (orders.tunables, orders.revision) == (None, 0)
+    assert (orders.values, orders.revision) == (None, 0)
     assert (orders.save, orders.pause, orders.stop, control.stopping) == (False,) * 4
 
 
@@ -19,19 +19,19 @@ def test_the_latest_of_several_settings_wins_and_revisions_count_them_all() -> N
     assert [control.tune(Tunables(tau=0.1)), control.tune(latest)] == [1, 2]
     assert control.has_requests
     orders = control.take_requests()
-    assert orders.tunables is latest
+    assert with_values(Tunables(), orders.values or {}) == latest
     assert orders.revision == 2
 
 
 def test_settings_and_saves_are_taken_once_while_pause_and_stop_last() -> None:
     control = Control()
-    control.tune(Tunables())
+    control.change({"tau": 0.3})
     control.save()
     control.pause()
     control.stop()
     first, second = control.take_requests(), control.take_requests()
-    assert (first.tunables, first.save, first.pause, first.stop) == (Tunables(), True, True, True)
-    assert (second.tunables, second.save, second.pause, second.stop) == (None, False, True, True)
+    assert (first.values, first.save, first.pause, first.stop) == ({"tau": 0.3}, True, True, True)
+    assert (second.values, second.save, second.pause, second.stop) == (None, False, True, True)
     assert not control.has_requests
     assert control.stopping
 

@@ -5,10 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from td3core.config import Tunables
+from td3core.experiments.jobs import CODEC
 from td3core.protocol.steering import Ask, Request, Requesting, Steering, Tune, Verb, steer
 
 REQUESTS: list[tuple[Callable[[Steering], int], Request]] = [
     (lambda run: run.tune(Tunables(tau=0.3)), Tune(Tunables(tau=0.3))),
+    (
+        lambda run: run.tune(Tunables(tau=0.3), Tunables(gamma=0.5)),
+        Tune(Tunables(tau=0.3), Tunables(gamma=0.5)),
+    ),
     (lambda run: run.pause(), Ask(Verb.PAUSE)),
     (lambda run: run.resume(), Ask(Verb.RESUME)),
     (lambda run: run.save(), Ask(Verb.SAVE)),
@@ -36,6 +41,7 @@ def test_a_request_arrives_as_it_was_made(
     assert ask(near) == 1
     steer(far, near.made[0])
     assert near.made == far.made == [request_]
+    assert CODEC.decode(CODEC.encode(request_)) == request_
 
 
 @pytest.mark.parametrize("verb", [Verb.DETACH, Verb.KILL])

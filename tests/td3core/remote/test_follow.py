@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.checkpoint import load, save
-from td3core.config import Tunables
 from td3core.protocol.control import Control
 from td3core.protocol.events import (
     Ended,
@@ -98,7 +97,7 @@ def test_a_follower_reports_what_the_run_reports(runs_dir: Path, scripted: Any) 
 
     def change(step: int) -> None:
         if step == 31:
-            control.change({"tau": 0.2, "gamma": 0.5}, Tunables())
+            control.change({"tau": 0.2, "gamma": 0.5})
 
     env = scripted(Script(on_step=change))
     outcome, told = run(runs_dir, env, control=control, react=followed, **SETTINGS)

@@ -118,9 +118,9 @@ def test_a_change_keeps_what_another_window_has_changed_meanwhile(
 
 def test_a_change_joins_the_one_that_this_process_has_requested_but_not_applied() -> None:
     control = Control()
-    control.tune(Tunables(tau=0.2))
-    assert control.change({"gamma": 0.5}, Tunables()) == 2
-    assert control.take_requests().tunables == Tunables(tau=0.2, gamma=0.5)
+    control.tune(Tunables(tau=0.2), Tunables())
+    assert control.change({"gamma": 0.5}) == 2
+    assert control.take_requests().values == {"tau": 0.2, "gamma": 0.5}
 
 
 def test_a_paused_run_can_be_saved_changed_and_continued_from_outside(

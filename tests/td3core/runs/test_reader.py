@@ -25,7 +25,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import RunLock
 from td3core.runs.reader import RunReader
 from td3core.runs.status import Status
-from tests.td3core.helpers import finish, run, tiny
+from tests.td3core.helpers import finish, run
 from tests.td3core.training.resuming import VALUES, branched, go_on_well, stopped
 
 Kind = TypeVar("Kind")
@@ -62,7 +62,7 @@ def test_a_run_resumed_before_a_change_begins_without_it_and_makes_it_again(
 ) -> None:
     def at_boundary(step: int) -> None:
         if step == 30:
-            control.change({"tau": 0.2}, tiny()[1])
+            control.change({"tau": 0.2})
         if step == 40:
             control.stop()
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
-from td3core.config import given, with_values
+from td3core.config import given
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Progress, Tuned
 from td3core.runs.directory import RunDirectory
@@ -52,7 +52,7 @@ def hooked(act: dict[int, Callable[[Control], object]]) -> Control:
 
 
 def changed(**values: Any) -> Callable[[Control], object]:
-    return lambda control: control.change(values, tiny(**SCHEDULES)[1])
+    return lambda control: control.change(values)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "torch"])
@@ -144,7 +144,7 @@ def test_a_journal_with_ended_schedules_is_repeated(runs_dir: Path) -> None:
 
 
 def test_a_journal_ends_a_schedule_that_its_own_run_did_not_have(runs_dir: Path) -> None:
-    first, _ = run(runs_dir, control=hooked({45: lambda c: c.change({"tau": 0.3}, tiny()[1])}))
+    first, _ = run(runs_dir, control=hooked({45: lambda c: c.change({"tau": 0.3})}))
     entries = changes_of(RunDirectory.open(first.run).journal())
     config, tunables = tiny(**SCHEDULES)
     told = Told()
@@ -259,7 +259,6 @@ def test_killed_when_it_goes_on_with_more_steps_a_run_keeps_the_course_of_its_sc
 
 
 def test_a_request_from_another_process_can_begin_a_schedule() -> None:
-    _, tunables = tiny()
     control = Control()
-    control.change({"tau": TAU}, tunables)
-    assert control.take_requests().tunables == with_values(tunables, {"tau": TAU})
+    control.change({"tau": TAU})
+    assert control.take_requests().values == {"tau": TAU}

@@ -90,6 +90,25 @@ def test_the_journal_says_what_came_from_the_schedule_and_what_by_hand(runs_dir:
     assert ["time" in entry for entry in run.journal()] == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda control: control.change({"gamma": 0.25}),
+        # As a window does that has not heard yet of what the schedule changes.
+        lambda control: control.tune(replace(tiny()[1], gamma=0.25), tiny()[1]),
+    ],
+    ids=["values", "settings"],
+)
+def test_a_request_leaves_alone_what_is_scheduled_for_the_same_step(
+    runs_dir: Path, ask: Callable[[Control], object]
+) -> None:
+    run = begin(runs_dir, acting(31, ask))
+    found = [(e["step"], e["field"], e["old"], e["new"], is_scheduled(e)) for e in run.journal()]
+    assert (31, "tau", 0.005, 0.5, True) in found
+    assert (31, "gamma", 0.99, 0.25, False) in found
+    assert [name for _, name, *_ in found] == ["tau", "tau", "gamma"]
+
+
 def test_a_branch_makes_the_changes_still_to_come_but_those_of_its_own_settings(
     runs_dir: Path,
 ) -> None:
