@@ -259,6 +259,8 @@ class Tuned:
     scheduled: bool = False
     """True if a schedule asked for them (see ``schedule`` of
     :func:`~td3core.training.launch.train`), not a user just now."""
+    refused: Text = NO_TEXT
+    """Why the request was not done; nothing has changed then."""
 
 
 class JournalEvent(StrEnum):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from td3core.config import RunConfig, Tunables, check_together
+from td3core.config import RunConfig, Tunables, check_together, with_values
 from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.protocol.control import Control
@@ -130,7 +130,7 @@ class RemoteAccess:
 
     def _tune(self, request: InboxRequest, applied: Tunables) -> None:
         try:
-            check_together(self._config, replace(applied, **request.values))
+            check_together(self._config, with_values(applied, request.values))
             revision = self._control.change(request.values)
         except RequestError as problem:
             self._answer(request.name, done=False, message=problem.message)
@@ -205,7 +205,8 @@ class RemoteAccess:
         waiting = self._take(TUNE)
         for name, revision in waiting:
             if revision <= event.revision:
-                self._answer(name, revision=event.revision)
+                done = not event.refused
+                self._answer(name, done=done, revision=event.revision, message=event.refused)
             else:
                 self._pending[TUNE].append((name, revision))
         if waiting:

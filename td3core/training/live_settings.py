@@ -16,7 +16,7 @@ from td3core.errors import RequestError
 from td3core.protocol.events import Tuned, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, Entry
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 from td3core.training.collector import Exploration
 from td3core.training.recorder import Recorder
 
@@ -85,11 +85,13 @@ class LiveSettings:
 
     def take(self, values: Mapping[str, Any], revision: int, env_steps: int) -> None:
         """Apply the values of a request."""
+        refused = NO_TEXT
         try:
             tunables = with_values(self._agent.tunables, values)
             check_together(self._run.config, tunables)
         except RequestError as problem:
-            self._recorder.report(Warned(env_steps=env_steps, message=problem.message))
+            refused = problem.message
+            self._recorder.report(Warned(env_steps=env_steps, message=refused))
             tunables = self._agent.tunables
         # What follows a schedule may have moved on since the request was made.
         tunables = at_step(tunables, env_steps, self._run.config.steps)
@@ -100,7 +102,7 @@ class LiveSettings:
             self._strike_out(
                 env_steps, lambda e: e.get("field") in changed and e["step"] > env_steps
             )
-        self._change(tunables, env_steps)
+        self._change(tunables, env_steps, refused=refused)
 
     def advance(self, step: int) -> None:
         """Move settings along their schedules, to their values for the step of this number."""
@@ -139,7 +141,9 @@ class LiveSettings:
     def _strike_out(self, env_steps: int, struck: Callable[[Entry], bool]) -> None:
         self._recorder.write(Text("the journal"), env_steps, partial(self._run.strike_out, struck))
 
-    def _change(self, tunables: Tunables, env_steps: int, scheduled: int = 0) -> None:
+    def _change(
+        self, tunables: Tunables, env_steps: int, scheduled: int = 0, refused: Text = NO_TEXT
+    ) -> None:
         """Change the settings; ``scheduled`` lines of the journal say so already."""
         changed = tuple(changes(self._agent.tunables, tunables))
         self._apply(tunables)
@@ -152,6 +156,7 @@ class LiveSettings:
             tunables=tunables,
             changes=changed,
             scheduled=scheduled > 0,
+            refused=refused,
         )
         self._recorder.add_changes(tuned)
 

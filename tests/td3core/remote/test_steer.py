@@ -182,6 +182,36 @@ def test_a_change_that_does_not_fit_the_run_is_refused_with_a_sentence(
     assert told.all(Tuned) == []
 
 
+def test_a_value_that_ends_a_schedule_is_checked_without_that_schedule(
+    runs_dir: Path, scripted: Any
+) -> None:
+    act = {25: lambda c: c.change({"batch_size": 5000})}
+    remote, _, told = steered(runs_dir, scripted, act, batch_size="8, 16@55")
+    answer = remote.answers()[1]
+    assert not answer.done
+    assert "batch_size 5000 is larger than buffer_size 1000" in str(answer.message)
+    assert told.all(Tuned) == []
+
+
+def test_a_change_that_the_run_itself_refuses_is_not_answered_as_done(
+    runs_dir: Path, scripted: Any
+) -> None:
+    control = Control()
+
+    def change_together(remote: RemoteControl) -> int:
+        # Each is fine for the one who takes requests; the run gets both at once.
+        control.change({"batch_size": 5000})
+        return remote.change({"tau": 0.2})
+
+    act = {25: change_together}
+    remote, _, told = steered(runs_dir, scripted, act, control=control)
+    answer = remote.answers()[1]
+    assert not answer.done
+    assert "batch_size 5000 is larger than buffer_size 1000" in str(answer.message)
+    (tuned,) = told.all(Tuned)
+    assert (tuned.changes, tuned.refused) == ((), answer.message)
+
+
 def test_a_value_out_of_range_is_refused_before_anything_is_written(
     runs_dir: Path, scripted: Any
 ) -> None:
