@@ -22,7 +22,8 @@ FIXED_BY_CHECKPOINT = (
     *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
     *("algorithm", "quantiles"),
     *("actor_activation", "critic_activation", "critic_layer_norm"),
-    *("normalize_observations", "buffer_size"),
+    # The replay buffer holds rewards as they were scaled.
+    *("normalize_observations", "buffer_size", "reward_scale"),
 )
 """Settings that shape the contents of a checkpoint. What is drawn after it a branch may draw from
 another seed; the run itself cannot."""

@@ -91,6 +91,7 @@ OTHER: dict[str, Any] = {
     "critic_layer_norm": True,
     "normalize_observations": True,
     "buffer_size": 999,
+    "reward_scale": 0.1,
 }
 
 
