@@ -20,6 +20,7 @@ from td3core.runs.lock import RunLock, holder
 from td3core.system.files import new_folder, slug, write_atomically
 from td3core.system.regular_files import DAMAGE, read_text
 from td3core.system.timestamp import now
+from td3core.text import SettingName
 
 FOLDER, FILE = "groups", "group.json"
 SCHEMA = 1
@@ -51,9 +52,22 @@ class Group:
         return replace(self.config, seed=seed)
 
     def with_steps(self, steps: int) -> "Group":
-        """Return the group with runs of another length, whose schedules keep their course."""
+        """Return the group with runs of another length, whose schedules keep their course.
+
+        Raises:
+            RequestError: one of its runs has gone further than that.
+        """
         if steps == self.config.steps:
             return self
+        furthest = max(self.runs().values(), key=lambda run: run.env_steps, default=None)
+        if furthest is not None and steps < furthest.env_steps:
+            raise RequestError(
+                "{key} cannot be {steps}: {run} is at step {reached}.",
+                key=SettingName("steps"),
+                steps=steps,
+                run=furthest.run.name,
+                reached=furthest.env_steps,
+            )
         tunables = pinned(self.tunables, self.config.steps)
         return replace(self, config=replace(self.config, steps=steps), tunables=tunables)
 

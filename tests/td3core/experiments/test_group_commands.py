@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from td3core.cli.app import main
+from td3core.experiments.groups.group import create_group
+from td3core.protocol.events import Ended
+from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs
 from tests.support.health import breakable_rule
 from tests.support.waiting import eventually
@@ -109,6 +112,26 @@ def test_a_wrong_request_starts_nothing(command, runs_dir: Path, words, sentence
     assert status == 2
     assert answer["error"].startswith(sentence)
     assert not runs_dir.exists()
+
+
+def test_a_length_that_a_run_of_the_group_has_passed_is_refused_and_changes_nothing(
+    command, runs_dir: Path
+) -> None:
+    config, tunables = tiny(STEPS_ENV)
+    group = create_group(runs_dir, (0, 1), config, tunables)
+    for seed, steps in ((0, 60), (1, 40)):
+        RunDirectory.create(runs_dir, replace(config, seed=seed), tunables, group=group.name)
+        (made,) = (run for run in list_runs(runs_dir) if run.config.seed == seed)
+        trained, _ = run(runs_dir.parent / "trained", steps=steps)
+        assert isinstance(trained, Ended)
+        made.write_ending(asdict(trained))
+    before = (group.path / "group.json").read_bytes()
+    status, answer = command("resume", group.name, "--steps", "50", "--trust-env")
+    assert (status, list(answer)) == (2, ["error"])
+    assert answer["error"].startswith("steps cannot be 50: ")
+    assert answer["error"].endswith(" is at step 60.")
+    assert (group.path / "group.json").read_bytes() == before
+    assert command("resume", group.name, "--steps", "70", "--trust-env")[0] == 0
 
 
 def test_the_table_at_the_end_has_the_mean_over_the_seeds(
