@@ -182,7 +182,7 @@ def resume(
         shown_in = film_folder(film, sinks, group.config.env)
         obtain_consent(group.config.choice, given=trust_env)
         with told_of_all_runs(sinks):
-            answer = resume_group(group, total, jobs, as_json=as_json)
+            answer = resume_group(group, total, jobs, exact=exact, as_json=as_json)
         return with_films(answer, shown_in)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)

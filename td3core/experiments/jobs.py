@@ -53,6 +53,8 @@ class ResumedRun:
     patience_s: float = 0.0
     """How long another process may take to save the run and to let go of it. What has finished by
     then is reported as it ended."""
+    exact: bool = False
+    """Refuse it where it would not continue bit for bit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,7 @@ def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ende
             if (finished := _finished_meanwhile(job, control)) is not None:
                 report(finished)
                 return finished
-            return launch.resume(job.run, control, report, steps=job.steps)
+            return launch.resume(job.run, control, report, steps=job.steps, exact=job.exact)
         case Branch():
             return launch.branch(
                 job.checkpoint, job.values, control, report, job.runs_dir, group=job.group

@@ -40,16 +40,19 @@ def train_group(
 
 
 def resume_group(
-    group: Group, steps: int | None, jobs: int | None, *, as_json: bool
+    group: Group, steps: int | None, jobs: int | None, *, exact: bool = False, as_json: bool
 ) -> CommandResult:
-    """Continue a group: resume what was interrupted, start what was not started."""
+    """Continue a group: resume what was interrupted, start what was not started.
+
+    With ``exact`` a run that would not continue bit for bit fails.
+    """
     if steps is not None:
         group = group.with_steps(steps)
     group, notice = on_this_machine(group)
     if notice:
         log(notice)
     allocation = allocation_of(group, jobs)
-    return _run(group, allocation, save=steps is not None, as_json=as_json)
+    return _run(group, allocation, save=steps is not None, exact=exact, as_json=as_json)
 
 
 def _run(
@@ -57,6 +60,7 @@ def _run(
     allocation: Allocation,
     *,
     save: bool = False,
+    exact: bool = False,
     as_json: bool,
 ) -> CommandResult:
     """Train with progress on the terminal. Ctrl-C saves and stops all, a second one kills them."""
@@ -64,7 +68,7 @@ def _run(
     count = Text.counted("{n} run", "{n} runs", n=len(group.seeds))
     log(f"{count}, {allocation.reason}")
     with GroupProgress(console) as progress:
-        runner = GroupRunner(group, allocation, progress.report, progress.log)
+        runner = GroupRunner(group, allocation, progress.report, progress.log, exact=exact)
         try:
             with interrupts_stop(runner):
                 statuses = runner.run(save=save)

@@ -51,11 +51,15 @@ class GroupRunner:
         allocation: Allocation,
         report: Callable[[SeedStatus, Event | None], None],
         on_log: Callable[[int, str], None] = _ignore,
+        *,
+        exact: bool = False,
     ) -> None:
         """``report`` gets the new status of a run, and the event it comes from, in one thread.
 
-        ``on_log`` gets what a run writes to standard error, in threads of their own.
+        ``on_log`` gets what a run writes to standard error, in threads of their own. With ``exact``
+        a run is not resumed where it would not continue bit for bit.
         """
+        self._exact = exact
         self._group, self._allocation = group, allocation
         self._report, self._on_log = report, on_log
         self._inbox: queue.SimpleQueue[Command | tuple[int, Event]] = queue.SimpleQueue()
@@ -185,6 +189,7 @@ class GroupRunner:
                 run=status.run,
                 steps=group.config.steps,
                 numerics=_class_of(status.run),
+                exact=self._exact,
             )
         config = group.config_of(status.seed)
         if group.checkpoint is not None:

@@ -13,9 +13,12 @@ import pytest
 
 from td3core.cli.app import main
 from td3core.experiments.groups.group import create_group
+from td3core.experiments.jobs import perform
+from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs
+from td3core.training.launch import train
 from tests.support.health import breakable_rule
 from tests.support.waiting import eventually
 from tests.td3core.experiments.conftest import STEPS_ENV
@@ -132,6 +135,30 @@ def test_a_length_that_a_run_of_the_group_has_passed_is_refused_and_changes_noth
     assert answer["error"].endswith(" is at step 60.")
     assert (group.path / "group.json").read_bytes() == before
     assert command("resume", group.name, "--steps", "70", "--trust-env")[0] == 0
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_run_of_a_group_that_would_not_go_on_exactly_is_refused_if_that_is_asked_for(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], exact: bool
+) -> None:
+    config, tunables = tiny(keep_replay=False)
+    group = create_group(runs_dir, (0,), config, tunables)
+    control = Control.stopping_at(40)
+    train(config, tunables, control, lambda _: None, runs_dir, group=group.name)
+
+    def act(actor: Actor) -> None:
+        perform(actor.job, Control(), actor.report)
+
+    monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", Stage(act))
+    words = ["resume", group.name, "--runs-dir", str(runs_dir), "--json", "--trust-env"]
+    status = main([*words, "--exact"] if exact else words)
+    answer = json.loads(capsys.readouterr().out.splitlines()[-1])
+    if exact:
+        assert status == 2
+        assert "cannot be resumed exactly" in answer["error"]
+        assert group.runs()[0].env_steps == 40
+    else:
+        assert (status, answer["runs"][0]["env_steps"]) == (0, 60)
 
 
 def test_the_table_at_the_end_has_the_mean_over_the_seeds(
