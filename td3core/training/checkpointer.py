@@ -13,6 +13,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import REPLAY
 from td3core.runs.resumption import ResumePoint
 from td3core.system.files import alias, write_atomically
+from td3core.system.regular_files import is_regular
 from td3core.text import NO_TEXT, SettingName, Text
 from td3core.training.recorder import Recorder
 
@@ -165,16 +166,22 @@ class Checkpointer:
         finally:
             probe.unlink(missing_ok=True)
 
-    def load_buffer(self, saved: Checkpoint) -> Text:
-        """Restore the replay buffer of a checkpoint; return why that is impossible, if it is."""
+    def load_buffer(self, saved: Checkpoint, parents: Path | None = None) -> Text:
+        """Restore the replay buffer of a checkpoint; return why that is impossible, if it is.
+
+        A branch that keeps none reads the file of its parent, if there is one.
+        """
+        file = self._file
+        if file is None and parents is not None and is_regular(parents):
+            file = BufferFile(parents, self._buffer)
         if saved.header.origin is not None and not saved.header.counters.stored:
             return Text("the imported file has none")
-        if self._file is None:
+        if file is None:
             return Text("it is not kept on disk ({key} is off)", key=SettingName("keep_replay"))
         if _SUMS not in saved.tensors:
             return Text("it could not be written with the checkpoint")
         try:
-            self._file.load(saved.header.counters.stored, saved.tensors[_SUMS])
+            file.load(saved.header.counters.stored, saved.tensors[_SUMS])
         except RequestError as problem:
             self._buffer.stored = 0
             return quoted(str(problem).rstrip("."))

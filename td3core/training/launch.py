@@ -227,7 +227,7 @@ def branch(
                 runs_dir, config, tunables, parent_of(point), group, entries, claim
             )
             origin = run_of(checkpoint.resolve())
-            if origin is not None:
+            if config.keep_replay and origin is not None:
                 made.adopt_buffer(origin / REPLAY)
             return made
 
@@ -301,7 +301,9 @@ def _prepare(
     if plan.point is not None:
         require_same_sizes(plan.point, info)
     require_memory(config, plan.tunables, info.sizes)
-    slack = SLACK if config.keep_replay else 0
+    # A branch that keeps no buffer reads that of its parent, rows for which it has no use included.
+    kept = config.keep_replay or (plan.point and plan.point.saved.header.config.keep_replay)
+    slack = SLACK if kept else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
     # Before the limit below, which holds for the libraries that are loaded.
     numerics.kernels()

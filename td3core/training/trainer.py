@@ -21,6 +21,7 @@ from td3core.protocol.listeners import IDLE_S, Listeners
 from td3core.protocol.metrics import MetricSource
 from td3core.randomness import Purpose, generator
 from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import REPLAY, run_of
 from td3core.runs.naming import name_of
 from td3core.runs.resumption import ResumePoint
 from td3core.text import NO_TEXT, Text
@@ -156,7 +157,8 @@ class Trainer:
         before = max(saved.header.wall_s, self.directory.wall_s_on_record()) if resumed else 0.0
         self._deviations.extend((*point.deviations, *deviations, *_lacking(saved)))
         self._state.restore(saved, wall_s=before)
-        missing = self._checkpointer.load_buffer(saved)
+        origin = None if resumed else run_of(point.path.resolve())
+        missing = self._checkpointer.load_buffer(saved, origin and origin / REPLAY)
         if missing:
             until = self.env_steps + min(config.learning_starts, config.buffer_size)
             self._state.no_updates_until = until

@@ -78,6 +78,22 @@ def test_a_branch_with_nothing_changed_learns_what_its_parent_learnt(
     assert all(a.tobytes() == found.tensors[n].tobytes() for n, a in last.tensors.items())
 
 
+def test_a_branch_that_keeps_no_replay_buffer_learns_from_its_parents_and_leaves_none(
+    parent: RunDirectory, runs_dir: Path
+) -> None:
+    kept, _ = branched(parent.step_checkpoint(60), runs_dir / "kept")
+    outcome, told = branched(parent.step_checkpoint(60), runs_dir / "branch", keep_replay=False)
+    assert isinstance(kept, Ended)
+    assert isinstance(outcome, Ended)
+    assert not told.all(Warned)
+    assert not (outcome.run / "replay.f32").exists()
+    found, wanted = (
+        checkpoint.load(RunDirectory.open(each.run).last).tensors for each in (outcome, kept)
+    )
+    assert found.keys() == wanted.keys() - {"replay.sums"}
+    assert all(array.tobytes() == wanted[name].tobytes() for name, array in found.items())
+
+
 OTHER: dict[str, Any] = {
     "env": "Pendulum-v1",
     "env_args": '{"max_episode_steps": 7}',
