@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from td3core.config import given, make_settings
+from td3core.config.algorithms import fixed_by, unused_by
 from td3core.config.presets import load_presets, preset_for
 from td3core.config.run_config import HIGHEST_SEED
 from td3core.config.settings import LR_FINAL
@@ -36,12 +37,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _ENV = "environment"
 
 
-def parse(text: str, default_name: str) -> SweepSpec:
+def parse(text: str, default_name: str, *, begun: bool = False) -> SweepSpec:
     """Read the description of a sweep from TOML text.
 
     Args:
         text: The contents of the file.
         default_name: Name of the sweep if the file gives none, such as the file's own.
+        begun: Whether the sweep has begun. An earlier version may have let it begin with a setting
+            that is refused now.
 
     Raises:
         RequestError: with the field, its value and what is allowed.
@@ -57,6 +60,8 @@ def parse(text: str, default_name: str) -> SweepSpec:
             raise unknown_name("field of a sweep", name, FIELDS)
     spec = _spec(found, default_name)
     _check_values(spec)
+    if not begun:
+        _check_used(spec)
     _check_learning(spec)
     _check_sampler(spec)
     return spec
@@ -293,6 +298,21 @@ def _check_values(spec: SweepSpec) -> None:
     """Build one run of the sweep: presets and settings are checked as for any run."""
     first = {name: spec.values_of(name)[0] for name in spec.space}
     spec.run_settings(first, spec.seeds[0])
+
+
+def _check_used(spec: SweepSpec) -> None:
+    """Refuse to search a setting that no algorithm of the sweep uses, or that they fix."""
+    algorithms = spec.values_of("algorithm")
+    for name in spec.space:
+        if all(
+            name in unused_by(each) or name in fixed_by({"algorithm": each}) for each in algorithms
+        ):
+            raise RequestError(
+                "space cannot contain {name}; it makes no difference with {key} {algorithms}.",
+                key=SettingName("algorithm"),
+                name=name,
+                algorithms=", ".join(algorithms),
+            )
 
 
 def _check_learning(spec: SweepSpec) -> None:

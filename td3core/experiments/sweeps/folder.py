@@ -121,7 +121,7 @@ class SweepFolder:
         Raises:
             RequestError: it cannot be read.
         """
-        return parse(self.text(), self.name)
+        return parse(self.text(), self.name, begun=True)
 
     def text(self) -> str:
         """Return the sweep's own copy of its file.

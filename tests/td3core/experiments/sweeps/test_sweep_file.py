@@ -55,6 +55,34 @@ def test_a_run_takes_preset_then_settings_then_the_trial() -> None:
     assert config.threads == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "algorithms", "fine"),
+    [
+        ("dropped_quantiles", ["td3"], False),
+        ("dropped_quantiles", ["td3", "ddpg"], False),
+        ("dropped_quantiles", ["td3", "tqc"], True),
+        ("policy_delay", ["ddpg"], False),
+        ("policy_delay", ["td3"], True),
+    ],
+)
+def test_a_setting_that_makes_no_difference_is_not_searched(
+    name: str, algorithms: list[str], fine: bool
+) -> None:
+    searched = {name: {"low": 1, "high": 4}}
+    if len(algorithms) == 1:
+        fields: dict[str, object] = {"space": searched, "settings": {"algorithm": algorithms[0]}}
+    else:
+        fields = {"space": searched | {"algorithm": {"choices": algorithms}}}
+    if fine:
+        assert name in spec(**fields).space
+    else:
+        said = f"space cannot contain {name}; it makes no difference with algorithm"
+        assert refusal(**fields) == f"{said} {', '.join(algorithms)}."
+    # One that an earlier version began can still be shown and continued.
+    text = tomli_w.dumps({"environment": "Pendulum-v1", **fields})
+    assert name in parse(text, "file", begun=True).space
+
+
 @pytest.mark.parametrize("name", bundled_sweeps())
 def test_a_bundled_sweep_describes_runs_that_can_start(name: str) -> None:
     _, found = read_sweep_file(name)
