@@ -1,13 +1,16 @@
 """Arguments and options that several commands share, and the values of ``--set``."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from td3core.cli.terminal import log
 from td3core.config import parse_value
+from td3core.config.algorithms import unused_by
 from td3core.errors import RequestError
-from td3core.text import marked
+from td3core.text import SettingName, Text, marked
 
 CheckpointFile = Annotated[
     Path, typer.Argument(help=marked("A checkpoint, or a run (its best checkpoint is used)."))
@@ -61,6 +64,19 @@ AsJson = Annotated[
         "--json", help=marked("Print one JSON object as the last line of standard output.")
     ),
 ]
+
+
+def tell_unused(names: Iterable[str], algorithm: str) -> None:
+    """Say which settings were typed that only other algorithms use."""
+    for name in names:
+        if name in unused_by(algorithm):
+            log(
+                Text(
+                    "{name} has no effect with {algorithm}.",
+                    name=SettingName(name),
+                    algorithm=algorithm,
+                )
+            )
 
 
 def assignments(texts: list[str]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from td3core.cli.options import (
     Steps,
     TrustEnv,
     assignments,
+    tell_unused,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.progress_line import tell_progress
@@ -101,6 +102,7 @@ def train(
     typed = EnvChoice(f"{env_module}:{env}" if env_module else env, values.get("env_args", ""))
     shown_in = film_folder(film, sinks, typed.env_id)
     config, tunables = _settings(typed, preset, values)
+    tell_unused(values, config.algorithm)
     if not several:
         require_class(config.numerics)
     # A preset may come from anyone, and contain arguments that name code.
@@ -267,6 +269,7 @@ def branch(
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
     config = read_header(path).config
+    tell_unused(values, config.algorithm)
     shown_in = film_folder(film, sinks, config.env)
     require_class(str(values.get("numerics", config.numerics)))
     obtain_consent(config.choice, given=trust_env)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.options import AsJson, Run, RunsDir
+from td3core.cli.options import AsJson, Run, RunsDir, tell_unused
 from td3core.cli.paths import find_run
 from td3core.cli.terminal import CommandResult, print_result
 from td3core.config import parse_value
@@ -34,6 +34,7 @@ def tune(
 ) -> CommandResult:
     """The command ``tune``."""
     values = _values(changes)
+    tell_unused(values, find_run(run, runs_dir).config.algorithm)
     return _ask(run, runs_dir, "tune", lambda control: control.change(values), timeout, as_json)
 
 

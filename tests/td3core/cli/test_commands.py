@@ -84,6 +84,21 @@ def test_training_prints_one_object_with_exactly_the_promised_keys(
     assert str(run.path) in captured.err.replace("\n", "")
 
 
+def test_a_setting_that_the_algorithm_does_not_use_is_said_to_have_no_effect(
+    capsys: pytest.CaptureFixture[str], runs_dir: Path
+) -> None:
+    options = ["--runs-dir", str(runs_dir), "--json", "--set=dropped_quantiles=1"]
+    said = "dropped_quantiles has no effect with td3.\n"
+    assert app.main(["train", STEPS, "--steps", "60", *options, *small()]) == 0
+    out, err = capsys.readouterr()
+    assert err.count(said) == 1
+    assert app.main(["branch", last_line(out)["run"], "--steps", "80", *options]) == 0
+    assert capsys.readouterr().err.count(said) == 1
+    words = ["--set", "quantiles=5", "--set", "algorithm=tqc"]
+    assert app.main(["train", STEPS, "--steps", "60", *options, *small(), *words]) == 0
+    assert "no effect" not in capsys.readouterr().err
+
+
 def test_a_finished_run_is_advised_again_by_resume(
     capsys: pytest.CaptureFixture[str], runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

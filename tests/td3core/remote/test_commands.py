@@ -51,6 +51,8 @@ def test_a_living_run_is_tuned_paused_saved_continued_and_stopped(
     assert status == 0
     assert tuned.keys() == {"run", "request", "env_steps", "revision", "message"}
     assert (tuned["request"], tuned["revision"]) == ("tune", 1)
+    status, _, said = call(capsys, "tune", str(living), "dropped_quantiles=1")
+    assert (status, said) == (0, "dropped_quantiles has no effect with td3.\n")
     _, paused, _ = call(capsys, "pause", str(living))
     _, saved, _ = call(capsys, "save", str(living))
     assert saved["env_steps"] == paused["env_steps"] > tuned["env_steps"]
