@@ -6,6 +6,13 @@ if __name__ == "__main__":
     # Before anything else is imported.
     drop_current_folder()
 
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # Python answers Ctrl-C with a traceback out of what is being imported. Also for the installed
+    # script, which imports this module.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import gc
 import sys
 from collections.abc import Sequence

@@ -6,6 +6,12 @@ if __name__ == "__main__":
     # Before anything else is imported.
     drop_current_folder()
 
+import signal
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # Python answers Ctrl-C with a traceback out of what is being imported.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 from td3core.system import numerics
 
 if __name__ == "__main__":

@@ -98,8 +98,9 @@ def ending_what_hangs() -> Iterator[None]:
     One that is ignored stays so: a shell asks what runs in the background to ignore Ctrl-C.
     """
     global _watch
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    before = {each: handler for each, handler in usual.items() if signal.getsignal(each) == handler}
+    usual = {signal.default_int_handler, signal.SIG_DFL}
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {each: handler for each in numbers if (handler := signal.getsignal(each)) in usual}
     for number in before:
         signal.signal(number, _interrupt)
     _watch = _Watch(frozenset(before))
