@@ -119,20 +119,29 @@ def load_complete(path: Path) -> Checkpoint:
     return saved
 
 
-def with_total_steps(run: RunDirectory, reached: int, steps: int | None) -> RunDirectory:
-    """Return the run with another number of steps, if one is given; it has got to ``reached``.
+def with_total_steps(
+    run: RunDirectory, saved: Checkpoint | None, steps: int | None
+) -> RunDirectory:
+    """Return the run with another number of steps, if one is given; it goes on from ``saved``.
 
     The schedules that it began with keep their course (see :func:`journal_for`).
 
     Raises:
-        RequestError: the run has no step left.
+        RequestError: the run has no step left, or was imported and is to keep its steps.
     """
     name = run.path.name
+    reached = saved.header.counters.env_steps if saved else 0
     config = run.config if steps is None else replace(run.config, steps=steps)
     total = config.steps
     ending = run.ending()
     # A run that was killed in its last evaluation has taken its last step, but has not ended.
     finished = ending is not None and ending.stopped == "finished"
+    # A branch knows the origin of its parent as well.
+    is_import = saved is not None and saved.header.origin is not None and run.parent is None
+    if is_import and finished and steps is None and reached < total:
+        raise RequestError(
+            "{run} was imported; branch it, or give it --steps to train it on in place.", run=name
+        )
     # Several environments together may go beyond the last step.
     if steps is not None and steps < reached:
         raise RequestError(

@@ -160,7 +160,7 @@ def resume(
         point = resume_point(directory)
         saved = point.saved if point else None
         reached = point.env_steps if point else 0
-        before, directory = directory, with_total_steps(directory, reached, steps)
+        before, directory = directory, with_total_steps(directory, saved, steps)
         entries = journal_for(before, saved, directory.config.steps)
         recorded = saved.header.numerics if saved else {}
         config, notices = with_recorded_numerics(directory.config, recorded)

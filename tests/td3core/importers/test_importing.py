@@ -26,6 +26,7 @@ from td3core.training.launch import branch
 from tests.td3core.exporters.actors import BUNDLED
 from tests.td3core.helpers import Told
 from tests.td3core.importers import foreign_files as files
+from tests.td3core.training.resuming import contents, go_on, refused
 
 PENDULUM = EnvChoice("Pendulum-v1")
 
@@ -156,6 +157,23 @@ def test_a_branch_fills_its_buffer_with_the_agents_own_actions_and_says_so(
     assert after.header.origin.notes == ()
     # Adam goes on from the steps in the file.
     assert after.tensors["critic_adam.step"] == before.tensors["critic_adam.step"] + 10
+
+
+def test_an_imported_run_is_not_trained_in_place_unless_it_is_given_steps(
+    cleanrl: Path, runs_dir: Path
+) -> None:
+    origin = imported(cleanrl, runs_dir)
+    before = contents(origin.path)
+    assert refused(origin.path) == (
+        f"{origin.path.name} was imported; branch it, or give it --steps to train it on in place."
+    )
+    assert {**contents(origin.path), "lock": b""} == {**before, "lock": b""}
+    stopped, _ = go_on(origin.path, steps=30, control=Control.stopping_at(20))
+    assert isinstance(stopped, Ended), stopped
+    # From here on it is a run like any other.
+    ended, _ = go_on(origin.path)
+    assert isinstance(ended, Ended)
+    assert (ended.stopped, ended.env_steps) == ("finished", 30)
 
 
 def test_a_branch_of_an_agent_without_targets_and_moments_says_so(
