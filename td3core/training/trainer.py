@@ -45,6 +45,9 @@ LOG_STEPS = 50
 REPORT_S = 0.1
 """Seconds between two Progress events."""
 
+FOLDER_S = 1.0
+"""Seconds between two looks for the folder of a run that is paused."""
+
 UNMARKED = Text(
     "The replay buffer is of an earlier version, which did not store where episodes were truncated:"
     " until these transitions are overwritten, n-step returns run on into an episode that begins"
@@ -385,7 +388,12 @@ class Trainer:
         """Wait until something is asked of the run, which is paused."""
         with self._clock.stopped():
             # Requests of other processes come by files, which wake nobody.
+            looked_at = time.perf_counter()
             while not self._control.wait(IDLE_S):
+                if time.perf_counter() - looked_at >= FOLDER_S:
+                    # Nobody could ask for anything in a folder that is no longer there.
+                    self._recorder.require_folder(self.env_steps)
+                    looked_at = time.perf_counter()
                 self._listeners.idle()
 
     def _wait_within_turn(self) -> bool:

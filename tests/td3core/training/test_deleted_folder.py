@@ -1,6 +1,7 @@
 """A run whose folder is deleted or moved while it trains: a whole run is written again."""
 
 import shutil
+import time
 from collections.abc import Callable
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -12,12 +13,14 @@ import pytest
 from td3core import checkpoint
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Saved, Warned
+from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import RunLock, holder
 from td3core.runs.tables import read_table
+from td3core.training.launch import train
 from tests.support.marks import slow
 from tests.support.scripted import Script
-from tests.td3core.helpers import finish, run, same, tensors, tiny
+from tests.td3core.helpers import Told, finish, run, same, tensors, tiny
 from tests.td3core.training.resuming import VALUES, go_on, go_on_well, refused, stopped
 
 pytestmark = pytest.mark.slow
@@ -139,6 +142,45 @@ def test_a_resumed_run_that_loses_its_folder_keeps_settings_and_journal(runs_dir
     after = RunDirectory.open(outcome.run)
     assert (after.created, after.config.steps) == (before.created, 110)
     assert [entry["event"] for entry in after.journal()] == ["stop", "resume"]
+
+
+@pytest.mark.parametrize("lose", [delete, move])
+def test_a_paused_run_that_loses_its_folder_can_still_be_steered(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, lose: Callable[[Path], None]
+) -> None:
+    monkeypatch.setattr("td3core.training.trainer.IDLE_S", 0.01)
+    monkeypatch.setattr("td3core.training.trainer.FOLDER_S", 0.02)
+    monkeypatch.setattr("td3core.remote.access.LOOK_S", 0.0)
+    control, folders, end = Control(), list[Path](), time.monotonic() + 30
+
+    class Steerer:
+        asked = gave_up = False
+
+        def report(self, event: object) -> None:
+            pass
+
+        def idle(self) -> None:
+            if not folders:
+                folders.extend(runs_dir.iterdir())
+                lose(folders[0])
+            elif (folders[0] / "requests").exists() and not self.asked:
+                self.asked = True
+                RemoteControl(folders[0]).resume()
+            elif time.monotonic() > end:
+                self.gave_up = True
+                control.stop()
+
+    def hook(env_steps: int) -> None:
+        if env_steps == 45 and not folders:
+            control.pause()
+
+    control.boundary_hook = hook
+    steerer, told = Steerer(), Told()
+    outcome = train(*tiny(**VALUES), control, told, runs_dir, listeners=[steerer])
+    assert isinstance(outcome, Ended), outcome
+    assert (outcome.stopped, steerer.asked, steerer.gave_up) == ("finished", True, False)
+    assert ["deleted or moved" in str(event.message) for event in told.all(Warned)] == [True]
+    go_on_well(outcome.run, steps=120)
 
 
 def test_a_folder_lost_after_the_last_save_is_saved_again(runs_dir: Path) -> None:
