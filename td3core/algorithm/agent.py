@@ -1,4 +1,4 @@
-"""What a run knows of an algorithm, and how it gets one."""
+"""The interface between a run and an algorithm, and the factories of agents."""
 
 from pkgutil import resolve_name
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from td3core.protocol.events import Traced
 
 
 class Algorithm(Protocol):
-    """Networks and the update that trains them; made from settings, sizes and nothing else.
+    """Networks and the update that trains them; made from settings and sizes alone.
 
     Its class takes ``(config, tunables, obs_dim, act_dim)``, and computes with ``config.engine``.
     """
@@ -39,7 +39,7 @@ class Algorithm(Protocol):
         ...
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return copies of all that a checkpoint needs, by name."""
+        """Return copies of everything a checkpoint needs, by name."""
         ...
 
     def load_state(self, arrays: Arrays, updates: int) -> None:
@@ -47,11 +47,11 @@ class Algorithm(Protocol):
         ...
 
     def take_metrics(self) -> dict[str, float]:
-        """Return means over the updates since the last call by name; none without an update."""
+        """Return means over the updates since the last call, by name; empty without an update."""
         ...
 
     def pending_metrics(self) -> dict[str, NDArray[Any]]:
-        """Return what the next :meth:`take_metrics` is made of, as :meth:`state` has it."""
+        """Return the sums behind the next :meth:`take_metrics`, in the form of :meth:`state`."""
         ...
 
     def diverged_network(self) -> str | None:
@@ -63,15 +63,15 @@ class UpdateTracer(Protocol):
     """Does an update and shows what it computed."""
 
     def update(self, draws: Draws, *, env_steps: int, single: bool) -> Traced:
-        """Do the one update of ``draws``, and return what it was.
+        """Do the one update of ``draws``, and return its trace.
 
-        The agent is as after :meth:`Algorithm.update_from`, bit for bit.
+        Leaves the agent as :meth:`Algorithm.update_from` would, bit for bit.
         """
         ...
 
 
 def make_tracer(agent: Algorithm, config: RunConfig, sizes: Sizes) -> UpdateTracer | None:
-    """Return what shows single updates of an agent; None if nothing does for its algorithm."""
+    """Return the tracer of single updates of an agent; None if its algorithm has none."""
     name = entry_of(config.algorithm).tracer
     if not name:
         return None

@@ -16,7 +16,7 @@ from td3core.buffer.rows import Batch
 _WARM_UPS = 3
 
 Update = Callable[[Batch[Tensor], Tensor, bool], None]
-"""Takes a batch, N(0, 1) noise, and whether the actor moves."""
+"""Arguments: a batch, N(0, 1) noise, and whether the actor moves."""
 
 
 class CapturedUpdate:
@@ -30,7 +30,7 @@ class CapturedUpdate:
         self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
 
     def __call__(self, batch: Batch[Tensor], noise: Tensor, moves_actor: bool) -> None:
-        """Do one update; a batch of another size is recorded anew."""
+        """Do one update; record it again if the batch has another size."""
         parts = (*batch, noise)
         if [part.shape for part in parts] != [there.shape for there in self._inputs]:
             self._graphs.clear()
@@ -50,7 +50,7 @@ class CapturedUpdate:
         self._update(Batch(*batch), noise, moves_actor)
 
     def _record(self, moves_actor: bool) -> torch.cuda.CUDAGraph:
-        """Record an update. It must run a few times first; what that changes is restored."""
+        """Record an update. The warm-up runs that this needs are undone."""
         before = [tensor.clone() for tensor in self._changed]
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())

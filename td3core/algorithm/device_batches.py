@@ -15,7 +15,7 @@ from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Draws
 
 _LARGEST_SHARE = 0.5
-"""Of a GPU's free memory; networks and other programs need some too."""
+"""Largest share of a GPU's free memory; networks and other programs need some too."""
 
 
 def fits(buffer: ReplayBuffer, device: torch.device) -> bool:
@@ -33,7 +33,7 @@ class DeviceBatches:
         self._device = device
         self._buffer: ReplayBuffer | None = None
         self._copy: RowsThere | None = None
-        """Of that buffer, if it fits."""
+        """Copy of that buffer, if it fits."""
 
     def __call__(self, draws: Draws) -> Iterator[Batch[Floats] | Batch[Tensor]]:
         """Yield the finished batch of each update: on the device, if the whole buffer is there.

@@ -1,7 +1,7 @@
 """What computes the updates of a run: the compiled update, or torch's.
 
-Chosen by what can be had and never by a clock: the two differ in the last bits, so that a choice
-that hung on the load of the computer would make runs differ that must be the same.
+Chosen by what is available, never by timing: the two differ in the last bits, so a choice that
+depended on the computer's load would make identical runs differ.
 """
 
 from dataclasses import replace
@@ -16,15 +16,15 @@ from td3core.system import numerics
 from td3core.text import SettingName, Text
 
 COMPILED_ALGORITHMS = (TD3, DDPG, TQC)
-"""Those that the compiled update has; torch has all."""
+"""Algorithms of the compiled update; torch has all."""
 
 
 def resolve(config: RunConfig) -> RunConfig:
     """Return settings of a new run with its numerics class and its engine in place of ``auto``.
 
     Raises:
-        RequestError: this process cannot compute in the class that they name, or there is no
-            compiled update here or of that algorithm.
+        RequestError: this process cannot compute in the class that they name, or the compiled
+            update is not available here or for that algorithm.
     """
     engine, has_it = config.engine, config.algorithm in COMPILED_ALGORITHMS
     if engine == numerics.AUTO:
@@ -45,9 +45,9 @@ def resolve(config: RunConfig) -> RunConfig:
 
 
 def resolve_again(config: RunConfig) -> RunConfig:
-    """Return settings of a run that resumes, with what this process has in place of the missing.
+    """Return settings of a run that resumes, with replacements for what this process lacks.
 
-    What differs then from its record is found by :mod:`td3core.algorithm.fingerprint`.
+    :mod:`td3core.algorithm.fingerprint` finds what then differs from its record.
     """
     if config.engine == COMPILED and not kernel_cache.works():
         config = replace(config, engine=TORCH)
@@ -69,7 +69,7 @@ def take_products(config: RunConfig, recorded: str = "") -> str:
 
 
 def shown(config: RunConfig, products: str) -> Text:
-    """Return what computes the updates, as a person reads it."""
+    """Return the engine's name as shown to the user."""
     if config.engine == COMPILED:
         return Text(
             "the compiled update, {kernels} kernels", kernels=numerics.shown(config.numerics)

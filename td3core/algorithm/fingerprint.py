@@ -1,4 +1,4 @@
-"""What the last bits of a run depend on besides its settings: recorded, and put to the proof.
+"""What the last bits of a run depend on besides its settings: recorded, and checked.
 
 Every checkpoint holds the record. When a run is resumed, the names in it say what has changed; the
 probe, a digest of one update and of actions with the run's own networks, proves that nothing else
@@ -51,10 +51,10 @@ def record(
     """Return what the last bits of a run depend on here, with its probe.
 
     Args:
-        config: its settings, with the engine and class that it is computed with.
+        config: its settings, with the resolved engine and numerics class.
         info: its environment.
         products: the matrix products of the torch engine.
-        batch_size: that of the run, which a new probe takes.
+        batch_size: the batch size of the run, for a new probe.
         recorded: the record of the checkpoint that it resumes from; its probe is repeated.
     """
     about = {
@@ -107,7 +107,7 @@ def probe(config: RunConfig, sizes: Sizes, batch: int, products: str = "") -> st
     for draws in Sampler(buffer, source, normaliser).draw(1, agent.tunables):
         agent.update_from(draws)
     policy, digest = agent.policy(normaliser), hashlib.sha256()
-    # One at a time, and all environments of a run at once.
+    # Single observations, then a batch of them: a run has both shapes.
     parts = [*agent.state().values(), *map(policy, observations), policy(observations)]
     for part in parts:
         digest.update(np.ascontiguousarray(part).tobytes())
@@ -115,7 +115,7 @@ def probe(config: RunConfig, sizes: Sizes, batch: int, products: str = "") -> st
 
 
 def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Text]:
-    """Return why a run that was recorded as ``then`` is not the same bit for bit ``now``."""
+    """Return why a run recorded as ``then`` is not the same bit for bit ``now``."""
     changed = [
         Text(
             "{what} was {before} and is {now}",
@@ -139,10 +139,10 @@ def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Text]:
 
 
 def with_names_of_today(recorded: Mapping[str, str], numerics_class: str) -> dict[str, str]:
-    """Return the record of a checkpoint as :func:`record` has it today.
+    """Return the record of a checkpoint with the names that :func:`record` uses today.
 
-    Before it had classes, it named products and torch's instruction set, whatever the engine.
-    Before it named gradients, those of the torch engine were written out.
+    Records older than numerics classes name products and torch's instruction set, whatever the
+    engine. In those older than the name "gradients", the torch engine's were written out.
     """
     if not recorded:
         return {}
@@ -153,30 +153,30 @@ def with_names_of_today(recorded: Mapping[str, str], numerics_class: str) -> dic
     known = {name: value for name, value in recorded.items() if name != "processor"}
     instructions = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
     if recorded.get("processor") != instructions:
-        # Of torch's products it says nothing but that.
+        # With other instructions, it says nothing else of torch's products.
         known["processor"] = recorded.get("processor", "")
     return known | {"class": numerics_class}
 
 
 def _batch(recorded: str, batch_size: int) -> int:
-    """Return the batch size of the probe: as recorded in a file, if that is a number in range."""
+    """Return the batch size of the probe: the recorded one, if it is a number in range."""
     found = int(recorded) if recorded.isascii() and recorded.isdigit() else batch_size
     return min(max(found, 1), _MOST_BATCH)
 
 
 def environment_packages(env_id: str) -> list[str]:
-    """Return the packages that the steps of an environment depend on, as far as it is known."""
+    """Return the packages that the steps of an environment depend on, as far as known."""
     known = find_known(env_id)
     return ["gymnasium", *(known.needs if known else ())]
 
 
 def versions_of(packages: list[str]) -> dict[str, str]:
-    """Return the versions of those packages that are installed."""
+    """Return the installed versions of those packages."""
     found = {}
     for package in packages:
         try:
             found[package.lower()] = version_of(package)
         except ModuleNotFoundError:
-            # The name of a module that belongs to a package of another name.
+            # A module's name that belongs to a package of another name.
             continue
     return found

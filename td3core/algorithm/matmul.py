@@ -2,8 +2,8 @@
 
 Torch multiplies through MKL, or through oneDNN when less than fp32 is allowed. On processors of AMD
 with AVX-512, MKL takes its slower path and oneDNN is twice as fast, still in true fp32. With AMX
-units oneDNN really rounds to bf16. So the choice goes by the processor, and the result is checked;
-no clock takes part, which would make runs depend on what else the computer does.
+units oneDNN really rounds to bf16. So the processor decides, and the result is checked; a choice by
+timing would make runs depend on what else the computer does.
 """
 
 import numpy as np

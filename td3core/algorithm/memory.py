@@ -35,7 +35,7 @@ def zeros(shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
 
 
 def vectors(count: int, length: int, device: torch.device) -> list[Tensor]:
-    """Return so many vectors of zeros: those of the CPU as :func:`zeros` makes them."""
+    """Return this many vectors of zeros; on the CPU they are made by :func:`zeros`."""
     if device.type == "cpu":
         return [torch.from_numpy(array) for array in zeros([(length,)] * count)]
     # Always explicit: an environment may change torch's default data type or device.

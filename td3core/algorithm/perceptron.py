@@ -40,13 +40,13 @@ class Perceptron:
 class Parameters:
     """Weights and biases of a group of networks in one vector.
 
-    It holds, layer by layer, the weights (out, in) of each network, then the biases (out,) of each:
-    what optimiser, target averaging and the compiled update work on. ``tensors`` are its parts in
+    It holds, layer by layer, the weights (out, in) of each network, then the biases (out,) of each.
+    Optimiser, target averaging and the compiled update work on it. ``tensors`` are its parts in
     that order.
     """
 
     def __init__(self, group: NetworkGroup, flat: Tensor, *, learning: bool = False) -> None:
-        """Lay the networks over ``flat``; ``learning`` ones have gradients."""
+        """Lay the networks over ``flat``; they have gradients if ``learning``."""
         self._names, self.flat = group.names, flat
         count = len(group.names)
         shapes = [
@@ -70,7 +70,7 @@ class Parameters:
 
     @torch.no_grad()
     def draw(self, source: np.random.Generator) -> None:
-        """Draw U(-1/sqrt(fan_in), 1/sqrt(fan_in)), as the published TD3 has it from torch."""
+        """Draw U(-1/sqrt(fan_in), 1/sqrt(fan_in)): torch's default, as in the published TD3."""
         for network in self.networks:
             for weight, bias in network.layers:
                 bound = 1.0 / weight.shape[1] ** 0.5

@@ -1,7 +1,8 @@
 """TD3 in plain torch, in the order of the paper (Fujimoto et al., 2018, algorithm 1).
 
-This is the reference: a GPU captures it whole, and the compiled update is held to it number by
-number. Live settings enter the arithmetic as 0-dim tensors, so that a captured update follows them.
+This is the reference: a GPU captures it whole, and the compiled update is compared with it number
+by number. Live settings enter the arithmetic as 0-dim tensors, so that a captured update follows
+them.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 
 
 LAST_EVERY = 500
-"""Updates: norms and TD errors of the last update are taken with the metrics of the first one, and
-once in so many from then on.
+"""Updates between measurements of norms and TD errors, from the first update on.
 
-They take as long as two steps of Adam; with each row of ``training.csv`` that is 2 % of the time.
+They take as long as two steps of Adam; with each row of ``training.csv`` that would be 2 % of the
+time.
 """
 _PERCENTILES = {"td_median": 50, "td_p90": 90, "td_p99": 99}
 
@@ -59,9 +60,9 @@ class TD3:
         live = torch.zeros(4, dtype=torch.float32, device=device)
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._stepped_at: dict[str, float] = {}
-        """The learning rate of each group's last step, of groups whose norms are to be taken."""
+        """Learning rate of the last step of each group whose norms are still to be measured."""
         self._errors = live.new_zeros(0, 1)
-        """|Q1(s, a) - y| of the last batch, (batch, 1); unused where the update is compiled."""
+        """|Q1(s, a) - y| of the last batch, (batch, 1); unused with the compiled update."""
         self.updates = 0
         # With the networks on a GPU, acting uses a copy of the actor on the CPU.
         self._acting = self.actor.online
@@ -71,7 +72,7 @@ class TD3:
         changed = [*self.actor.tensors(), *self.critics.tensors(), self._metrics.sums]
         self._improve = CapturedUpdate(self._update, changed) if live.is_cuda else self._update
         self.fused = self._compiled_update(config) if config.engine == COMPILED else None
-        """The compiled update, if that is the engine of the run."""
+        """The compiled update, if it is the engine of the run."""
         self.apply(tunables)
 
     def apply(self, tunables: Tunables) -> None:
@@ -96,7 +97,7 @@ class TD3:
         """Update the critics, and every ``policy_delay``-th time the actor and all targets."""
         self.updates += 1
         if len(self._errors) != len(batch.reward):
-            # A batch of another size is captured anew, too.
+            # A batch of another size is captured again, too.
             self._errors = self._gamma.new_zeros(len(batch.reward), 1)
         moves_actor = self.updates % self.tunables.policy_delay == 0
         noise = self._smoothing.standard_normal(batch.action.shape, np.float32)
@@ -165,7 +166,7 @@ class TD3:
             self._stepped_at[ACTOR] = self.tunables.actor_lr
 
     def _take_last(self) -> None:
-        """Measure what no step has been measured of since its last one."""
+        """Measure the last step of each group that stepped since its last measurement."""
         if CRITIC in self._stepped_at:
             found = np.percentile(self._td_errors(), list(_PERCENTILES.values()))
             self._metrics.set_last(dict(zip(_PERCENTILES, found.tolist(), strict=True)))
@@ -188,7 +189,7 @@ class TD3:
         return FusedUpdate(config, self.actor, self.critics, self._smoothing, sums)
 
     def take_metrics(self) -> dict[str, float]:
-        """Return means over the updates since the last call by name; none without an update."""
+        """Return means over the updates since the last call, by name; empty without an update."""
         since = self.updates - self._metrics.updates
         due = (since - 1) // LAST_EVERY != (self.updates - 1) // LAST_EVERY
         if due:
@@ -196,7 +197,7 @@ class TD3:
         return self._metrics.take(last=due)
 
     def pending_metrics(self) -> dict[str, NDArray[Any]]:
-        """Return what the next :meth:`take_metrics` is made of, as :meth:`state` has it."""
+        """Return the sums behind the next :meth:`take_metrics`, in the form of :meth:`state`."""
         self._take_last()
         return self._metrics.state()
 
@@ -209,7 +210,7 @@ class TD3:
         return self.learned() | self.pending_metrics()
 
     def learned(self) -> dict[str, NDArray[Any]]:
-        """Return copies of all that the next update depends on: of :meth:`state`, not metrics."""
+        """Return copies of everything the next update depends on: :meth:`state` without metrics."""
         smoothing = {"generator.smoothing": generator_state(self._smoothing)}
         return self.actor.state() | self.critics.state() | smoothing
 

@@ -14,14 +14,14 @@ from td3core.config import RunConfig, Tunables
 
 
 class TQC(TD3):
-    """As :class:`~td3core.algorithm.td3.TD3`, but each critic puts out quantiles of the return.
+    """:class:`~td3core.algorithm.td3.TD3` whose critics put out quantiles of the return.
 
-    Its value is their mean. Where TD3 takes the smaller of two values, the target leaves out the
-    largest quantiles of both critics together.
+    A critic's value is their mean. Where TD3 takes the smaller of two values, the target leaves out
+    the largest quantiles of both critics together.
     """
 
     def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
-        # A tensor, as all that a captured update reads; before the settings are applied.
+        # A tensor, as is all that a captured update reads; set before the settings are applied.
         device = torch.device(config.device)
         self._dropped = torch.zeros((), dtype=torch.float32, device=device)
         count = config.quantiles
@@ -45,12 +45,12 @@ class TQC(TD3):
         return batch.reward + self._gamma * (1.0 - batch.terminated) * z
 
     def _target_quantiles(self, next_obs: Tensor, next_action: Tensor) -> list[Tensor]:
-        """Return what each target critic puts out at (s', ã), shape (batch, quantiles)."""
+        """Return the quantiles of each target critic at (s', ã), shape (batch, quantiles)."""
         pair = torch.cat((next_obs, next_action), 1)
         return [critic(pair) for critic in self.critics.target.networks]
 
     def _weights(self, y: Tensor) -> Tensor:
-        """Return the weight of each target, shape (atoms,): 1 / kept, and 0 for the largest ones.
+        """Return the weight of each target, shape (atoms,): 1 / kept, and 0 for the largest.
 
         ``dropped_quantiles`` are left out per critic, but at least one is kept.
         """
@@ -85,9 +85,9 @@ def quantile_huber_loss(theta: Tensor, y: Tensor, levels: Tensor, weights: Tenso
 
     Args:
         theta: Quantiles θ, shape (batch, quantiles).
-        y: Samples of what they estimate, shape (batch, atoms).
+        y: Samples of the estimated distribution, shape (batch, atoms).
         levels: The level τ of each quantile, shape (quantiles, 1).
-        weights: The weight w of each sample, shape (atoms,), 1 in all.
+        weights: The weight w of each sample, shape (atoms,); they sum to 1.
     """
     error = y[:, None, :] - theta[:, :, None]
     bounded = error.detach().clamp(-1.0, 1.0)

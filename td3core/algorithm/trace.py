@@ -1,7 +1,8 @@
-"""What a single update computes, for those who watch.
+"""Traces of single updates, for display.
 
-The update itself keeps none of it. So the reference does the coming update on a copy of the agent,
-with the same batch and the same noise, and is watched; then the agent does it with its own engine.
+The update itself keeps no intermediate values. So the reference does the coming update on a copy of
+the agent, with the same batch and noise, and is recorded; then the agent does it with its own
+engine.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from td3core.protocol.events import NetworkChange, Traced
 
 
 class _Watched(UpdateMetrics):
-    """Keeps what the steps measure of one update."""
+    """Keeps what the steps of one update measure."""
 
     def __init__(self, networks: Sequence[str]) -> None:
         super().__init__(networks, torch.device("cpu"))
@@ -46,7 +47,7 @@ class _Watched(UpdateMetrics):
 
 
 class _Reference(TD3):
-    """The reference on the CPU; keeps what its last update has computed."""
+    """The reference on the CPU; keeps the values of its last update."""
 
     def __init__(self, config: RunConfig, tunables: Tunables, sizes: Sizes) -> None:
         super().__init__(replace(config, engine=TORCH, device="cpu"), tunables, *sizes)
@@ -54,7 +55,7 @@ class _Reference(TD3):
             [*self.actor.group.names, *self.critics.group.names]
         )
         self.seen: dict[str, Any] = {}
-        """By their names in ``Traced``."""
+        """Values by their names in ``Traced``."""
 
     def _smoothed_action(self, next_obs: Tensor, noise: Tensor) -> Tensor:
         action = super()._smoothed_action(next_obs, noise)
@@ -120,7 +121,7 @@ class TD3Tracer:
         self._networks = [name for group in groups for name in (*group.names, *group.targets)]
 
     def update(self, draws: Draws, *, env_steps: int, single: bool) -> Traced:
-        """Do the one update of ``draws``, and return what it was."""
+        """Do the one update of ``draws``, and return its trace."""
         agent = self._agent
         before, tunables = agent.learned(), agent.tunables
         seen = self._watch(next(iter(draws)), before)
@@ -137,7 +138,7 @@ class TD3Tracer:
         )
 
     def _watch(self, batch: Batch[Any], learned: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-        """Let the reference do the coming update; return what it computed."""
+        """Let the reference do the coming update; return the computed values."""
         reference, agent = self._reference, self._agent
         reference.apply(agent.tunables)
         reference.load_learned(learned, agent.updates)
@@ -154,7 +155,7 @@ class TD3Tracer:
 
 
 class TQCTracer(TD3Tracer):
-    """The same for :class:`~td3core.algorithm.tqc.TQC`."""
+    """:class:`TD3Tracer` for :class:`~td3core.algorithm.tqc.TQC`."""
 
     _watched = _WatchedTQC
 

@@ -1,4 +1,4 @@
-"""A group of networks and all that training it needs, each part one vector."""
+"""A group of networks and its training state, each part one vector."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ from td3core.config.networks import TARGET, NetworkGroup, optimizer_of
 
 
 class TrainState:
-    """Of one group of networks: weights, targets, gradient, and the moments of Adam."""
+    """Weights, targets, gradient and Adam moments of one group of networks."""
 
     def __init__(
         self, role: str, group: NetworkGroup, source: np.random.Generator, device: torch.device
@@ -32,7 +32,7 @@ class TrainState:
         self.online.draw(source)
         sizes = [part.numel() for part in self.online.tensors]
         self._starts = np.cumsum([0, *sizes[:-1]])
-        """Of each weight and each bias in a vector; those of the networks take turns."""
+        """Where each weight and each bias begins in a vector; the networks take turns."""
         self._views: tuple[Floats, ...] = ()
         self.target.flat.copy_(self.online.flat)
         self.lr = torch.zeros((), dtype=torch.float32, device=device)
@@ -65,9 +65,9 @@ class TrainState:
         self.target.flat.lerp_(self.online.flat, tau)
 
     def norms(self, lr: float) -> dict[str, float]:
-        """Return by metric, for each network, how large gradient, weights and last step are.
+        """Return the norms of gradient, weights and last step of each network, by metric.
 
-        A step is what Adam's moments make of ``lr``, the learning rate it was done with.
+        The step follows from Adam's moments and ``lr``, the learning rate of that step.
         """
         online, _, gradient, exp_avg, exp_avg_sq, steps = self._on_cpu()
         t = float(steps[0])
@@ -85,10 +85,10 @@ class TrainState:
         }
 
     def _on_cpu(self) -> tuple[Floats, ...]:
-        """Return what :meth:`arrays` does, or a copy of it if it is on a GPU."""
+        """Return :meth:`arrays`, or a copy of them if they are on a GPU."""
         if self.lr.is_cuda:
             return tuple(tensor.view(-1).numpy(force=True) for tensor in self.tensors())
-        # Made once: each call into torch gives the interpreter to another thread.
+        # Made once: each call into torch may hand the GIL to another thread.
         self._views = self._views or self.arrays()
         return self._views
 
@@ -123,7 +123,7 @@ class TrainState:
     def load_state(self, arrays: Arrays) -> None:
         """Restore what :meth:`state` returned."""
         for name, part in self._all():
-            # A file holds no array without dimensions: Adam's step comes back with one.
+            # A file holds no 0-dim arrays: Adam's step comes back with one dimension.
             part.copy_(torch.from_numpy(arrays[name]).view_as(part))
 
     def _networks(self) -> Iterator[tuple[str, Tensor]]:

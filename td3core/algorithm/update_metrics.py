@@ -1,4 +1,4 @@
-"""Means of what is measured in the updates (see :mod:`td3core.protocol.metrics`)."""
+"""Means of what the updates measure (see :mod:`td3core.protocol.metrics`)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -20,22 +20,22 @@ class UpdateMetrics:
     """Sums over updates, kept as tensors: reading a number out of every update would stall it.
 
     ``sums`` has one float64 number for each metric, at the places of
-    :mod:`~td3core.algorithm.metric_slots`: over all updates for what the critics' step measures,
-    over the updates that moved the actor for what the actor's step measures. Of what is measured
-    in the last update alone it is the value.
+    :mod:`~td3core.algorithm.metric_slots`: over all updates for metrics of the critics' step, over
+    the updates that moved the actor for metrics of the actor's step. For metrics of the last update
+    alone it is the value.
     """
 
     def __init__(self, networks: Collection[str], device: torch.device) -> None:
-        """``networks``: the names of those that an agent has, ``critic2`` maybe not among them."""
+        """``networks``: names of the agent's networks, possibly without ``critic2``."""
         self.sums = torch.zeros(len(_NAMES), dtype=torch.float64, device=device)
         self._sum = self.sums.unbind()
         self._absent = {metric.name for metric in MEASURED if metric.network not in networks}
         self._unknown = set[str]()
-        """Names whose sum was not in the checkpoint: their next mean would be wrong."""
+        """Names without a sum in the checkpoint: their next mean would be wrong."""
         self._updates = self._actor_updates = 0
 
     def count(self, updates: int, actor_updates: int) -> None:
-        """Count finished updates, and those of them that moved the actor."""
+        """Count finished updates, and how many of them moved the actor."""
         self._updates += updates
         self._actor_updates += actor_updates
 
@@ -57,7 +57,7 @@ class UpdateMetrics:
         self._sum[SLOT.actor_loss].add_(loss)
 
     def set_last(self, values: Mapping[str, float]) -> None:
-        """Take by name what was measured in the last update; what is no metric is left out."""
+        """Take measurements of the last update by name; names that are no metrics are ignored."""
         measured = _LAST & values.keys()
         sums = zip(_NAMES, self.sums.tolist(), strict=True)
         new = [values[name] if name in measured else total for name, total in sums]
@@ -72,7 +72,7 @@ class UpdateMetrics:
     def take(self, *, last: bool = True) -> dict[str, float]:
         """Return the means since the last call by name, and start anew.
 
-        Without ``last`` what was measured in the last update alone is left out.
+        Without ``last``, metrics of the last update alone are left out.
 
         Absent are a critic that does not exist and, where no update moved it, the actor.
         """
@@ -103,7 +103,7 @@ class UpdateMetrics:
         return state | {"tally.counts": np.array([self._updates, self._actor_updates], np.int64)}
 
     def load_state(self, arrays: Arrays) -> None:
-        """Restore what :meth:`state` returned; a name that is missing stays absent once."""
+        """Restore what :meth:`state` returned; a missing name stays absent from one row."""
         saved = dict(arrays)
         # Checkpoints of version 0.1 hold all sums in one tensor.
         for name, value in zip(_NAMES, arrays.get("tally.sums", ()), strict=False):

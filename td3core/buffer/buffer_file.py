@@ -1,9 +1,9 @@
 """The replay buffer of a run on disk: an image of its ring; only new rows are written.
 
-A checkpoint needs the transitions it was learning from. They lie in one file next to the
+A checkpoint needs the transitions it was learning from. They are in one file next to the
 checkpoints, written just before each of them. Writing does not touch rows that an older checkpoint
-needs, as long as no more than the ring's ``slack`` is added between two checkpoints. Check sums,
-kept in the checkpoint, show later whether the file still holds the same rows.
+needs, as long as at most the ring's ``slack`` is added between two checkpoints. Check sums, kept in
+the checkpoint, show later whether the file still holds the same rows.
 """
 
 import contextlib
@@ -40,12 +40,12 @@ class BufferFile:
         There is one for each block, and one for the rows of other blocks that can be sampled.
 
         Raises:
-            OSError: the file cannot be written or is a symbolic link; what it held of older
-                transitions still counts.
+            OSError: the file cannot be written or is a symbolic link; older transitions in it
+                remain valid.
         """
         buffer, ring = self._buffer, len(self._buffer.rows)
         if self._written and not self._is_there():
-            # Deleted meanwhile: what it held is written again.
+            # Deleted meanwhile: everything is written again.
             self._written, self._named = 0, False
         first = max(self._written, buffer.stored - ring)
         if first < buffer.stored:
@@ -104,7 +104,7 @@ class BufferFile:
             self._named = True
 
     def _sum_up(self, begin: int, end: int) -> None:
-        """Sum up every block that rows of this stretch lie in."""
+        """Compute the check sum of every block with rows in this stretch."""
         for block in range(begin // BLOCK, -(-end // BLOCK)):
             self._sums[block] = self._sum(block)
 
@@ -112,7 +112,7 @@ class BufferFile:
         return zlib.crc32(_bytes_of(self._buffer.rows[block * BLOCK : (block + 1) * BLOCK]))
 
     def _check(self, sums: Sums) -> None:
-        """Compare all rows that can be sampled; the others may have moved on."""
+        """Compare all rows that can be sampled; others may have been overwritten since."""
         whole, edges = self._sampled()
         same = len(sums) == len(self._sums) + 1 and edges == sums[-1]
         if not same or not all(self._sum(block) == sums[block] for block in whole):

@@ -22,28 +22,28 @@ class ReplayBuffer:
     An episode that is truncated ends with -0.0 as ``terminated``: the value of the next state
     counts, as with 0.0, but the row that follows belongs to another episode.
 
-    ``slack`` more rows are held than are sampled from: so much may be added before what a copy on
-    disk still counts on is overwritten. Sampling does not depend on it.
+    ``slack`` more rows are held than are sampled from: as many may be added before rows that a copy
+    on disk still needs are overwritten. Sampling does not depend on it.
     """
 
     def __init__(self, capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> None:
         self.capacity, self.slack = capacity, slack
         self.stored = 0
-        """Transitions added so far, those overwritten since included."""
+        """Transitions added so far, overwritten ones included."""
         self.unmarked = 0
-        """So many of the first transitions come from a version that did not mark truncated ones."""
+        """Number of oldest transitions from a version that did not mark truncated ones."""
         self.layout = RowLayout.of(obs_dim, act_dim)
         # Zeros cost nothing: the system hands out pages as they are touched.
         self.rows = np.zeros((capacity + slack, self.layout.end), dtype=np.float32)
 
     @property
     def size(self) -> int:
-        """Transitions there are to sample from."""
+        """Number of transitions that can be sampled."""
         return min(self.stored, self.capacity)
 
     @property
     def has_unmarked(self) -> bool:
-        """Whether some transitions there are to sample from do not say if they were truncated."""
+        """Whether some transitions that can be sampled do not say if they were truncated."""
         return self.stored - self.size < self.unmarked
 
     def add(
@@ -65,16 +65,16 @@ class ReplayBuffer:
     def draw(self, source: np.random.Generator, count: int | tuple[int, int]) -> NDArray[np.int64]:
         """Draw the rows of ``count`` stored transitions uniformly, with replacement.
 
-        Several batches at once, with ``count`` = (batches, size), are those drawn one by one.
+        Several batches at once, with ``count`` = (batches, size), equal batches drawn one by one.
         """
         size = self.size
         if not size:
             raise ValueError("cannot sample from an empty replay buffer")
         drawn: NDArray[np.int64] = source.integers(0, size, size=count)
         if self.stored <= self.capacity:
-            # Nothing was overwritten yet: a number is its row.
+            # Nothing was overwritten yet: the number is the row.
             return drawn
-        # The newest transition of that place in a ring of ``capacity`` rows.
+        # The newest transition at that place in a ring of ``capacity`` rows.
         newest = self.stored - 1
         number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity
         return number % len(self.rows)
@@ -83,7 +83,7 @@ class ReplayBuffer:
         """Return transitions by number, 0 for the first ever stored.
 
         Raises:
-            IndexError: one of them is not there yet, or has been overwritten.
+            IndexError: one of them is not stored yet, or has been overwritten.
         """
         oldest = max(self.stored - len(self.rows), 0)
         if len(numbers) and not oldest <= numbers.min() <= numbers.max() < self.stored:

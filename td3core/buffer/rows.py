@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
 A = TypeVar("A")
-"""Rows of numbers: an array, or a tensor on the device that learns from them."""
+"""An array, or a tensor on the device that trains."""
 
 
 class Batch(NamedTuple, Generic[A]):
@@ -43,6 +43,6 @@ class RowLayout(NamedTuple):
 
     def columns(self, rows: A) -> Batch[A]:
         """Name the parts of rows (..., end), without copying."""
-        # Arrays and tensors are sliced alike, which no type expresses.
+        # Arrays and tensors are sliced alike, which no type can express.
         cut: Any = rows
         return Batch(*(cut[..., begin:end] for begin, end in pairwise(self)))

@@ -1,4 +1,4 @@
-"""From the replay buffer to finished batches: drawn, n steps long, normalised."""
+"""From the replay buffer to finished batches: drawn, extended to n steps, normalised."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,14 +24,14 @@ _GENERATOR = "generator.replay"
 class Draws:
     """Transitions for some updates in a row. Iterating gives the finished batch of each.
 
-    The compiled update gathers and normalises the rows itself, as it goes. Not frozen: one is made
-    for every step, and that takes three times as long for a frozen one.
+    The compiled update gathers and normalises the rows itself. Not frozen: one is made for every
+    step, and a frozen one takes three times as long to make.
     """
 
     buffer: ReplayBuffer
-    """Where they are from; its layout is that of ``rows``."""
+    """The buffer they are from; its layout is the layout of ``rows``."""
     rows: Floats
-    """(n, width): those of the buffer, or made of several of them each."""
+    """(n, width): the rows of the buffer, or n-step rows made from them."""
     index: NDArray[np.int64]
     """(updates, batch): the rows of each update."""
     normaliser: Normaliser | None
@@ -50,28 +50,28 @@ class Draws:
             yield batch
 
     def part(self, first: int, last: int | None = None) -> "Draws":
-        """Return the updates from ``first`` on, up to but without ``last``."""
+        """Return the updates from ``first`` up to, but not including, ``last``."""
         return replace(self, index=self.index[first:last])
 
     def bounded(self, batch: Batch[A]) -> Batch[A]:
         """Return a batch with its rewards at or above the floor."""
         if self.reward_floor <= NO_FLOOR:
             return batch
-        # Arrays and tensors have it alike.
+        # Arrays and tensors both have this method.
         reward: Any = batch.reward
         return batch._replace(reward=reward.clip(self.reward_floor))
 
     @property
     def are_stored(self) -> bool:
-        """Whether a batch is rows as the buffer holds them, but for the floor of the rewards."""
+        """Whether batches are rows as the buffer holds them, except for the reward floor."""
         return self.rows is self.buffer.rows and self.normaliser is None
 
 
 class Sampler:
     """Draws the transitions of updates, uniformly and with replacement.
 
-    Transitions are stored raw, and normalised by the present statistics, which keep moving; the
-    present floor bounds their rewards.
+    Transitions are stored raw, and normalised by the current statistics, which keep moving; the
+    current floor bounds their rewards.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class Sampler:
         normaliser: Normaliser | None = None,
         stride: int = 1,
     ) -> None:
-        """``stride``: the next step of an episode is so many rows later."""
+        """``stride``: the next step of an episode is this many rows later."""
         self.buffer, self.stride = buffer, stride
         self._source, self._normaliser = source, normaliser
 
     def draw(self, updates: int, tunables: Tunables) -> Iterator[Draws]:
-        """Draw for so many updates: at once if memory allows, else by and by."""
+        """Draw for this many updates: at once if memory allows, else in parts."""
         most = max(_LARGEST_DRAW // tunables.batch_size, 1)
         for first in range(0, updates, most):
             count = min(updates - first, most)
@@ -113,12 +113,12 @@ class Sampler:
         """Return rows (count, width) whose rewards and next states are ``n_step`` steps long.
 
         From the state of row ``index`` (count,): reward r₁ + γ r₂ + …, each bounded by the floor,
-        the state after the last of these steps, and as ``terminated`` 1 - (1 - terminated) γᵐ⁻¹
-        for m steps, so that γ (1 - ``terminated``) is the discount of that state's value.
+        the state after the last of these steps, and for m steps 1 - (1 - terminated) γᵐ⁻¹ as
+        ``terminated``, so that γ (1 - ``terminated``) is the discount of that state's value.
 
         Fewer steps where the episode ends or the newest transition is reached. The next row must
-        start where this one ends, too: an episode may have been given up, and ``unmarked`` rows
-        show in no other way that one was truncated.
+        also start where this one ends: an episode may have been given up, and ``unmarked`` rows
+        show truncation in no other way.
         """
         ring, stored, at = self.buffer.rows, self.buffer.stored, self.buffer.layout
         next_obs, after = slice(at.next_obs, at.terminated), slice(at.next_obs, at.end)

@@ -33,7 +33,7 @@ class _Failed:
 
 @dataclass(frozen=True, slots=True)
 class _Agent:
-    """Who plays, and the critics whose bias is measured with it."""
+    """A policy, and the critics whose bias is measured with it."""
 
     policy: Policy
     critics: ValueNetworks | None
@@ -58,7 +58,7 @@ class EvaluationProcess(ChildProcess):
         self.pipe.send(_Agent(policy, critics))
 
     def receive(self) -> EvaluationResult:
-        """Return the result of the oldest policy sent, of a process that is ready.
+        """Return the result of the oldest policy sent; the process must be ready.
 
         Raises:
             EvaluationProcessError: it failed, or the process is of another version.
@@ -79,7 +79,7 @@ def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: i
     leave_signals_to_parent()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    # The run has made it.
+    # The run has made this folder.
     note_usable(env)
     pipe = LinePipe(connection, _CODEC)
     with contextlib.suppress(EOFError, OSError), blas.one_thread():
@@ -89,5 +89,5 @@ def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: i
                 policy, critics = agent.policy, agent.critics
                 pipe.send(evaluate(policy, env, episodes=episodes, seed=seed, critics=critics))
             except BaseException as problem:
-                # Ctrl-C does not reach this process: whatever it is, the environment raised it.
+                # Ctrl-C does not reach this process: the environment raised this, whatever it is.
                 pipe.send(_Failed(f"{type(problem).__name__}: {reason_of(problem)}"))

@@ -25,14 +25,14 @@ _SUMS = "replay.sums"
 
 
 class Kind(StrEnum):
-    """What an agent is saved for."""
+    """Purpose of a saved agent."""
 
     LAST = "last"
     """To resume from, at the end of a run or in place of a step checkpoint that is not kept."""
     RENEWAL = "renewal"
     """To resume from, during the run; not announced."""
     STEP = "step"
-    """One of the checkpoints along the way, as far as the settings keep it."""
+    """A step checkpoint, kept as far as the settings say."""
     REQUESTED = "requested"
     """As ``STEP``, requested by the user: always kept."""
     PENDING = "pending"
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 class Checkpointer:
     """Writes checkpoints, and before them the replay buffer they learned from.
 
-    ``last`` is what a run resumes from: each kind but ``BEST`` renews it.
+    A run resumes from ``last``; each kind but ``BEST`` renews it.
     """
 
     def __init__(self, run: RunDirectory, buffer: ReplayBuffer, recorder: Recorder) -> None:
@@ -58,7 +58,7 @@ class Checkpointer:
 
     @property
     def due(self) -> bool:
-        """Whether so much was stored since ``last`` was saved that it has to be renewed."""
+        """True if ``last`` must be renewed before the buffer overwrites rows it needs."""
         return self._file is not None and self._buffer.stored >= self._renew_at
 
     def forget_lost(self) -> bool:
@@ -80,7 +80,7 @@ class Checkpointer:
             self._requested.add(env_steps)
         elif kind is Kind.STEP and not retention.may_keep(self._run.config, env_steps):
             kind = Kind.LAST
-        # The rows up to here must be on disk when the run is resumed from here.
+        # When the run is resumed from here, the rows up to here must be on disk.
         self._recorder.sync(env_steps)
         if kind in (Kind.LAST, Kind.RENEWAL):
             saved = self._recorder.save_agent(agent, self._run.last, announce=kind is Kind.LAST)
@@ -142,12 +142,12 @@ class Checkpointer:
         if file is None:
             return agent
         if self._safe is not None and not self._run.last.exists():
-            self._safe = None  # There is nothing to spoil.
+            self._safe = None  # Nothing to spoil.
         sums = []
         if not self._would_spoil_last or self._recorder.write("last", env_steps, self._try_space):
             write = self._recorder.write
             write(Text("the replay buffer"), env_steps, lambda: sums.append(file.save()))
-        # With a full disk, not at every step.
+        # With a full disk, retry, but not at every step.
         self._renew_at = buffer.stored + (buffer.slack // 2 if sums else _RETRY_AFTER)
         return replace(agent, tensors=agent.tensors | {_SUMS: sums[0]}) if sums else agent
 
@@ -159,7 +159,7 @@ class Checkpointer:
         return overwrites and safe is not None and buffer.stored - safe > buffer.slack
 
     def _try_space(self) -> None:
-        """Raise OSError unless a checkpoint could be written now: writing has failed for long."""
+        """Raise OSError unless a checkpoint could be written now; for when writing has failed."""
         probe = self._run.path / ".room"
         try:
             write_atomically(probe, bytes(self._run.last.stat().st_size + _MARGIN))

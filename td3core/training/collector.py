@@ -58,7 +58,7 @@ class Exploration:
         The noise n ~ N(0, σ) is independent of the step before unless ``noise_correlation`` is set.
         """
         if len(self._slots) == 1:
-            # One observation as a vector: a matrix of one row takes longer.
+            # One observation as a vector: a one-row matrix takes longer.
             actions = (self._policy(obs[0]) + self._noise(self._slots[0], tunables))[None]
         else:
             noise = np.array([self._noise(slot, tunables) for slot in self._slots])
@@ -96,12 +96,12 @@ class Collector:
     ) -> None:
         self._config, self._envs, self._buffer, self._agent = config, envs, buffer, agent
         self.normaliser = Normaliser(info.obs_dim) if config.normalize_observations else None
-        """Of all observations so far; None unless the run normalises them."""
+        """Statistics of all observations so far; None unless the run normalises them."""
         self.info = InfoRecord(config.info_columns)
         self._over = list(envs.slots)
         self._drawn: tuple[Floats, Floats] | None = None
-        """Observations and the actions drawn for them, until all environments have taken these. If
-        one fails they stay: a run that resumes from there must not draw again."""
+        """Observations and their actions, until every environment has taken its action. If one
+        fails they stay: a run that resumes from there must not draw again."""
         policy, noise = agent.policy(self.normaliser), agent.tunables.exploration_noise
         self.exploration = Exploration(envs.slots, policy, info.act_dim, noise)
 
@@ -152,7 +152,7 @@ class Collector:
         return state if self.normaliser is None else state | self.normaliser.state()
 
     def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
-        """Restore what :meth:`state` returned, except for the environments themselves."""
+        """Restore what :meth:`state` returned, except the environments themselves."""
         self._envs.load_state(tensors)
         if self.normaliser is not None:
             self.normaliser.load_state(tensors)
@@ -160,12 +160,12 @@ class Collector:
             self._drawn = tensors["episodes.obs"], tensors["episodes.actions"]
 
     def return_to_episodes(self, seen: Floats) -> list[int]:
-        """Replay every environment to where its episode was; return the episodes that differ.
+        """Replay every environment to its point in the episode; return the episodes that differ.
 
         Args:
             seen: observations (n, obs_dim) at that point.
 
-        The steps that lead there are in the replay buffer. An episode that cannot be replayed is
+        The steps to that point are in the replay buffer. An episode that cannot be replayed is
         given up for a new one.
         """
         slots, lost = self._envs.slots, list[int]()
@@ -186,12 +186,12 @@ class Collector:
         return lost
 
     def give_up_episodes(self, env_steps: int) -> None:
-        """Begin a new episode in every environment, wherever it was."""
+        """Begin a new episode in every environment."""
         self._over, self._drawn = list(self._envs.slots), None
         self.begin_episodes(env_steps)
 
     def _recorded(self, slot: EnvSlot, stored: Batch[Floats]) -> RecordedSteps:
-        """Return the steps of a slot's episode from its transitions."""
+        """Return the recorded steps of a slot's current episode."""
         return RecordedSteps(
             actions=stored.action,
             next_obs=stored.next_obs,
@@ -218,11 +218,11 @@ class Collector:
                 self._over.append(slot)
 
     def _scaled(self, reward: float, env_steps: int) -> float:
-        """Return the reward as it is stored: the floor bounds it when it is learned from."""
+        """Return the reward as it is stored: unbounded; the floor is applied when learning."""
         scale = self._config.reward_scale
         scaled = max(scale * reward, NO_FLOOR)
         if not -_LARGEST <= scaled <= _LARGEST:
-            # Stored as infinity, it would pass for a fault of the networks.
+            # Stored as infinity, it would look like a fault of the networks.
             raise RunError(
                 "The environment returned a reward of {reward} at step {step}; with"
                 " {key} {scale:g} that is beyond the range of float32.",

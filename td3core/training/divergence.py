@@ -1,4 +1,4 @@
-"""Numbers that became NaN or infinite: found before they are saved, evaluated or acted on."""
+"""Detects NaN and infinite numbers before they are saved, evaluated or acted on."""
 
 import math
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def require_finite_agent(agent: Algorithm, env_steps: int) -> None:
 
 def require_finite_state(state: Arrays, env_steps: int) -> None:
     """Raise DivergedError before optimiser moments or metrics that are not finite are saved."""
-    # A loss says more than the moment that it spoilt.
+    # A loss says more than a moment that it spoilt.
     for name in sorted(state, key=lambda name: not name.startswith("tally.")):
         array = state[name]
         finite = np.isfinite(array)

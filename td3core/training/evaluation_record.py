@@ -1,4 +1,4 @@
-"""What came of a run's evaluations: rows on record, and the best agent on disk."""
+"""Results of a run's evaluations: rows in its table, and the best agent on disk."""
 
 import contextlib
 from collections.abc import Callable
@@ -21,8 +21,8 @@ from td3core.training.recorder import Recorder
 class EvaluationRecord:
     """Records results, keeps the best agent, and knows which evaluations are still pending.
 
-    An agent that is being evaluated lies on disk under a name of its own until its result does, so
-    that a run that was killed meanwhile evaluates it when it is resumed.
+    An agent that is being evaluated stays on disk under a name of its own until its result is
+    written, so that a run that was killed meanwhile evaluates it when it is resumed.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class EvaluationRecord:
         self._highest: float | None = None
         """The highest mean return on record."""
         self._best: Checkpoint | None = None
-        """The best agent, held until the end: its file may be lost, or have to be written later."""
+        """The best agent, kept until the end: its file may be lost, or be written later."""
         self._mean_in_file: float | None = None
         """Mean return of the agent in ``best``."""
 
@@ -53,10 +53,10 @@ class EvaluationRecord:
         return self._highest, None
 
     def require_saved(self) -> None:
-        """Refuse to end with a best agent that is not on disk as ``best``.
+        """Refuse to end while the best agent is not on disk as ``best``.
 
         Raises:
-            RunError: it could not be saved; the sentence says which one was, if any.
+            RunError: it could not be saved; the message says which agent was, if any.
         """
         best = self._best
         if best is None or self.best_is_saved:
@@ -64,7 +64,7 @@ class EvaluationRecord:
         held, path = self.best
         other = Text("no other one was saved")
         if path is not None:
-            # The figures that are reported are those of the agent that can be used.
+            # The reported figures are those of the agent that can be used.
             other = Text("the best one saved returned {mean:.2f}", mean=held)
         raise RunError(
             "The run is over, but its best agent could not be saved as {path}: {reason}. It is of"
@@ -83,7 +83,7 @@ class EvaluationRecord:
         return best is None or (_mean(best) == self._mean_in_file and self._run.best.exists())
 
     def restore(self, env_steps: int) -> list[Checkpoint]:
-        """Continue at ``env_steps`` with what is on record; return the agents still pending."""
+        """Continue at ``env_steps`` with the results on record; return the agents still pending."""
         run, recorded = self._run, dict(self._run.evaluations())
         for step, mean in recorded.items():
             self.submitted_at = step
@@ -102,8 +102,8 @@ class EvaluationRecord:
     def _restore_best(self, recorded: dict[int, float], env_steps: int) -> None:
         """Find the best agent up to ``env_steps`` that is on disk, and save it as ``best``.
 
-        Where the run does not resume from its newest checkpoint, ``best`` may be newer: an agent
-        of steps that are dropped.
+        If the run does not resume from its newest checkpoint, ``best`` may be newer: an agent of
+        dropped steps.
         """
         run, held, means = self._run, _load(self._run.best), dict(recorded)
         dropped_at = _step(held) if _step(held) > env_steps else None
@@ -111,7 +111,7 @@ class EvaluationRecord:
             held = None
             self._delete(run.best, env_steps)
         elif held and held.header.evaluation:
-            # It counts even if its table was moved away.
+            # It counts even if its table is gone.
             means = {_step(held): held.header.evaluation.mean} | means
         for step in sorted(means, key=lambda step: means[step], reverse=True):
             if held and held.header.evaluation and step == _step(held):
@@ -181,7 +181,7 @@ class EvaluationRecord:
             if self._run.pending_checkpoint(env_steps).exists():
                 self._delete(self._run.pending_checkpoint(_step(before)), env_steps)
         self.save_best()
-        # Only now both the result and the agent are on disk.
+        # Only now are both the result and the agent on disk.
         self._recorder.sync(env_steps)
         if not self._must_keep(env_steps):
             self._delete(self._run.pending_checkpoint(env_steps), env_steps)
@@ -204,7 +204,7 @@ class EvaluationRecord:
         return not self.best_is_saved and _step(self._best) == step
 
     def _add(self, mean: float) -> bool:
-        """Take in a mean return; return whether it is the highest so far."""
+        """Register a mean return; return whether it is the highest so far."""
         is_highest = self._highest is None or mean > self._highest
         self.last = mean
         if is_highest:

@@ -22,7 +22,7 @@ MAX_PENDING = 2
 
 _POLL_S = 0.05
 _RARELY = 5
-"""Evaluations between measurements of the bias, at least, where there is one core for all."""
+"""Least interval between measurements of the bias on a single core, in evaluations."""
 
 EvaluatedAgent = tuple[Checkpoint, EvaluationResult]
 
@@ -72,7 +72,7 @@ class Evaluator:
             yield self._pending.popleft(), result
 
     def wait(self, keep_waiting: Callable[[], bool]) -> Iterator[EvaluatedAgent]:
-        """Yield all remaining results; ends early once ``keep_waiting`` returns False.
+        """Yield all remaining results; end early once ``keep_waiting`` returns False.
 
         Raises:
             RunError: an evaluation failed.
@@ -98,14 +98,14 @@ class Evaluator:
             self._process = None
 
     def _critics(self, agent: Checkpoint) -> ValueNetworks | None:
-        """Return the critics of an agent whose bias is measured; None for the others."""
+        """Return the agent's critics if their bias is due to be measured, else None."""
         config = self._config
         if not config.bias_interval:
             return None
         every = config.bias_interval
         if usable_cores() == 1:
             every = max(every, _RARELY)
-        # By the step: a run that is resumed measures at the same ones.
+        # Counted from the step: a resumed run measures at the same ones.
         number = agent.header.counters.env_steps // max(config.eval_interval, 1)
         return value_networks(agent) if number % every == 0 else None
 

@@ -1,9 +1,9 @@
-"""How healthy networks and replay buffer are: measured now and then, outside the update.
+"""Health of networks and replay buffer: measured now and then, outside the update.
 
-All of it follows from the agent and its buffer as they are, so that a resumed run measures what it
-would have measured without the break. Formulas: dormant units as Sokar et al. (2023), with dead
-ones as those of score 0; the rank of features as Kumar et al. (2021), with δ = 0.01; the change of
-the policy as Schaul et al. (2022), for continuous actions.
+Everything follows from the agent and its buffer as they are, so a resumed run measures what it
+would have measured without the break. Formulas: dormant units as in Sokar et al. (2023), dead ones
+being those of score 0; the rank of features as in Kumar et al. (2021), with δ = 0.01; the change of
+the policy as in Schaul et al. (2022), for continuous actions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ from td3core.inference.layer_norm import layer_norm
 HEALTH_STEPS = 1_000
 """Environment steps between two measurements: the singular values alone take 10 ms at 256 wide."""
 _PROBE = 512
-"""States, evenly spaced over the buffer from its oldest to its newest; at least as many as a usual
-layer has units, which the rank needs."""
+"""States, evenly spaced over the buffer from oldest to newest; at least as many as a usual layer
+has units, which the rank needs."""
 _SATURATED = 0.99
 _DORMANT = 0.025
 _DELTA = 0.01
@@ -42,10 +42,10 @@ Layers = Sequence[tuple[Floats, Floats]]
 
 
 class Outputs(NamedTuple):
-    """What a network computes of a batch."""
+    """Outputs of a network's layers for a batch."""
 
     hidden: list[Floats]
-    """Of each hidden layer, after its activation, (batch, width)."""
+    """Activations of each hidden layer, (batch, width)."""
     out: Floats
     """(batch, out)"""
 
@@ -56,9 +56,9 @@ def measure(
     buffer: ReplayBuffer,
     sampler: Sampler,
 ) -> dict[str, float]:
-    """Return by name what an agent and its buffer, which is not empty, are like.
+    """Return health metrics of an agent and its non-empty buffer, by name.
 
-    ``sampler`` makes the agent's batches. What the agent's networks have no answer to is absent.
+    ``sampler`` makes the agent's batches. Metrics that the agent's networks do not have are absent.
     """
     found = _of_buffer(buffer, agent.tunables.reward_floor)
     found["replay_ratio"] = agent.updates * agent.tunables.batch_size / buffer.stored
@@ -110,7 +110,7 @@ def _batch(
 
 
 def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[str, Layers]:
-    """Return the actor before its last step, which follows from Adam's moments; none before it."""
+    """Return the actor before its last step, by Adam's moments; empty before its first step."""
     adam = optimizer_of(ACTOR)
     steps = tensors.get(f"{adam}.step")
     t = 0.0 if steps is None else float(np.ravel(steps)[0])
@@ -145,7 +145,7 @@ def _outputs(group: NetworkGroup, nets: Mapping[str, Layers], x: Floats) -> list
 
 
 def _run(layers: Layers, x: Floats, group: NetworkGroup) -> Outputs:
-    """Run a network of this form on ``x`` (batch, in)."""
+    """Run a network of this structure on ``x`` (batch, in)."""
     hidden = []
     for weight, bias in layers[:-1]:
         x = x @ weight.T + bias
@@ -176,7 +176,7 @@ def _units(role: str, hidden: Sequence[Floats]) -> dict[str, float]:
 def rank(features: Floats) -> int:
     """Return how many singular values of features (n, width) make up 99 % of their sum."""
     gram = features.T.astype(np.float64) @ features.astype(np.float64)
-    # The largest first. Squared they lose half their digits, which are many enough for 1 %.
+    # In descending order. Squaring loses half their digits, but enough remain for 1 %.
     values = np.sqrt(np.linalg.eigvalsh(gram)[::-1].clip(0.0))
     total = values.sum()
     if not total:

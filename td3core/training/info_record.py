@@ -1,4 +1,4 @@
-"""The environment's info of an episode that ended, as it is recorded."""
+"""Records the environment's info of episodes that ended."""
 
 import math
 
@@ -9,7 +9,7 @@ from td3core.text import Text, Value
 
 
 class InfoRecord:
-    """Names the means of an episode, and says once of each column why it is empty."""
+    """Names the means of an episode, and reports once per column why it is empty."""
 
     def __init__(self, names: str) -> None:
         """``names``: the setting ``info_columns``."""
@@ -18,7 +18,7 @@ class InfoRecord:
         self._new: list[Text] = []
 
     def means(self, row: Doubles, episode: int) -> dict[str, float]:
-        """Return means (columns,) of an episode by column; NaN for those that are unusable."""
+        """Return the means of an episode, by column (columns,); NaN where unusable."""
         found = {}
         for column, value in zip(self._columns, row.tolist(), strict=True):
             found[column] = value if math.isfinite(value) else math.nan
@@ -28,7 +28,7 @@ class InfoRecord:
         return found
 
     def take_problems(self) -> list[Text]:
-        """Return what has not been said yet."""
+        """Return the problems not returned before."""
         said, self._new = self._new, []
         return said
 

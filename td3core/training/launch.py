@@ -1,9 +1,9 @@
 """The ways to start a run: from scratch, where it was interrupted, or from another's checkpoint.
 
 These are plain functions. The command line calls them directly, the window in a QThread; both pass
-a :class:`~td3core.protocol.control.Control` to listen to and a ``report`` to call. Everything a run
-reports goes to ``report``, in this thread; the last event is also returned. No exception escapes:
-an error becomes :class:`~td3core.protocol.events.Failed`.
+a :class:`~td3core.protocol.control.Control` to listen to and a ``report`` to call. All events of a
+run go to ``report``, in this thread; the last one is also returned. No exception escapes: an error
+becomes :class:`~td3core.protocol.events.Failed`.
 """
 
 import logging
@@ -69,25 +69,25 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """How a run starts: with which settings, in which folder, from which checkpoint."""
+    """How a run starts: its settings, folder and checkpoint."""
 
     config: RunConfig
     tunables: Tunables
     directory: Callable[[RunConfig], RunDirectory]
-    """Opens or makes the folder of a run with these settings. Called last: a refused request leaves
-    no trace."""
+    """Opens or makes the folder of a run with these settings. Called last, so that a refused
+    request leaves no trace."""
     may_take_torch: bool = False
-    """Where the update cannot be compiled after all, train with torch's."""
+    """Train with torch's update if the compiled one is not available after all."""
     point: ResumePoint | None = None
     schedule: Schedule = field(default_factory=Schedule)
     repeated_steps: int = 0
-    """Steps on record after ``point``, which are taken again."""
+    """Recorded steps after ``point``, which are taken again."""
     notices: tuple[Text, ...] = ()
-    """What to say of it that makes no difference."""
+    """Things to report that make no difference."""
     exact: bool = False
-    """Refuse it where it would differ from a run that was never interrupted."""
+    """Refuse the run if it would differ from one that was never interrupted."""
     undo: list[Callable[[], None]] = field(default_factory=list)
-    """What to call if it is refused after its folder was prepared."""
+    """Called if the run is refused after its folder was prepared."""
 
 
 def train(
@@ -103,11 +103,10 @@ def train(
 ) -> Ended | Failed:
     """Train one agent from scratch to its last step, or until a stop is requested.
 
-    ``schedule`` are live changes made at their steps, such as those of another run's journal.
-    They are in the new run's journal from its beginning.
-    The code of an environment that is named as ``module:Class`` must have been allowed: settings
-    may come from a file (see :mod:`td3core.envs.trust`).
-    ``group`` is the name of the group of runs that this one belongs to.
+    ``schedule`` are live changes made at their steps, such as those of another run's journal. They
+    are in the new run's journal from its beginning. The code of an environment named as
+    ``module:Class`` must have been allowed: settings may come from a file (see
+    :mod:`td3core.envs.trust`). ``group`` is the name of the group of runs that this one belongs to.
     ``listeners`` hear every event after ``report``, and have a turn while the run is paused.
     """
     # An environment may change the current folder.
@@ -147,13 +146,13 @@ def resume(
     """Continue a run from its last checkpoint, as if it had never been interrupted.
 
     Live changes made after that checkpoint are made again at their steps. ``steps`` is the new
-    length of the whole run. Where the run would not be the same bit for bit, it says so;
-    ``exact`` refuses it then.
+    length of the whole run. If the run would not be the same bit for bit, it warns; with ``exact``
+    it refuses.
     """
     run = run.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
-        # Nobody may write to the run between reading it here and resuming it.
+        # No other process may write to the run between reading it here and resuming it.
         lock = resources.enter_context(RunLock(RunDirectory.open(run).path))
         directory = RunDirectory.open(run)
         note_module_folder(run)
@@ -203,11 +202,12 @@ def branch(
     group: str = "",
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
-    """Start a new run with all the state of a checkpoint, but for the settings in ``values``.
+    """Start a new run with all the state of a checkpoint, except the settings in ``values``.
 
-    The checkpoint's run stays as it is. The changes that it was started with and that were still to
-    come are made in the branch as well, but for those of settings in ``values``. With another
-    ``seed`` it begins new episodes, and draws from that seed on. ``group`` as for :func:`train`.
+    The checkpoint's run stays as it is. Scheduled changes it was started with that were still to
+    come are made in the branch as well, except those of settings in ``values``. With another
+    ``seed`` the branch begins new episodes, and draws from that seed on. ``group`` as for
+    :func:`train`.
     """
     checkpoint, runs_dir = checkpoint.absolute(), runs_dir.absolute()
 
@@ -245,14 +245,14 @@ def branch(
 
 
 def _lock(run: Path, resources: ExitStack) -> Callable[[], None]:
-    """Lock a run; return what locks it again when its folder has been made again."""
+    """Lock a run; return a function that locks it again when its folder has been made anew."""
     return resources.enter_context(RunLock(run)).renew
 
 
 def _conduct(
     plan: Callable[[ExitStack], RunPlan], control: Control, listeners: Listeners
 ) -> Ended | Failed:
-    """Make a run of a plan, and see it through."""
+    """Run a plan from preparation to recorded ending; return the outcome."""
     outcome: Ended | Failed
     trainer = None
     sinks, unwritten = wanted_sinks()
@@ -271,7 +271,7 @@ def _conduct(
             message = Text("Stopped before the first step.")
             outcome = Failed(message=message, details="", cancelled=True)
         except BaseException as problem:
-            # Such as sys.exit in an environment: a run that ends early has not ended well.
+            # Such as sys.exit in an environment: a run that ends early has failed.
             require_no_interrupt(problem)
             log.debug("the run failed", exc_info=True)
             outcome = _failure(problem, trainer)
@@ -305,7 +305,7 @@ def _prepare(
     kept = config.keep_replay or (plan.point and plan.point.saved.header.config.keep_replay)
     slack = SLACK if kept else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
-    # Before the limit below, which holds for the libraries that are loaded.
+    # Before the limit below, which applies to loaded libraries.
     numerics.kernels()
     if config.engine == COMPILED:
         plan = _with_compiled_update(plan, control, report)
@@ -357,10 +357,10 @@ def _rehearse(choice: EnvChoice, control: Control, report: Report) -> None:
 
 
 def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> RunPlan:
-    """Load the compiled update, and compile it before if need be.
+    """Load the compiled update; compile it first if need be.
 
     Returns:
-        The plan, with torch's update where it cannot be compiled and may be.
+        The plan, with torch's update if the compiled one is not available and torch's is allowed.
     """
     try:
         kernel_cache.provide(
@@ -386,7 +386,7 @@ def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], Text, list[
     """Make the engine ready; return the record, the engine's name and what will differ.
 
     Raises:
-        RequestError: something will, and the run is to be exact.
+        RequestError: something will differ, and the run must be exact.
     """
     config, point = plan.config, plan.point
     recorded: dict[str, str] = {}

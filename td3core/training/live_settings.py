@@ -1,9 +1,9 @@
 """Live changes of a run: those requested now, and those scheduled at their steps.
 
-What is scheduled comes in two forms. A setting may follow points over the steps of the run (see
-:mod:`td3core.config.piecewise`); then its schedule is its value, and stands wherever a value of it
-does: in ``run.toml``, in checkpoints, in the journal. Or the changes of another run's journal are
-to be repeated; they are in the journal from the beginning. A request for a setting ends both.
+Schedules come in two forms. A setting may follow points over the steps of the run (see
+:mod:`td3core.config.piecewise`); then its schedule is its value, and is stored wherever a value
+would be: in ``run.toml``, in checkpoints, in the journal. Or the changes of another run's journal
+are repeated; they are in the journal from the beginning. A request for a setting ends both.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -38,7 +38,7 @@ class Schedule:
         """Return changes that are due, and remove these.
 
         Each call returns at most one change per setting: a setting that returned to its old value
-        did so by way of others, and each of them is reported.
+        took others in between, and each of them is reported.
         """
         taken: dict[str, Change] = {}
         while self.due(env_steps) and self._changes[0].name not in taken:
@@ -93,7 +93,7 @@ class LiveSettings:
             refused = problem.message
             self._recorder.report(Warned(env_steps=env_steps, message=refused))
             tunables = self._agent.tunables
-        # What follows a schedule may have moved on since the request was made.
+        # Scheduled settings may have moved on since the request was made.
         tunables = at_step(tunables, env_steps, self._run.config.steps)
         changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
         self.revision = revision
@@ -113,7 +113,7 @@ class LiveSettings:
         if tunables is not before:
             self._apply(tunables)
         if follows(tunables, "exploration_noise"):
-            # Whatever its decay has left of it.
+            # Set even if a decay has reduced it.
             self._exploration.noise = tunables.exploration_noise
 
     def due(self, env_steps: int) -> bool:
@@ -130,7 +130,7 @@ class LiveSettings:
                 try:
                     check_together(self._run.config, wanted)
                 except RequestError as problem:
-                    # A journal may be that of a run with other settings.
+                    # The journal may be from a run with other settings.
                     self._recorder.report(Warned(env_steps=env_steps, message=problem.message))
                     self._strike_out(env_steps, partial(_is_entry_of, change))
                 else:
@@ -163,7 +163,7 @@ class LiveSettings:
     def _apply(self, tunables: Tunables) -> None:
         noise = self._agent.tunables.exploration_noise
         self._agent.apply(tunables)
-        # Else it stays as it is: it may have decayed.
+        # If unchanged it stays as it is: it may have decayed.
         if tunables.exploration_noise != noise:
             self._exploration.noise = tunables.exploration_noise
 

@@ -1,4 +1,4 @@
-"""What a run reports and records: events to its listener, rows to its tables."""
+"""Reports and records a run: events to its listener, rows to its tables."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -35,7 +35,7 @@ Report = Callable[[Event], None]
 
 
 class Recorder:
-    """Gathers rows between two reports, so that neither files nor listeners see every step.
+    """Gathers rows between two reports, so that neither files nor listeners handle every step.
 
     A file that cannot be written costs a warning, never the run; its rows are kept and written
     later.
@@ -50,9 +50,9 @@ class Recorder:
         self._ended: list[EpisodeEnded] = []
         self._warned: set[tuple[Text | str, int]] = set()
         self.over = False
-        """Whether no further step is taken."""
+        """Whether the run takes no further steps."""
         self.last_problem = ""
-        """Why the last failed write failed."""
+        """Reason of the last failed write."""
 
     def add_training(
         self, env_steps: int, updates: int, metrics: Mapping[str, float], wall_s: float
@@ -65,7 +65,7 @@ class Recorder:
 
     def add_episode(self, ended: EpisodeEnded, wall_s: float) -> None:
         """Keep one finished episode."""
-        # In whole milliseconds, as it is read back.
+        # In whole milliseconds, as read back from the file.
         ended = replace(ended, wall_s=round(wall_s, 3))
         self._ended.append(ended)
         self._episodes.add(episode_row(ended))
@@ -76,7 +76,7 @@ class Recorder:
         self.report(event)
 
     def add_changes(self, event: events.Tuned) -> None:
-        """Report live changes; those of a schedule are in the journal already, others now."""
+        """Report live changes, and journal those not scheduled: a schedule's are there already."""
         for name, old, new in () if event.scheduled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = timestamp.now()
@@ -128,7 +128,7 @@ class Recorder:
         self.write(Text("the journal"), env_steps, self._run.sync_journal, 1)
 
     def require_folder(self, env_steps: int) -> None:
-        """Begin the run's folder again, with a warning, if it was deleted or moved."""
+        """Make the run's folder again, with a warning, if it was deleted or moved."""
         rewritten: list[bool] = []
         self.write(DESCRIPTION, env_steps, lambda: rewritten.append(self._run.rewrite_if_lost()))
         if any(rewritten):
@@ -174,7 +174,7 @@ def _save_even_without_folder(path: Path, agent: Checkpoint) -> None:
     Raises:
         RunError: its file could not be opened, or no run could resume from it.
     """
-    # As the file holds them: with one dimension at least.
+    # As read from the file: with at least one dimension.
     arrays = {name: np.ascontiguousarray(array) for name, array in agent.tensors.items()}
     try:
         require_readable(path, replace(agent, tensors=arrays))

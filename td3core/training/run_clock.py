@@ -41,7 +41,7 @@ class RunClock:
                 self._is_stopped = False
 
     def begin_at(self, env_steps: int) -> None:
-        """Count from here: another process took the steps before."""
+        """Count from here: another process took the earlier steps."""
         self._first = env_steps
         self._recent = deque([(self._active_s, env_steps)])
 
@@ -52,7 +52,7 @@ class RunClock:
             self._recent = deque([self._learning])
 
     def mark_update(self, env_steps: int) -> None:
-        """Leave the first update out of the recent speed: it prepares what all others use."""
+        """Leave the first update out of the recent speed: it does one-time preparations."""
         if not self._has_updated:
             self._has_updated = True
             self._recent = deque([(self._active_s, env_steps)])
@@ -69,6 +69,6 @@ class RunClock:
         return (env_steps - steps) / (now - then) if now > then else 0.0
 
     def average(self, env_steps: int) -> float:
-        """Steps per second since the warm-up ended (since the start, before that)."""
+        """Steps per second since the warm-up ended (before that, since the start)."""
         then, steps = self._learning or (0.0, self._first)
         return (env_steps - steps) / max(self._active_s - then, 1e-9)

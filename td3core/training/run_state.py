@@ -1,4 +1,4 @@
-"""Where a run stands: as a checkpoint, back from one, and as what is reported of it."""
+"""State of a run: captured in checkpoints, restored from them, and reported."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from td3core.training.run_clock import RunClock
 
 
 class RunState:
-    """The counters of a run, and the parts whose state makes up a checkpoint."""
+    """The counters of a run, and the parts that make up a checkpoint."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class RunState:
 
     @property
     def exploring(self) -> bool:
-        """Whether the actor acts, with noise; one that was imported does from its first step."""
+        """Whether the actor acts, with noise; an imported one does from its first step."""
         return self.env_steps >= self._config.learning_starts or self.origin is not None
 
     def keep_pending_metrics(self) -> None:
-        """Let the next checkpoint hold the metrics as they are, though a row takes them now.
+        """Let the next checkpoint hold the pending metrics, although a row takes them now.
 
         A run that ended writes a row of fewer updates than usual. When it is resumed, these
         updates and the next ones make a whole row.
@@ -74,7 +74,7 @@ class RunState:
     # Checkpoints --------------------------------------------------------------------------------
 
     def capture(self) -> Checkpoint:
-        """Return a copy of everything a run resumes from, but for the replay buffer.
+        """Return a copy of everything a run resumes from, except the replay buffer.
 
         Raises:
             DivergedError: a weight, moment or metric is NaN or infinite.
@@ -118,7 +118,7 @@ class RunState:
         self.env_steps, self.episodes = counters.env_steps, counters.episodes
         self.no_updates_until = counters.no_updates_until
         origin = saved.header.origin
-        # What the file lacked is there from now on.
+        # Whatever the file lacked is complete from now on.
         self.origin = None if origin is None else replace(origin, notes=())
         self._wall_before_s = wall_s
         self._clock.begin_at(self.env_steps)

@@ -1,6 +1,6 @@
-"""Single updates for those who watch: reported now and then, or one by one while a run is paused.
+"""Traces of single updates: reported now and then, or one by one while a run is paused.
 
-A run that nobody watches comes by here once for each turn, and nothing is computed.
+For a run that nobody watches, this costs one call per turn and computes nothing.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from td3core.config.networks import Sizes
 from td3core.protocol.events import Traced
 
 TRACE_S = 0.5
-"""Seconds between two reports while the run goes on."""
+"""Seconds between two reports while the run is not paused."""
 
 
 class Tracing:
@@ -27,11 +27,11 @@ class Tracing:
         report: Callable[[Traced], None],
         wait: Callable[[], bool],
     ) -> None:
-        """``wait``: waits within a turn for what is asked next; returns whether it is a step."""
+        """``wait``: waits within a turn for the next request; returns whether it is a step."""
         self._agent, self._config, self._sizes = agent, config, sizes
         self._report, self._wait = report, wait
         self._tracer: UpdateTracer | None = None
-        """Made when it is first needed; a copy of the agent is part of it."""
+        """Made on first use; it includes a copy of the agent."""
         self.wanted = False
         """Whether single updates are to be reported."""
         self.single = False
@@ -39,7 +39,7 @@ class Tracing:
         self._reported_at = 0.0
 
     def watch(self, *, wanted: bool, single: bool) -> None:
-        """Take what is asked for; ``single`` needs no one who watches."""
+        """Set what is requested; ``single`` works without ``wanted``."""
         self.wanted, self.single = wanted, single
         if not (wanted or single):
             self._tracer = None
@@ -61,7 +61,7 @@ class Tracing:
             self._reported_at = perf_counter()
             first += 1
             if single and first < len(draws):
-                # Another request than for a step is for the end of the turn.
+                # Any request other than a step is handled at the end of the turn.
                 self.single = self._wait()
 
     def _is_due(self) -> bool:

@@ -56,7 +56,7 @@ UNMARKED = Text(
 
 
 def _refilled(saved: Checkpoint, reason: str | Text, until: int) -> Text:
-    """Say that the replay buffer is missing, and how it is filled."""
+    """Return the warning that the replay buffer is missing, and how it is filled."""
     if saved.header.origin is not None:
         return Text(
             "The replay buffer could not be restored: {reason}. Until step {step} the agent fills"
@@ -73,13 +73,13 @@ def _refilled(saved: Checkpoint, reason: str | Text, until: int) -> Text:
 
 
 def _lacking(saved: Checkpoint) -> tuple[Text, ...]:
-    """Return what the file lacked that an agent was imported from, when it first goes on."""
+    """Return what the file of an imported agent lacked; for the first start after the import."""
     return () if saved.header.origin is None else saved.header.origin.notes
 
 
 @contextmanager
 def _logged(what: str) -> Iterator[None]:
-    """Log an error and go on: the run has failed already, and must report that first failure."""
+    """Log an error and continue: the run has already failed, and must report the first failure."""
     try:
         yield
     except Exception:
@@ -90,7 +90,7 @@ class Trainer:
     """Owns a run's agent, buffer and environments while it trains.
 
     One turn of the loop steps all ``num_envs`` environments once and does the updates of as many
-    steps. What is due at a certain step (an evaluation, a checkpoint, the end) is done at the end
+    steps. Anything due at a certain step (an evaluation, a checkpoint, the end) is done at the end
     of the turn that reaches it.
     """
 
@@ -109,7 +109,7 @@ class Trainer:
         numerics: Mapping[str, str],
         engine: Text,
     ) -> None:
-        """``numerics``: the record for checkpoints; ``engine``: in words."""
+        """``numerics``: the record for checkpoints; ``engine``: its name as shown to the user."""
         self.directory, self.config = directory, directory.config
         self._agent, self._control = agent, control
         self._listeners, report = listeners, listeners.report
@@ -152,7 +152,7 @@ class Trainer:
         ``deviations``: why it will differ from a run that was never interrupted.
 
         Raises:
-            RequestError: it will differ, and ``exact`` asks for one that does not.
+            RequestError: it will differ, and ``exact`` was requested.
         """
         saved, config = point.saved, self.config
         # A branch has a clock of its own, as it has tables of its own.
@@ -168,7 +168,7 @@ class Trainer:
             self._deviations.append(_refilled(saved, missing, until))
         lost = []
         if point.reseeded:
-            # Those of another seed cannot be repeated, and are not to be.
+            # Episodes of another seed cannot be repeated, and should not be.
             self._collector.give_up_episodes(self.env_steps)
         else:
             lost = self._collector.return_to_episodes(saved.tensors["episodes.obs"])
@@ -211,7 +211,7 @@ class Trainer:
             if self.config.eval_interval and self._evaluations.submitted_at != self.env_steps:
                 self._evaluate()
             self._finish_evaluations()
-        # An agent that has not taken a step is not worth a file.
+        # An agent that has taken no step is not worth a file.
         if self.env_steps and not self._save(Kind.LAST):
             raise RunError(
                 "The run is over, but its agent could not be saved as {path}: {reason}.",
@@ -280,7 +280,7 @@ class Trainer:
         config = self.config
         if self._reached(LOG_STEPS):
             self._log_training()
-        # First: the checkpoint to resume from must know that its evaluation is pending.
+        # First: the saved checkpoint must know that its evaluation is pending.
         if learning and self._reached(config.eval_interval):
             self._evaluate()
         if self._reached(config.checkpoint_interval):
@@ -358,7 +358,7 @@ class Trainer:
     # Requests, checkpoints, reports -------------------------------------------------------------
 
     def _handle_requests(self) -> bool:
-        """Do what was requested since the last step; return True if the run is to stop."""
+        """Handle all requests since the last step; return True if the run must stop."""
         while True:
             requests = self._control.take_requests()
             if requests.values is not None:
@@ -377,7 +377,7 @@ class Trainer:
                 return False
             if step:
                 return False
-            # A save or a change of settings wakes a paused run, which is no new pause.
+            # A save or a change of settings wakes a paused run; that is no new pause.
             if not self._paused:
                 self._recorder.log_entry(JournalEvent.PAUSE, self.env_steps)
             self._paused = True
@@ -385,7 +385,7 @@ class Trainer:
             self._wait()
 
     def _wait(self) -> None:
-        """Wait until something is asked of the run, which is paused."""
+        """Wait for a request while the run is paused."""
         with self._clock.stopped():
             # Requests of other processes come by files, which wake nobody.
             looked_at = time.perf_counter()
@@ -400,7 +400,7 @@ class Trainer:
         """Wait after a single update that is not the last of its turn.
 
         Returns:
-            Whether another one is wanted. Anything else is done at the end of the turn.
+            Whether another update is wanted. Other requests are handled at the end of the turn.
         """
         self._wait()
         return self._control.take_step()
@@ -441,7 +441,7 @@ class Trainer:
         self._warn_of_unmarked()
 
     def _warn_of_unmarked(self) -> None:
-        """Say once that n-step returns of transitions of an earlier version may be wrong."""
+        """Warn once that n-step returns of transitions of an earlier version may be wrong."""
         needed = self._agent.tunables.n_step > 1 and self._buffer.has_unmarked
         if needed and not self._warned_of_unmarked:
             self._warned_of_unmarked = True
@@ -484,7 +484,7 @@ class Trainer:
         )
 
     def write_ending(self, outcome: Ended | Failed) -> None:
-        """Record how the run ended; a run without that record was interrupted."""
+        """Record how the run ended; a run without this record was interrupted."""
         how = outcome if isinstance(outcome, Ended) else outcome.ending
         if how is not None:
             message = outcome.message if isinstance(outcome, Failed) else NO_TEXT

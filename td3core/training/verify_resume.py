@@ -1,4 +1,4 @@
-"""Does a run resume exactly? Tried on copies, without touching the run."""
+"""Checks on copies whether a run resumes exactly, without touching the run."""
 
 import filecmp
 import tempfile
@@ -53,7 +53,7 @@ def verify(
         path: the run's folder; it is not touched.
         steps: steps to take, from the checkpoint or from the end of an unfinished warm-up.
         announce: called with a sentence at each stage.
-        stopped: asked now and then; True ends the check.
+        stopped: polled; True ends the check.
 
     Raises:
         RequestError: the run has no checkpoint to resume from, or one of its files is a link.
@@ -65,7 +65,7 @@ def verify(
     if point is None:
         raise RequestError("{run} has no checkpoint yet to resume from.", run=path.name)
     try:
-        # Its copies would be no links.
+        # Links would be copied as files.
         run.require_own_files()
     except OSError as problem:
         raise RequestError(

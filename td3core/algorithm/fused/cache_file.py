@@ -1,7 +1,7 @@
 """The file of machine code in the user's cache folder.
 
-It is a pickle, which can do anything when it is loaded: only what this user has written, where
-nobody else can write, is read. It begins with its digest, so that damage is seen.
+It is a pickle, and loading one can run any code: it is read only if this user wrote it, where
+nobody else can write. It begins with its digest, which reveals damage.
 """
 
 import contextlib
@@ -23,14 +23,14 @@ _MAGIC = b"TD3 Studio machine code\n"
 _SUFFIX = ".code"
 _DIGEST = hashlib.sha256().digest_size
 _KEPT = 8
-"""Files that remain: versions may be installed side by side, and a home may serve many machines."""
+"""Files kept: versions may be installed side by side, and a home may serve many machines."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-# What a platform lacks costs nothing.
+# Flags that a platform lacks are 0.
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 
 
 class DamagedError(Exception):
-    """A file is not what was written."""
+    """A file is not as it was written."""
 
 
 class UntrustedError(MessageError):
@@ -38,7 +38,7 @@ class UntrustedError(MessageError):
 
 
 def path_of(key: str) -> Path:
-    """Return where the machine code of that key is, or would be."""
+    """Return the path of the machine code of that key, which may not exist yet."""
     return _folder() / f"{key}{_SUFFIX}"
 
 
@@ -59,7 +59,7 @@ def make_folder() -> None:
     """Make the folder, if need be, and require that nobody else can write there.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the folder cannot be made.
         UntrustedError: others could write there.
     """
     missing = [each for each in _chain() if not each.is_dir()]
@@ -83,7 +83,7 @@ def require_private_folder() -> None:
 
 
 def _chain() -> tuple[Path, ...]:
-    """Return the folder and its parents up to the one that holds all of the user's caches."""
+    """Return the folder and its parents, up to the folder of all caches of the user."""
     folder = _folder()
     return folder, folder.parent, folder.parent.parent
 
@@ -93,7 +93,7 @@ def read(path: Path) -> bytes:
 
     Raises:
         OSError: the file cannot be read; ``FileNotFoundError`` if it is not there.
-        DamagedError: it is not what was written.
+        DamagedError: its content is not what was written.
         UntrustedError: it could have been written by someone else.
     """
     if path.is_symlink():
@@ -109,7 +109,7 @@ def read(path: Path) -> bytes:
     if data[:begin] != _MAGIC + hashlib.sha256(data[begin:]).digest():
         raise DamagedError
     with contextlib.suppress(OSError):
-        # The last use: the oldest files make room.
+        # Mark the last use: the oldest files are removed first.
         os.utime(path)
     return data[begin:]
 
@@ -124,10 +124,10 @@ def write(path: Path, data: bytes) -> None:
 
 
 def make_room(path: Path) -> None:
-    """Remove all but the files used last. For the owner of the :func:`lock`."""
+    """Remove all but the most recently used files. Only for the owner of the :func:`lock`."""
     ages: list[tuple[float, Path]] = []
     for other in glob(path.parent, "*"):
-        # Folders are of versions before this one.
+        # Folders are left from earlier versions.
         if other != path and (other.is_dir() or other.suffix in (_SUFFIX, ".part")):
             with contextlib.suppress(OSError):
                 ages.append((other.lstat().st_mtime, other))
@@ -157,7 +157,7 @@ def _require_private(path: Path, about: os.stat_result) -> None:
 
 
 def _is_own_group(gid: int) -> bool:
-    """Return whether this is the group that many systems make for each user alone."""
+    """Return whether this is the private group that many systems make for each user."""
     import grp
     import pwd
 

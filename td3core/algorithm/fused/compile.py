@@ -1,6 +1,6 @@
 """Compile the update for this computer: ``python -m td3core.algorithm.fused.compile``.
 
-This is also what runs in the process that compiles.
+The compiling process runs this module, too.
 """
 
 import os
@@ -17,9 +17,9 @@ _NICENESS = 10
 
 
 def compile_update() -> bytes:
-    """Compile the update, which one pair of updates of a tiny agent does; return machine code."""
+    """Compile the update by doing one pair of updates of a tiny agent; return the machine code."""
     kernel_cache.load_libraries()
-    # Torch and Numba take seconds to load, and the lock must be taken before.
+    # Torch and Numba take seconds to load, and the lock must be taken first.
     import numpy as np
 
     from td3core.algorithm.fused import machine_code, parallel
@@ -50,13 +50,13 @@ def main(words: Sequence[str]) -> int:
     """Compile into a file at low priority; return the exit code of this process.
 
     Args:
-        words: The name of the program, the file, and "cache" if it is in the cache. There, one
-            process compiles at a time, and only what is not there.
+        words: The name of the program, the file, and "cache" if the file is in the cache. There,
+            one process compiles at a time, and only what is missing.
     """
     path, in_cache = Path(words[1]), words[2] == "cache"
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    # Only a file that nobody else can write to is loaded.
+    # Only a file that nobody else can write to is loaded later.
     os.umask(0o077)
     with ExitStack() as resources:
         if in_cache:

@@ -25,7 +25,7 @@ from td3core.algorithm.metric_slots import CRITIC_LOSS, SLOT, Q
 from td3core.inference.normaliser import OBS_CLIP
 
 _LINE = 16
-"""Numbers of a cache line."""
+"""float32 numbers per cache line."""
 
 
 class Live(NamedTuple):
@@ -42,7 +42,7 @@ class Live(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The batch, and what is computed of it."""
+    """The batch, and everything computed from it."""
 
     pair: Any  # (batch, obs + act): s, a
     next_pair: Any  # (batch, obs + act): s', ã
@@ -50,13 +50,13 @@ class Work(NamedTuple):
     reward: Any  # (batch,)
     continues: Any  # (batch,): 1 - terminated
     q: Any  # (members, batch): first Q'(s', ã), then Q(s, a)
-    y: Any  # (batch,); of quantile critics the mean of what is kept
+    y: Any  # (batch,); of quantile critics the mean of the kept quantiles
     atoms: Any  # (members * quantiles, batch): their targets, ascending; empty without
     theta: Any  # (members, 2 * quantiles + 1, batch): theirs, gradients there, and losses
     td_error: Any  # (batch,): |Q1(s, a) - y| before the critics' step
     actor_h: Any
     actor_g: Any
-    critic_h: Any  # (members, ...); each serves the target networks too
+    critic_h: Any  # (members, ...); also used for the target networks
     critic_g: Any  # (members, ...)
 
 
@@ -67,7 +67,7 @@ class Sources(NamedTuple):
     index: Any  # (count, batch): the rows of each update
     noise: Any  # (count, batch, act): N(0, 1)
     shift: Any  # (obs,), subtracted from observations if `normalise`
-    scale: Any  # (obs,), multiplied with them then
+    scale: Any  # (obs,), then multiplied with them
     normalise: bool
     floor: float  # lower bound of the rewards
 
@@ -81,9 +81,9 @@ def _clipped(value, bound):
 
 @fast
 def _touch(rows, index):
-    """Read one number of each cache line of these rows (batch,); return their sum.
+    """Prefetch: read one number per cache line of these rows (batch,); return their sum.
 
-    They lie anywhere in memory: so the processor waits for many at once, and in a gather for few.
+    The rows are scattered in memory: these loads overlap, those of a gather hardly do.
     """
     total, width = np.float32(0.0), rows.shape[1]
     for k in range(index.shape[0]):
@@ -97,11 +97,11 @@ def _touch(rows, index):
 @fast
 def _load(sources, at, i, w, first, end):
     """Gather the rows of batch ``i``: s, a, s', r, 1 - terminated."""
-    # Written where something else will be, else the compiler would read nothing.
+    # Stored so that the compiler keeps the loads; overwritten later.
     w.y[first] = _touch(sources.rows, sources.index[i, first:end])
     obs, act = w.obs.shape[1], sources.noise.shape[2]
     shift, scale, least = sources.shift, sources.scale, np.float32(sources.floor)
-    # Unsigned, else the compiler asks of each index whether it counts from the end.
+    # Unsigned, else the compiler checks each index for counting from the end.
     here, there, action = np.uintp(at.obs), np.uintp(at.next_obs), np.uintp(at.action)
     for row in range(first, end):
         source = sources.rows[sources.index[i, row]]
@@ -130,7 +130,7 @@ def _copy_obs(pair, obs):
 def _target_action(actor, live, noise, w, first, end, h):
     """Fill in ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1) in ``next_pair``.
 
-    ``noise``: (rows, act), N(0, 1). All numbers are one vector, so that the code is vector code.
+    ``noise``: (rows, act), N(0, 1), treated as one vector so that the loop vectorises.
     """
     next_pair, obs = w.next_pair[first:end], w.obs[first:end]
     sigma, bound = np.float32(live.policy_noise), np.float32(live.noise_clip)
@@ -149,7 +149,7 @@ def _target_action(actor, live, noise, w, first, end, h):
 def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
     """Gather rows of batch ``i``, and fill in y = r + γ (1 - terminated) min(Q1', Q2')(s', ã).
 
-    Only for the rows from ``first`` to ``end``; ``h`` takes what the target networks put out.
+    Only for the rows from ``first`` to ``end``; ``h`` takes the outputs of the target networks.
     """
     _load(sources, at, i, w, first, end)
     _target_action(actor, live, sources.noise[i, first:end], w, first, end, h)
@@ -179,7 +179,7 @@ def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
 
 @fast
 def kept_atoms(critics, live):
-    """Return how many atoms of the mixture of all critics are targets."""
+    """Return how many atoms of the mixture of all critics are kept as targets."""
     quantiles = critics.widths[critics.widths.shape[0] - 1]
     return critics.members * (quantiles - min(live.dropped_quantiles, quantiles - 1))
 
@@ -188,8 +188,8 @@ def kept_atoms(critics, live):
 def _sort(atoms):
     """Sort each column (atoms, rows) in ascending order, in place.
 
-    Batcher's odd-even merge sort (Knuth, *The Art of Computer Programming*, vol. 3, 5.2.2 M): which
-    numbers are compared does not depend on them, so that all rows are sorted at once.
+    Batcher's odd-even merge sort (Knuth, *The Art of Computer Programming*, vol. 3, 5.2.2 M): its
+    comparisons do not depend on the numbers, so all rows are sorted at once.
     """
     count = atoms.shape[0]
     top = 1
@@ -281,7 +281,7 @@ def _mean(values):
 
 @fast
 def update_critic(critics, member, w, h, g, step, kept, sums):
-    """Step one member on MSE(Q(s, a), y): ∂L/∂Q = 2 (Q - y) / N; or on its quantiles' loss."""
+    """Step one member on MSE(Q(s, a), y): ∂L/∂Q = 2 (Q - y) / N; or on its quantile loss."""
     batch, last = w.y.shape[0], critics.widths.shape[0] - 2
     q = forward(critics, critics.online, member, w.pair, h, batch, 0)
     slope = outputs(g, critics.widths, batch, last)
@@ -303,7 +303,7 @@ def update_critic(critics, member, w, h, g, step, kept, sums):
 
 @fast
 def _measure_errors(critics, w, sums):
-    """Add mean |Q1 - Q2|, and the largest |Q - y| of either critic, all before their step."""
+    """Add mean |Q1 - Q2| and the largest |Q - y| of either critic, both before their step."""
     batch, gap, largest = w.y.shape[0], 0.0, 0.0
     for row in range(batch):
         for member in range(critics.members):
@@ -360,8 +360,8 @@ def _ascend_quantiles(critics, w, pair, first, end, h, g, slope):
 def ascend(actor, critics, w, first, end, h, g):
     """Write the gradients of L = -mean Q1(s, π(s)) at the outputs of the actor's layers.
 
-    Only for the rows from ``first`` to ``end``; ``h`` and ``g`` take what the critic puts out, and
-    the gradients there.
+    Only for the rows from ``first`` to ``end``; ``h`` and ``g`` take the critic's outputs and the
+    gradients there.
     """
     batch, last = w.y.shape[0], actor.widths.shape[0] - 2
     pair, obs = w.pair[first:end], w.obs[first:end]
@@ -412,20 +412,20 @@ def _step_actor(actor, w, step):
 
 
 def in_order(fill_targets: Any, update_critics: Any, ascend: Any, step_actor: Any) -> Any:
-    """Return the update, to be compiled, with these ways of doing its four parts."""
+    """Return the update, to be compiled, with these implementations of its four parts."""
 
     def update_many(sources, at, actor, critics, live, updates, w, sums):
         """Do an update for each row of ``sources.index``, after the first ``updates`` of the run.
 
         Args:
             sources: a :class:`Sources`.
-            at: the :class:`~td3core.buffer.rows.RowLayout` of its rows.
+            at: the :class:`~td3core.buffer.rows.RowLayout` of the rows of ``sources``.
             actor: a :class:`Network`.
             critics: a :class:`Network` of one or two members.
             live: the :class:`Live` settings.
             updates: the number of updates done before.
             w: the :class:`Work` arrays.
-            sums: what an update measures, at the places of ``metric_slots``; added to.
+            sums: sums of an update's metrics, at the places of ``metric_slots``; added to.
 
         Returns:
             How many updates moved the actor and the targets.
@@ -435,7 +435,7 @@ def in_order(fill_targets: Any, update_critics: Any, ascend: Any, step_actor: An
             fill_targets(sources, at, i, actor, critics, live, w)
             sums[SLOT.target] += _mean(w.y)
             moves_actor = (updates + i + 1) % live.policy_delay == 0
-            # The actor's step does not ask the targets, so those of the critics may move before it.
+            # The actor's step does not use the targets, so the critics' targets may move before it.
             step = begin_step(critics, live.critic_lr, live.tau, moves_actor)
             update_critics(critics, w, step, kept_atoms(critics, live), sums)
             _measure_errors(critics, w, sums)

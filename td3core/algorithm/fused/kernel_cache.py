@@ -1,8 +1,8 @@
 """The compiled update in this process: from the user's cache, or compiled now and waited for.
 
 Compiling takes half a minute, so it is done once per processor and version, in a process of its own
-(:mod:`td3core.algorithm.fused.compile`), and kept. Whatever is wrong with the cache costs time,
-never a run.
+(:mod:`td3core.algorithm.fused.compile`), and kept. A problem with the cache costs time, never a
+run.
 """
 
 import importlib
@@ -43,7 +43,7 @@ class KernelError(RunError):
 
 
 def works() -> bool:
-    """Return whether the compiled update can be had here; takes no time, and never changes."""
+    """Return whether the compiled update is available here; takes no time, and never changes."""
     switched_off = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
     return not switched_off and all(find_spec(name) for name in ("numba", "scipy"))
 
@@ -54,8 +54,8 @@ def provide(
     """Load the compiled update into this process; if it is not in the cache, compile it first.
 
     Args:
-        announce: called with a sentence when this takes longer, and why.
-        stopped: asked all the time; True ends the wait.
+        announce: called with a sentence that says why, when this takes longer.
+        stopped: polled; True ends the wait.
 
     Raises:
         KernelError: it cannot be compiled here.
@@ -81,9 +81,9 @@ def provide(
 
 
 def examine() -> tuple[bool | None, Text]:
-    """Return whether the compiled update is in the cache, and that in words; None if it may come.
+    """Return whether the compiled update is cached, and a description; None if it may yet be.
 
-    Nothing is compiled, and nothing of the cache is run.
+    Compiles nothing, and runs nothing from the cache.
     """
     if not works():
         return None, Text("switched off, or Numba is missing: torch computes the updates")
@@ -125,11 +125,11 @@ def load_libraries() -> ModuleType:
         import numba
 
         settings: Any = numba.config
-        # Numba would load it with the first call, after the threads of all libraries were limited.
+        # Numba would load it at the first call, after the threads of all libraries were limited.
         importlib.import_module("scipy.linalg.cython_blas")
         machine_code = importlib.import_module("td3core.algorithm.fused.machine_code")
     except Exception as problem:
-        # Numba refuses versions of NumPy that it does not know, each in its own way.
+        # Numba refuses versions of NumPy that it does not know, in various ways.
         raise _cannot_compile(f"{type(problem).__name__}: {problem}") from problem
     if settings.DISABLE_JIT:
         raise _cannot_compile("NUMBA_DISABLE_JIT is set")
@@ -145,7 +145,7 @@ def _cannot_compile(reason: str) -> KernelError:
 
 
 def _threading_layer() -> str:
-    """Return OpenMP where it is: of Numba's own threads, the waiting one slows the others down."""
+    """Return OpenMP if available: a waiting thread of Numba's own pool slows the other down."""
     try:
         importlib.import_module("numba.np.ufunc.omppool")
     except ImportError:
@@ -156,7 +156,7 @@ def _threading_layer() -> str:
 def _load_from_cache(
     machine_code: ModuleType, announce: Announce, stopped: Callable[[], bool]
 ) -> None:
-    """Load what is in the cache once it is there.
+    """Load the machine code from the cache; compile it first if need be.
 
     Raises:
         UntrustedError: others may write to the cache.
@@ -190,13 +190,13 @@ def _install(machine_code: ModuleType, path: Path) -> None:
         machine_code.install(data)
     except Exception as problem:
         log.debug("the compiled update cannot be loaded", exc_info=True)
-        # Else a compiler would find it there, and undamaged.
+        # Else a compiler would find it there, undamaged as a file.
         path.unlink(missing_ok=True)
         raise cache_file.DamagedError from problem
 
 
 def _compile_or_wait(path: Path, announce: Announce, stopped: Callable[[], bool]) -> bool:
-    """Compile into the cache, or wait while another process does; return whether it was this one.
+    """Compile into the cache, or wait while another process does; return whether this one did.
 
     Raises:
         KernelError: it cannot be compiled here.
@@ -239,7 +239,7 @@ def _compile_privately(stopped: Callable[[], bool]) -> bytes:
 
 
 def _compile(path: Path, stopped: Callable[[], bool], *, in_cache: bool) -> None:
-    """Run the compiler, and wait for it; it ends with the wait."""
+    """Run the compiler and wait for it; ends it if the wait ends early."""
     with tempfile.TemporaryFile() as errors:
         quiet = subprocess.DEVNULL
         process = subprocess.Popen(  # noqa: S603

@@ -1,7 +1,7 @@
-"""What Numba compiles, as bytes: taken from it by the process that compiles, given to the others.
+"""Numba's machine code as bytes: collected in the compiling process, installed in others.
 
-Numba's own cache on disk is not used. It finds a file by the path of its source, unpickles it
-whoever wrote it, fails at a damaged one each time anew, and is never flushed.
+Numba's own cache on disk is not used. It finds a file by the path of its source, unpickles it no
+matter who wrote it, fails again each time at a damaged one, and is never flushed.
 """
 
 import ast
@@ -26,11 +26,11 @@ from numba.core.registry import cpu_target
 log = logging.getLogger(__name__)
 
 MODULES = ("td3core.algorithm.fused.kernel", "td3core.algorithm.fused.parallel")
-"""The modules of what is compiled."""
+"""The modules that are compiled."""
 
 _FORMAT = 1
 _CALLERS = ("td3core.algorithm.fused.update", "td3core.algorithm.fused.compile")
-"""They decide the types of the arguments, and so what is compiled."""
+"""They determine the argument types, and so the machine code."""
 _PACKAGES = ("numba", "llvmlite", "numpy", "scipy")
 _SETTINGS = (
     "OPT",
@@ -43,18 +43,18 @@ _SETTINGS = (
     "LLVM_REFPRUNE_PASS",
     "LLVM_REFPRUNE_FLAGS",
 )
-"""Of Numba's configuration, those that change the machine code besides the processor's."""
+"""Settings of Numba that change the machine code; the processor does, too."""
 
 _to_bytes: Callable[[Any], bytes] = serialize.dumps
 _of_bytes: Callable[[bytes], Any] = serialize.loads
 _rebuild: Callable[..., Any] = CompileResult._rebuild
 
 Compiled = dict[str, list[tuple[bytes, bytes]]]
-"""By name of the function: argument types and machine code of what Python has called."""
+"""Argument types and machine code of everything that Python has called, by function name."""
 
 
 def key() -> str:
-    """Return a digest of all that the machine code depends on: no path, and no time of a file."""
+    """Return a digest of everything the machine code depends on, without paths and file times."""
     processor = cpu_target.target_context.codegen().magic_tuple()
     about = (
         _FORMAT,
@@ -69,7 +69,7 @@ def key() -> str:
 
 
 def sources() -> dict[str, bytes]:
-    """Return the texts of what is compiled and of all that it imports from here, by module."""
+    """Return the source texts of the compiled modules and of their imports from here, by module."""
     found = {name: text_of(name) for name in _CALLERS}
     waiting = list(MODULES)
     while waiting:
@@ -81,7 +81,7 @@ def sources() -> dict[str, bytes]:
 
 
 def text_of(name: str) -> bytes:
-    """Return the source of a module; empty if it is none, or of another package."""
+    """Return the source of a module; empty if it is no module, or of another package."""
     if not name.startswith("td3core."):
         return b""
     try:
@@ -93,7 +93,7 @@ def text_of(name: str) -> bytes:
 
 
 def _imports(tree: ast.Module) -> list[str]:
-    """Return the full names of what a module imports, be they modules or objects of one."""
+    """Return the full names of a module's imports, both modules and their objects."""
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -104,7 +104,7 @@ def _imports(tree: ast.Module) -> list[str]:
 
 
 class _MachineCode(NullCache):
-    """What Numba asks for the machine code of one function, and tells what it has compiled."""
+    """The cache that Numba asks for the machine code of a function, and gives compiled code."""
 
     def __init__(self, name: str, functions: dict[str, Any], compiled: Compiled) -> None:
         self._name, self._compiled = name, compiled
@@ -119,22 +119,22 @@ class _MachineCode(NullCache):
         return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
-        """Keep what was compiled, unless it is a part of what is being compiled."""
+        """Keep what was compiled, unless it is part of another function that is being compiled."""
         if not any(each.is_compiling for each in self._others):
             entry = _to_bytes(sig), _to_bytes(result._reduce())
             self._compiled.setdefault(self._name, []).append(entry)
 
 
 class _FixedMachineCode(_MachineCode):
-    """The same for machine code that was compiled before: what else is needed is not kept."""
+    """Machine code that was compiled before; what else Numba compiles is not kept."""
 
     def save_overload(self, sig: Any, _result: Any) -> None:
-        """Say that the cache lacks something: it should have been compiled with the rest."""
+        """Log that the cache lacks something: it should have been compiled with the rest."""
         log.debug("%s was compiled for %s", self._name, sig)
 
 
 def functions() -> dict[str, Any]:
-    """Return what Numba compiles, by its first name: two may be made of the same text."""
+    """Return Numba's functions by first name: two may be made of the same text."""
     named = {
         each: f"{module}.{name}"
         for module in reversed(MODULES)
@@ -145,7 +145,7 @@ def functions() -> dict[str, Any]:
 
 
 def collect() -> Compiled:
-    """Return where all machine code will be that Numba compiles in this process from now on."""
+    """Return a dictionary that takes all machine code that Numba compiles here from now on."""
     compiled: Compiled = {}
     known = functions()
     for name, function in known.items():
@@ -154,7 +154,7 @@ def collect() -> Compiled:
 
 
 def to_bytes(compiled: Compiled) -> bytes:
-    """Return what :func:`install` takes."""
+    """Return the bytes that :func:`install` takes."""
     return _to_bytes(compiled)
 
 
@@ -168,7 +168,8 @@ def install(data: bytes) -> None:
     known = functions()
     for name, function in known.items():
         function._cache = _FixedMachineCode(name, known, compiled)
-        # What is for two threads starts them, so it is loaded when it is first called.
+        # The two-thread kernel starts Numba's threads when loaded, so it is loaded at its first
+        # call.
         if name.startswith(f"{MODULES[0]}."):
             for types, _ in compiled.get(name, ()):
                 function.compile(_of_bytes(types))

@@ -2,8 +2,8 @@
 
 Each takes half the rows of the batch, one of the critics, or every other layer of the actor. Each
 number is still computed by one thread, in the order of the kernel, so the result is the same bit
-for bit wherever a product of half the rows has the bits of the whole, which ``FusedUpdate`` tries.
-Numba's pool must not be entered by two threads of a process at once: the caller sees to that.
+for bit wherever a product of half the rows has the bits of the whole, which ``FusedUpdate`` tests.
+The caller ensures that only one thread of a process enters Numba's pool at a time.
 """
 
 from numba import njit, prange
@@ -13,10 +13,9 @@ from td3core.algorithm.fused.passes import OPTIONS, called_from_python, fast, st
 
 THREADS = 2
 _ROWS = 24
-"""OpenBLAS takes so many rows at once, or half as many, and sums those left over in another order.
-"""
+"""OpenBLAS processes 24 (or 12) rows per block and sums leftover rows in another order."""
 SMALLEST_BATCH = 2 * _ROWS
-"""A smaller one is not shared."""
+"""Smaller batches are not shared."""
 
 _parallel = njit(**OPTIONS, parallel=True)
 

@@ -2,9 +2,9 @@
 
 A flat vector of parameters holds, layer by layer, the weights (members, out, in) and the biases
 (members, out). ``h`` and ``g`` are flat vectors too: the outputs (batch, out) of all layers one
-after the other, and the gradients there. With layer normalisation ``h`` goes on with what came
-before the activations (batch, out), layer by layer, and with one over the deviations of the sums
-(batch,). A relu is written so that a NaN stays a NaN.
+after the other, and the gradients there. With layer normalisation ``h`` also holds the inputs of
+the activations (batch, out), layer by layer, and then one over the deviations of the sums (batch,).
+A relu is written so that a NaN stays a NaN.
 """
 
 from typing import Any, NamedTuple
@@ -16,16 +16,17 @@ from td3core.algorithm.adam import BETA1, BETA2, EPSILON
 from td3core.inference.layer_norm import EPSILON as NORM_EPSILON
 
 _STILL_FIRST, _STILL_SECOND = 4, 500
-"""Up to so many times the smallest number, β1 and β2 leave a moment as it is."""
+"""Multiples of the smallest subnormal up to which multiplying by β1 (β2) rounds back to the same
+moment."""
 _LARGEST_SIZE = 0.1
-"""A larger step, as in the first updates, could still move a parameter that is 0."""
+"""A larger step size, as in the first updates, could still move a parameter that is 0."""
 _MAGNITUDE = 0x7FFFFFFF
-"""All bits of a float32 but its sign."""
+"""All bits of a float32 except its sign."""
 _TANH_ONE = 7.90531110763549805
-"""From here on tanh is 1 in float32."""
+"""tanh is 1 in float32 from here on."""
 _LANES = 32
-"""A row is summed up in so many sums side by side, which are then added in a fixed order: vector
-code on any processor, and the same bits on all. A single sum would wait for each addition."""
+"""Partial sums per row, added in a fixed order: vectorises on any processor, with identical bits. A
+single sum would wait for each addition."""
 
 called_from_python = njit(nogil=True, error_model="numpy")
 OPTIONS: dict[str, Any] = {
@@ -34,13 +35,13 @@ OPTIONS: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
-"""For what only compiled code calls: what lets Python call it takes a sixth of the compiler's time.
+"""For functions called by compiled code only: wrappers for Python take a sixth of the compile time.
 """
 fast = njit(**OPTIONS)
 
 
 class Network(NamedTuple):
-    """Everything of an actor, or of both critics."""
+    """Parameters and optimiser state of an actor, or of both critics."""
 
     widths: Any
     members: int
@@ -55,7 +56,7 @@ class Network(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What all parameters of a network have in common in one step of the optimiser."""
+    """Numbers shared by all parameters of a network in one step of the optimiser."""
 
     size: Any  # float32: the learning rate, and the correction of the first moment
     root: Any  # float32: that of the second moment
@@ -105,7 +106,7 @@ def outputs(h, widths, batch, i):
 
 @fast
 def size_of_h(widths, batch, layer_norm):
-    """Return the length of ``h``; without ``layer_norm`` that of ``g``, too."""
+    """Return the length of the vector ``h``; with ``layer_norm`` False, of ``g`` as well."""
     total = 0
     for j in range(1, widths.shape[0]):
         total += batch * widths[j]
@@ -114,7 +115,7 @@ def size_of_h(widths, batch, layer_norm):
 
 @fast
 def _normalised(h, widths, batch, i):
-    """Return what came before the activations (batch, out) of layer ``i``, as a view."""
+    """Return the inputs of the activations (batch, out) of layer ``i``, as a view."""
     return outputs(h[size_of_h(widths, batch, False) :], widths, batch, i)
 
 
@@ -162,7 +163,7 @@ def _activate(out, bias, relu):
 
 @fast
 def _total(lanes):
-    """Return the sum of ``lanes``, in the order that is written here."""
+    """Return the sum of ``lanes``, added in this fixed order."""
     total, quarter = np.float32(0.0), _LANES // 4
     for j in range(quarter):
         low, high = lanes[j] + lanes[j + quarter], lanes[j + 2 * quarter] + lanes[j + 3 * quarter]
@@ -172,7 +173,7 @@ def _total(lanes):
 
 @fast
 def _mean_with_bias(row, bias, lanes):
-    """Add the bias to a row (out,), in place, and return the mean of what comes of it."""
+    """Add the bias to a row (out,), in place, and return the mean of the result."""
     lanes[:] = np.float32(0.0)
     for start in range(0, row.shape[0], _LANES):
         part, shift = row[start : start + _LANES], bias[start : start + _LANES]
@@ -198,7 +199,7 @@ def _variance(row, mean, lanes):
 def _normalise(out, bias, normalised, scales, relu):
     """Add the bias, normalise each row and apply the activation, in place.
 
-    ``normalised`` (rows, out) and ``scales`` (rows,) take what the way back needs.
+    ``normalised`` (rows, out) and ``scales`` (rows,) keep what the backward pass needs.
     """
     lanes = np.empty(_LANES, np.float32)
     for row in range(out.shape[0]):
@@ -220,7 +221,7 @@ def _normalise(out, bias, normalised, scales, relu):
 
 @fast
 def _through_normalisation(gradient, normalised, scales):
-    """Replace the gradient at normalised sums by that at the sums, both (rows, out).
+    """Replace the gradient at normalised sums by the gradient at the sums, both (rows, out).
 
     With n = (z - mean) / deviation: ∂L/∂z = (∂L/∂n - mean(∂L/∂n) - n mean(n ∂L/∂n)) / deviation.
     """
@@ -245,7 +246,7 @@ def _through_normalisation(gradient, normalised, scales):
 def forward(net, flat, member, x, h, batch, first):
     """Run one member with parameters ``flat`` on ``x`` (rows, in); return its outputs.
 
-    They are the rows from ``first`` on of those that ``h`` holds for a whole ``batch``.
+    They are the rows from ``first`` on of the outputs that ``h`` holds for a whole ``batch``.
     """
     widths, end, last = net.widths, first + x.shape[0], net.widths.shape[0] - 2
     for i in range(last + 1):
@@ -271,7 +272,7 @@ def forward(net, flat, member, x, h, batch, first):
 
 @fast
 def _slope(gradient, h, relu):
-    """Return the gradient at the input of an activation from that at its output ``h``."""
+    """Return the gradient at the input of an activation, given the one at its output ``h``."""
     if relu:
         return np.float32(0.0) if h <= np.float32(0.0) else gradient
     return gradient * (np.float32(1.0) - h * h)
@@ -313,7 +314,7 @@ def _sum_rows(rows, total):
 
 @fast
 def begin_step(net, lr, tau, moves_target):
-    """Count a step of Adam, and return what it needs."""
+    """Count a step of Adam, and return its numbers."""
     net.step[0] += np.float32(1.0)
     t = np.float64(net.step[0])
     size, root = np.float32(lr / (1.0 - BETA1**t)), np.float32(np.sqrt(1.0 - BETA2**t))
@@ -334,9 +335,9 @@ def _step_part(net, start, length, step):
 def _adam(online, gradient, exp_avg, exp_avg_sq, step):
     """Step some parameters.
 
-    The gradient of a dead unit is 0, and its moments decay until rounding holds them among the
-    subnormal numbers. Arithmetic with those takes some processors a hundred times as long, and
-    rounding takes away the step that they make: with 0 in their place all bits are the same.
+    The gradient of a dead unit is 0, and its moments decay until rounding stops them at a subnormal
+    number. Arithmetic with subnormals is a hundred times slower on some processors, and their step
+    is lost in rounding: with 0 in their place all bits are the same.
     """
     one_minus_beta1, beta2 = np.float32(1.0 - BETA1), np.float32(BETA2)
     one_minus_beta2, epsilon = np.float32(1.0 - BETA2), np.float32(EPSILON)
@@ -382,10 +383,10 @@ def step_layer(net, member, i, x, h, g, step):
 
 @fast
 def descend(net, member, x, h, g, step):
-    """Step one member along its gradient; the last part of ``g`` holds that at its outputs.
+    """Step one member along its gradient; the last part of ``g`` holds the one at its outputs.
 
-    Each layer is stepped as soon as its gradient is there and the layers below no longer need the
-    weights: so both are still in the processor's cache.
+    Each layer is stepped as soon as its gradient is known and the layers below no longer need the
+    weights: both are still in the processor's cache then.
     """
     batch = x.shape[0]
     for i in range(net.widths.shape[0] - 2, -1, -1):

@@ -28,20 +28,21 @@ Kernel = Callable[..., int]
 _LIVE_OF = attrgetter(*kernel.Live._fields)
 _size_of_h = passes.size_of_h.py_func
 _CHANGED = ("online", "target", "gradient", "exp_avg", "exp_avg_sq", "step")
-"""What an update changes of a network."""
+"""Parts of a network that an update changes."""
 
 
 class KernelChoice:
-    """One thread or two, whichever takes less time at present; the result is the same."""
+    """One thread or two, whichever is faster at present; the result is the same."""
 
     BLOCK, ROUNDS = 12, 3
-    """Calls in a row on as many threads, and how often each gets its turn. Single calls could not
-    be compared: only every second one moves the actor, and sleeping threads take time to wake."""
+    """Consecutive calls on one thread count, and how often each gets its turn. Single calls could
+    not be compared: only every second one moves the actor, and sleeping threads take time to wake.
+    """
     TRIALS = 2 * ROUNDS * BLOCK
     RECHECK_AFTER_CALLS = 3_000
     """Calls until both are tried again: another program may need the second core by then."""
     CLEARLY_FASTER = 1.1
-    """What the second thread must gain: it takes a core from everything else."""
+    """Least gain of the second thread: it takes a core from everything else."""
 
     _pool = threading.Lock()
     """Numba's threads may serve only one call at a time; a second one could end the process."""
@@ -49,9 +50,9 @@ class KernelChoice:
     def __init__(self, *, may_be_parallel: bool) -> None:
         self._may_be_parallel = may_be_parallel
         self._calls = 0
-        """Since the trials began, or since they ended."""
+        """Calls since the trials began or ended."""
         self._seconds: tuple[list[float], list[float]] = ([], [])
-        """What each block took: on one thread, on two."""
+        """Seconds of each block: on one thread, on two."""
         self._serial: Kernel = kernel.update_many
         self.parallel: bool | None = None if may_be_parallel else False
         """``None`` while both are tried."""
@@ -72,7 +73,7 @@ class KernelChoice:
         start = time.perf_counter()
         moved = self._run(threaded, arguments)
         if place == 0:
-            # Not counted: it wakes the threads.
+            # Not measured: it wakes the threads.
             self._seconds[threaded].append(0.0)
         else:
             self._seconds[threaded][-1] += (time.perf_counter() - start) / count
@@ -82,11 +83,11 @@ class KernelChoice:
         return moved
 
     def require_same_bits(self, batch: int, trial: Callable[[], tuple[Any, ...]]) -> None:
-        """Stay with one thread unless two do to every number the same, bit for bit.
+        """Stay with one thread unless two give the same result, bit for bit.
 
         Args:
-            batch: transitions of an update.
-            trial: returns what a call takes: the same each time, and nobody else's.
+            batch: transitions per update.
+            trial: returns the arguments of a call: equal each time, and used by nothing else.
         """
         if self.parallel is False:
             return
@@ -119,7 +120,7 @@ class KernelChoice:
         return moved
 
     def _on_two_threads(self, arguments: tuple[Any, ...]) -> int:
-        """Do it on two threads. For the owner of the pool."""
+        """Run on two threads; the caller must own the pool."""
         numba.set_num_threads(parallel.THREADS)
         parallel_kernel: Kernel = parallel.update_many
         return parallel_kernel(*arguments)
@@ -134,9 +135,9 @@ def _live(tunables: Tunables) -> Any:
 
 
 def _without_dispatch(function: Any) -> Kernel:
-    """Return what Numba has compiled of a function that it has called.
+    """Return the compiled code of a function that was called before.
 
-    To find out each time that the arguments have the types that they always have takes 4 µs.
+    Checking in each call that the argument types have not changed takes 4 µs.
     """
     overloads = list(function.overloads.values())
     entry: Kernel = overloads[0].entry_point if len(overloads) == 1 else function
@@ -154,7 +155,7 @@ class FusedUpdate:
         smoothing: np.random.Generator,
         sums: Doubles,
     ) -> None:
-        """``sums``: those of :class:`~td3core.algorithm.update_metrics.UpdateMetrics`."""
+        """``sums``: the sums of :class:`~td3core.algorithm.update_metrics.UpdateMetrics`."""
         self._smoothing, self._sums = smoothing, sums
         self._networks = tuple(
             passes.Network(
@@ -173,14 +174,14 @@ class FusedUpdate:
         self._identity = np.zeros(self._obs_dim, np.float32), np.ones(self._obs_dim, np.float32)
         self._work: Any = None
         self._tunables: Tunables | None = None
-        """Those that ``_live`` was made of."""
+        """Live settings that ``_live`` was made from."""
         self._live: Any = None
 
     def __call__(self, draws: Draws, tunables: Tunables, updates: int) -> int:
         """Do the updates of ``draws``, after the first ``updates`` of the run.
 
         Returns:
-            How many of them moved the actor.
+            The number of updates that moved the actor.
         """
         count, batch = draws.index.shape
         if self._work is None or len(self._work.y) != batch:
@@ -204,7 +205,7 @@ class FusedUpdate:
         return self.choice(count, (sources, draws.buffer.layout, *self._networks, *rest))
 
     def _trial(self, batch: int) -> tuple[Any, ...]:
-        """Return what an update of everything takes: copies of the networks, and drawn numbers."""
+        """Return the arguments of a trial update: copies of the networks, and drawn numbers."""
         source = np.random.default_rng(0)
         layout = RowLayout.of(self._obs_dim, self._act_dim)
         rows = source.standard_normal((batch, layout.end), np.float32)
@@ -220,7 +221,7 @@ class FusedUpdate:
         return sources, layout, *networks, live, 0, self._make_work(batch), self._sums.copy()
 
     def td_errors(self) -> Doubles:
-        """Return |Q1(s, a) - y| of the last batch, shape (batch,), from before its step."""
+        """Return |Q1(s, a) - y| of the last batch, shape (batch,), as it was before the step."""
         errors: Doubles = self._work.td_error.astype(np.float64)
         return errors
 
@@ -236,7 +237,7 @@ class FusedUpdate:
         quantiles = int(critics.widths[-1]) if critics.widths[-1] > 1 else 0
         atoms = (members * quantiles, batch), (members, 2 * quantiles + 1, batch)
         batches = (batch,), (batch,), (members, batch), (batch,), *atoms, (batch,)
-        # Q' needs the outputs of the target actor no longer: both are written to the same place.
+        # Q' no longer needs the outputs of the target actor: both share one place.
         longest = max(actor_h, critic_h)
         sizes = (actor_h,), (actor_g,), (members, longest), (members, critic_g)
         shapes = (pair, pair, obs, *batches, *sizes)
