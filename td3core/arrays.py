@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between the rooms, and what is asked of them at every step."""
+"""Names for the arrays that rooms exchange, and a check needed at every step."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,5 +18,5 @@ Arrays = Mapping[str, NDArray[Any]]
 
 def all_finite(numbers: Floats) -> bool:
     """Return whether all of a few ``numbers`` are finite."""
-    # One byte for each number, 0 where it is not finite. So few are searched sooner than reduced.
+    # One byte per number, 0 if it is not finite. For a few numbers this is faster than ``.all()``.
     return 0 not in np.isfinite(numbers).tobytes()

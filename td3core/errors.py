@@ -1,4 +1,4 @@
-"""Errors whose text is for the user, and what is said of those of other software."""
+"""Errors whose text is for the user, and the wording of errors from other software."""
 
 import difflib
 import traceback
@@ -9,13 +9,13 @@ from td3core.text import Text, Value
 
 
 class Interrupt:
-    """Whether a signal's handler has raised ``KeyboardInterrupt`` and nobody has dealt with it.
+    """Whether a signal's handler has raised ``KeyboardInterrupt`` that is not yet handled.
 
     C code that calls Python, as SDL does to read a picture, replaces it by an exception of its own.
     """
 
     raised = False
-    """Not an ``Event``: a handler may run within another one, which would hold its lock."""
+    """Not an ``Event``: a handler may interrupt another one, which would hold its lock."""
 
 
 interrupt = Interrupt()
@@ -39,7 +39,7 @@ class RequestError(MessageError, ValueError):
 
 
 class RunError(MessageError, RuntimeError):
-    """A run that had started cannot continue; the message names the cause and the step."""
+    """A run that has started cannot continue; the message names the cause and the step."""
 
 
 class StoppedError(Exception):
@@ -49,8 +49,8 @@ class StoppedError(Exception):
 def require_no_interrupt(problem: BaseException) -> None:
     """Raise a Ctrl-C again; anything else that foreign code raises is a failure of that code.
 
-    Environments may call ``sys.exit``, which ``except Exception`` does not catch. Between the
-    Ctrl-C and this they may have made another exception of it, see :class:`Interrupt`.
+    Environments may call ``sys.exit``, which ``except Exception`` does not catch. They may also
+    have turned the Ctrl-C into another exception, see :class:`Interrupt`.
     """
     if isinstance(problem, KeyboardInterrupt):
         raise problem
@@ -59,7 +59,7 @@ def require_no_interrupt(problem: BaseException) -> None:
 
 
 def reason_of(problem: BaseException) -> str:
-    """Return the text of an exception; what ended a program, or its type, where it has none."""
+    """Return the text of an exception; without one, its type or what ended the program."""
     if isinstance(problem, SystemExit):
         return f"it called sys.exit({'' if problem.code is None else repr(problem.code)})"
     return str(problem) or type(problem).__name__
@@ -84,7 +84,7 @@ def message_of(problem: BaseException) -> Text:
 
 
 def quoted(text: str) -> Text:
-    """Return text of other software as a message; it is a value, so no translation is looked up."""
+    """Return text of other software as a message; it is a value, so it is never translated."""
     return Text("{text}", text=text)
 
 
@@ -95,7 +95,7 @@ def brief(problem: object, most: int = 200) -> str:
 
 
 def traceback_of(problem: BaseException) -> str:
-    """Return the traceback that leads to the fault; empty where the message says it all.
+    """Return the traceback up to the fault; empty if the message says it all.
 
     For a :class:`RunError` this is the traceback of its cause, such as an environment's exception.
     """
@@ -108,8 +108,8 @@ def unknown_name(kind: str, name: object, known: Sequence[str]) -> RequestError:
 
     Args:
         kind: What the name should stand for, such as "preset".
-        name: What was given; not necessarily text.
-        known: All names there are.
+        name: The given value; not necessarily text.
+        known: All valid names.
     """
     near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     values = {"kind": kind, "name": brief(repr(str(name)))}

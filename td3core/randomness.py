@@ -14,7 +14,7 @@ _WORD = (1 << 64) - 1
 
 
 class Purpose(IntEnum):
-    """What a generator is used for. The values are part of the file format."""
+    """Purpose of a generator. The values are part of the file format."""
 
     NETWORK_INIT = 0
     ENVIRONMENT = 1
@@ -74,14 +74,14 @@ def correlated(
     """Return the next value (act_dim,) of a first-order autoregressive process, variance 1.
 
     n_t = ρ n_(t-1) + sqrt(1 - ρ²) ε_t: the Ornstein-Uhlenbeck process at whole steps (Lillicrap et
-    al. 2016), but stationary from its first value on, so that ρ does not change how large it is.
+    al. 2016), but stationary from its first value on, so that ρ does not change its variance.
 
     Args:
         before: n_(t-1); None or zeros if this is the first value.
         drawn: ε_t, standard normal.
         correlation: ρ.
     """
-    # A checkpoint holds zeros where there was none.
+    # A checkpoint holds zeros if there was none.
     if before is None or not before.any():
         return drawn
     following: NDArray[np.float32] = np.float32(correlation) * before

@@ -1,13 +1,13 @@
-"""Texts for people: a template and its values, translated only where they are shown.
+"""Texts for people: a template and its values, translated only when shown.
 
-Whatever a person reads is marked where it is written, so that ``pybabel extract`` finds it, and
-travels as data through errors, events and signals::
+Every text for people is marked in the source, so that ``pybabel extract`` finds it, and travels as
+data through errors, events and signals::
 
     Text("{name} cannot be {value:g}.", name="tau", value=7)
     Text.counted("{n} run", "{n} runs", n=len(runs))
     button.setText(tr("Train"))
 
-A widget, a terminal or a log calls ``str``; nothing else does, and nothing decides by the words.
+Only a widget, a terminal or a log calls ``str``, and no code depends on the wording.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u206
 """Characters that turn the text around them: what a stranger wrote may look like other text."""
 
 _SPEC = re.compile(r"[<>^+ ]?,?\d{0,2},?(\.\d{1,2})?[a-z%]?")
-"""How the templates of the studio format a value."""
+"""Format specifications allowed in the studio's templates."""
 
 _translations = gettext.NullTranslations()
 
@@ -40,7 +40,7 @@ _translations = gettext.NullTranslations()
 class SettingName(str):
     """The key of a setting as a value of a text.
 
-    A terminal reads the key, which is what ``--set`` takes; the window puts the label in its place
+    A terminal shows the key, which ``--set`` takes; the window shows the label
     (:meth:`Text.with_settings`).
     """
 
@@ -52,7 +52,7 @@ Value: TypeAlias = "Text | str | int | float | PurePath | tuple[float, ...] | No
 
 
 class Text:
-    """A text that keeps its template and values, so that it can be translated when it is shown.
+    """A text that keeps its template and values, so that it can be translated when shown.
 
     A value may itself be a text. Numbers stay numbers; the template formats them. Without values
     the template is taken literally, braces included.
@@ -60,7 +60,7 @@ class Text:
     Attributes:
         template: The English text with a replacement field for each value; the catalogue's key.
         plural: The template for any count but one, or None; the count is the value ``n``.
-        values: What the replacement fields stand for.
+        values: The values of the replacement fields.
     """
 
     __slots__ = ("plural", "template", "values")
@@ -81,12 +81,12 @@ class Text:
 
     @classmethod
     def joined(cls, texts: "Iterable[Text]", separator: str = " ") -> "Text":
-        """Return whole sentences one after the other, or the parts of a list."""
+        """Return whole sentences in sequence, or the parts of a list."""
         values = {f"t{place}": text for place, text in enumerate(texts)}
         return cls(separator.join(f"{{{name}}}" for name in values), **values)
 
     def __str__(self) -> str:
-        """Render in the language in force; in English where the catalogue's template fails."""
+        """Render in the current language; in English if the catalogue's template fails."""
         translated = self._translated()
         if not self.values:
             return translated
@@ -105,7 +105,7 @@ class Text:
 
     @property
     def setting(self) -> SettingName | None:
-        """The setting that the template names first; None where it names none itself."""
+        """The setting that the template names first; None if it names none itself."""
         for _, field, _, _ in Formatter().parse(self.template) if self.values else ():
             found = self.values.get(field or "")
             if isinstance(found, SettingName):
@@ -113,7 +113,7 @@ class Text:
         return None
 
     def with_settings(self, called: Callable[[SettingName], object]) -> "Text":
-        """Return the text with the names of settings in other words, in the texts in it as well."""
+        """Return the text with the names of settings replaced, also in nested texts."""
         text = copy(self)
         text.values = {name: _called(value, called) for name, value in self.values.items()}
         return text
@@ -123,7 +123,7 @@ class Text:
         return format(str(self), spec)
 
     def __repr__(self) -> str:
-        """Show what would be written to make it."""
+        """Show the expression that would make it."""
         values = "".join(f", {name}={value!r}" for name, value in self.values.items())
         plural = "" if self.plural is None else f", {self.plural!r}"
         return f"{type(self).__name__}({self.template!r}{plural}{values})"
@@ -140,7 +140,7 @@ class Text:
         return hash((self.template, self.plural))
 
     def __bool__(self) -> bool:
-        """Return whether there is anything to read."""
+        """Return whether the text is not empty."""
         return bool(self.template)
 
     def _template(self) -> str:
@@ -157,7 +157,7 @@ class Text:
 
 
 NO_TEXT = Text("")
-"""Nothing to read."""
+"""The empty text."""
 
 
 def plain(text: Text, plain_of: Callable[[Any], Any] | None = None) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def plain_float(number: float) -> float | dict[str, str]:
 
 
 def with_setting_names(values: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values that were read, with those as names of settings that a file says are."""
+    """Return values read from a file, with those it marks as setting names converted."""
     names = kept.get("settings")
     known = names if isinstance(names, list | tuple) else ()
     return {
@@ -196,7 +196,7 @@ def from_plain(found: Any) -> Text:
     Earlier versions wrote NaN and infinities as words, which they stay.
 
     Raises:
-        ValueError: it is neither, or its values do not fit its template.
+        ValueError: the value is neither, or its values do not fit its template.
     """
     match found:
         case str():
@@ -214,7 +214,7 @@ def from_plain(found: Any) -> Text:
 
 
 def _require_fitting(template: str, values: dict[str, Any]) -> None:
-    """Refuse a template of a file that asks for more than its values, such as a huge width."""
+    """Refuse a file's template that asks for more than its values, such as a huge width."""
     try:
         for _, field, spec, _ in Formatter().parse(template):
             if field is not None and (field not in values or not _SPEC.fullmatch(spec or "")):
@@ -253,31 +253,31 @@ def _value_of(value: Any) -> Any:
 
 
 def tr(template: str, /, **values: Any) -> str:
-    """Render a text that is shown at once, as a widget's caption is."""
+    """Render a text for immediate display, such as a widget's caption."""
     return str(Text(template, **values))
 
 
 def marked(template: str, /) -> str:
-    """Return a template as it is, for the catalogue; :func:`translated` renders it later."""
+    """Return a template, marked for the catalogue; :func:`translated` renders it later."""
     return template
 
 
 def translated(text: str) -> str:
-    """Render what was :func:`marked` and has no values."""
+    """Render a :func:`marked` text without values."""
     return str(Text(text))
 
 
 def install(translations: gettext.NullTranslations) -> None:
-    """Render texts by ``translations`` from now on."""
+    """Render texts with ``translations`` from now on."""
     global _translations
     _translations = translations
 
 
 def choose_language() -> str:
-    """Render in the first language wanted that there is a catalogue for; return its name.
+    """Render in the first wanted language that has a catalogue; return its name.
 
-    The environment tells which are wanted, as for every program that uses gettext. Without a
-    catalogue that can be read, texts stay English.
+    The environment names the wanted languages, as for every program that uses gettext. Without a
+    readable catalogue, texts stay English.
     """
     folder = str(files("resources") / "translations")
     for wanted in next(filter(None, map(os.environ.get, _VARIABLES)), "").split(":"):

@@ -1,6 +1,6 @@
 """One file, one agent: reading, writing and checking checkpoints.
 
-Start with ``header.py`` for what a checkpoint is, then ``format.py`` for how it lies on disk.
+Start with ``header.py`` for the contents of a checkpoint, then ``format.py`` for its file.
 """
 
 from td3core.checkpoint.format import SUFFIX, load, read_header, save, with_digest

@@ -11,7 +11,7 @@ from td3core.playing.playback import Agent
 
 
 def agent_of(source: Checkpoint, variant: Variant = Variant.PLAIN) -> Agent:
-    """Return who plays."""
+    """Return the agent of a checkpoint, ready to play episodes."""
     header = source.header
     return Agent(
         choice=header.config.choice,
@@ -23,7 +23,7 @@ def agent_of(source: Checkpoint, variant: Variant = Variant.PLAIN) -> Agent:
 
 
 def facts_of(compared: ComparedAgent, header: Header, run: str) -> AgentFacts:
-    """Return what is known of an agent that is compared; ``run`` is what its run is called."""
+    """Return the facts shown of an agent in a comparison; ``run`` is the name of its run."""
     noisy = compared.variant is Variant.NOISE
     left = header.counters.exploration_noise
     result = bundled_evaluation(compared.path) or header.evaluation
@@ -37,7 +37,7 @@ def facts_of(compared: ComparedAgent, header: Header, run: str) -> AgentFacts:
 
 
 def value_networks(source: Checkpoint) -> ValueNetworks | None:
-    """Return the critics of an agent, and what they learn from; None if it has none."""
+    """Return the critics of an agent with what bounds their targets; None if it has none."""
     critic, header = source.critic(), source.header
     if critic is None:
         return None
@@ -51,7 +51,7 @@ def value_networks(source: Checkpoint) -> ValueNetworks | None:
 
 
 def spec_of(header: Header, critic: Critic | None) -> AgentSpec:
-    """Return what is needed to read the numbers of an agent; ``critic`` is the file's."""
+    """Return the settings needed to interpret an agent's numbers; ``critic`` is the file's."""
     return AgentSpec(
         obs_dim=header.env.obs_dim,
         action_low=header.env.action_low,

@@ -1,7 +1,7 @@
 """One file, one agent: a safetensors file that is safe to open and never half written.
 
-Networks, targets, optimiser moments and generator states are tensors under their own names; what
-they mean is JSON in the header. Nothing is ever unpickled, so no code in a file can run.
+Networks, targets, optimiser moments and generator states are tensors under their own names; JSON in
+the header describes them. Nothing is ever unpickled, so no code in a file can run.
 """
 
 import hashlib
@@ -36,13 +36,13 @@ SUFFIX = ".safetensors"
 _KEY = "td3_studio"
 _MOST_SHOWN = 9
 _LONGEST_ORIGIN, _MOST_NOTES = 300, 50
-"""Of an agent that was imported: characters of a name, and sentences."""
+"""Limits of an imported agent's origin: characters of a name, and number of notes."""
 _LONGEST_HEADER = 16 * 2**20
 """Bytes; a run of thousands of environments has some megabytes."""
 _FIELD_OF_KEY = {"fill_until": "no_updates_until"}
 """Counters whose key in schema 1 is not the field's name."""
 
-# Whatever Python raises while it reads a damaged description.
+# Anything Python raises while it reads a damaged description.
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
@@ -60,7 +60,7 @@ def save(path: Path, header: Header, tensors: Arrays) -> None:
 
 
 def require_readable(path: Path, agent: Checkpoint) -> None:
-    """Refuse what :func:`load` would refuse, before it is saved to ``path``.
+    """Refuse a checkpoint that :func:`load` would refuse, before it is saved to ``path``.
 
     Raises:
         RequestError: the description or a tensor is not what the configuration implies.
@@ -84,7 +84,7 @@ def load(path: Path) -> Checkpoint:
     """Read a checkpoint and check that its networks are the ones its configuration describes.
 
     Raises:
-        RequestError: one sentence saying why the file is refused.
+        RequestError: with the reason in one sentence.
     """
     with _opened(path) as file:
         header = _header(path, file.metadata())
@@ -120,7 +120,7 @@ def _opened(path: Path) -> Any:
 
 
 def _require_short_header(path: Path) -> None:
-    """Refuse what is no regular file, or would take long to be refused.
+    """Refuse files that are not regular, or whose header would take long to read.
 
     Raises:
         OSError: the file cannot be read.
@@ -145,7 +145,7 @@ def _metadata(header: Header) -> dict[str, Any]:
         "wall_s": header.wall_s,
         "made_by": header.numerics,
     }
-    # Absent from all others: their files stay as they were.
+    # Left out if empty, so that all other files stay as they were.
     return found if header.origin is None else found | {"origin": _plain_origin(header.origin)}
 
 
@@ -187,7 +187,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
 def _env_info(values: dict[str, Any]) -> EnvInfo:
     bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
     info = EnvInfo(**(values | bounds))
-    # Refuses what is not plain arguments; no environment is made here.
+    # Refuses anything but plain arguments; no environment is made here.
     if EnvChoice(info.env_id, info.args).kwargs:
         # Earlier versions took over the threshold of the environment without arguments.
         info = replace(info, reward_threshold=None)
@@ -259,7 +259,7 @@ def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]
 
 
 def _networks(header: Header, names: Collection[str]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the networks that must be there; an exported actor may be alone."""
+    """Return the shapes of the networks that must be present; an exported actor may be alone."""
     wanted = network_shapes(header)
     group = header.networks[ACTOR]
     actor = {key: shape for name in group.names for key, shape in group.shapes(name).items()}
@@ -306,5 +306,5 @@ def with_digest(metadata: dict[str, Any], tensors: Arrays) -> str:
 
 @cache
 def _name_of(dtype: np.dtype[Any]) -> str:
-    # NumPy puts it together anew each time, which takes longer than the sum over a small tensor.
+    # NumPy would compute this anew each time, which takes longer than the sum of a small tensor.
     return str(dtype)

@@ -1,4 +1,4 @@
-"""What a checkpoint is: a header and tensors."""
+"""The contents of a checkpoint: a header and tensors."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ from td3core.text import Text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
-    """How far a run has got."""
+    """Progress counters of a run."""
 
     env_steps: int = 0
     updates: int = 0
@@ -26,11 +26,11 @@ class Counters:
     stored: int = 0
     """Transitions ever added to the replay buffer."""
     unmarked: int = 0
-    """So many of the first do not say whether they were truncated; in older files, all."""
+    """Number of oldest transitions stored without a truncation flag; all of them in older files."""
     changes: int = 0
     """Live changes that took effect at this very step."""
     no_updates_until: int = 0
-    """No updates before this step, where the replay buffer has to be filled again."""
+    """No updates before this step, if the replay buffer has to be filled again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +41,14 @@ class Origin:
     """Program and algorithm."""
     file: str
     sha256: str
-    """Check sum of the file; of several, that of their list."""
+    """Check sum of the file; of several files, of their list."""
     notes: tuple[Text, ...] = ()
-    """What the file lacked, until a run has gone on from there and has it."""
+    """What the file lacked; empty once a run has continued from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a checkpoint knows about itself; cheap to read."""
+    """Description of a checkpoint; cheap to read."""
 
     config: RunConfig
     tunables: Tunables
@@ -56,18 +56,18 @@ class Header:
     counters: Counters
     evaluation: EvaluationResult | None
     complete: bool
-    """False for an exported agent: only its networks, without what resuming needs."""
+    """False for an exported agent, which has only networks and nothing else to resume from."""
     created: str
     wall_s: float = 0.0
     """Wall time of the run in all processes that took part, pauses included."""
     numerics: dict[str, str] = field(default_factory=dict)
     """What the last bits of a result depend on: torch, processor, threads, matrix product."""
     origin: Origin | None = None
-    """Where it was imported from, or the agent that its run was branched from."""
+    """The file it was imported from, or the agent that its run was branched from."""
 
     @property
     def networks(self) -> dict[str, NetworkGroup]:
-        """The networks that its configuration calls for."""
+        """The networks that its settings call for."""
         return networks(self.config, self.env.sizes)
 
 

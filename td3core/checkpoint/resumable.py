@@ -1,4 +1,4 @@
-"""Does a checkpoint hold everything a run resumes from, and is it consistent?
+"""Checks that a checkpoint is complete and consistent enough to resume from.
 
 Checked before anything starts: a damaged or forged file must not surprise a run later.
 """
@@ -21,17 +21,17 @@ _LARGEST = 10**12
 """More steps than any run takes; sums and products of such numbers fit in 64 bits."""
 
 _LARGEST_NOISE = 1000.0
-"""In units of σ: no normal generator draws as much, correlated or not."""
+"""In units of σ: no normal generator draws numbers as large, correlated or not."""
 
 Array = NDArray[Any]
 Kind = tuple[tuple[int, ...], str]
 
 
 def require_resumable(name: str, saved: Checkpoint) -> None:
-    """Refuse a checkpoint that a run could not resume from; ``name`` is that of its file.
+    """Refuse a checkpoint that a run could not resume from; ``name`` is its file name.
 
     Raises:
-        RequestError: it holds only networks, or its state is not that of a run.
+        RequestError: it holds only networks, or its state could not be a run's.
     """
     counters = saved.header.counters
     if not saved.header.complete:
@@ -79,7 +79,7 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
         "generator.smoothing": ((6,), "uint64"),
         "generator.replay": ((6,), "uint64"),
     }
-    # Which quantities are measured differs between versions.
+    # The measured quantities differ between versions.
     kinds |= {name: ((1,), "float64") for name in saved.tensors if _is_sum(name)}
     if _OLD_SUMS in saved.tensors:
         kinds[_OLD_SUMS] = ((6,), "float64")
@@ -107,7 +107,7 @@ def _is_sum(name: str) -> bool:
 
 
 def _consistent_counters(saved: Checkpoint) -> bool:
-    """Return whether counters and positions of the episodes could be those of a run."""
+    """Return whether a run could have these counters and positions of episodes."""
     counters, tensors = saved.header.counters, saved.tensors
     counts = (counters.updates, counters.episodes, counters.no_updates_until, counters.changes)
     if max(counters.env_steps, *counts) > _LARGEST:
@@ -125,7 +125,7 @@ def _consistent_counters(saved: Checkpoint) -> bool:
 
 
 def _consistent_generators(saved: Checkpoint, names: Iterable[str]) -> bool:
-    """Return whether generators, moments and actions could be those of a run."""
+    """Return whether a run could have these generators, moments and actions."""
     tensors = saved.tensors
     if np.abs(tensors.get("episodes.actions", 0.0)).max() > 1.0:
         return False
@@ -134,7 +134,7 @@ def _consistent_generators(saved: Checkpoint, names: Iterable[str]) -> bool:
     generators = np.array([tensors[n] for n in names if n.startswith("generator.")])
     if (generators[:, 4] > 1).any() or (generators[:, 5] >= 2**32).any():
         return False
-    # With an even increment PCG64 may repeat one number for ever, and a draw would never end.
+    # With an even increment PCG64 may repeat one number for ever, so that a draw never ends.
     if (generators[:, 3] % 2 == 0).any():
         return False
     never_negative = [a for n, a in tensors.items() if n.endswith((".exp_avg_sq", "_adam.step"))]

@@ -14,5 +14,5 @@ def network_shapes(header: Header) -> dict[str, tuple[int, ...]]:
 
 
 def statistics_shapes(header: Header) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the statistics that normalising needs, if the agent does."""
+    """Return the shapes of the statistics for normalising; empty if the agent needs none."""
     return Normaliser.shapes(header.env.obs_dim) if header.config.normalize_observations else {}

@@ -1,7 +1,7 @@
 """Every setting of a run, declared once, and the presets built from them.
 
-Start with ``run_config.py`` and ``tunables.py``: form, command line, checks and manual all read
-what is declared there.
+Start with ``run_config.py`` and ``tunables.py``: form, command line, checks and manual all read the
+declarations there.
 """
 
 from td3core.config.env_choice import EnvChoice

@@ -1,4 +1,4 @@
-"""The algorithms there are, one immutable entry each; known without loading torch.
+"""All algorithms, one immutable entry each; known without loading torch.
 
 To add one, write its agent (see :mod:`td3core.algorithm.agent`) and add an entry here.
 """
@@ -11,25 +11,25 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlgorithmEntry:
-    """What is known of an algorithm before it is loaded."""
+    """Facts about an algorithm that are known before it is loaded."""
 
     title: str
-    """What people call it."""
+    """Name shown to the user."""
     agent: str
     """``module:class``, imported when an agent is made."""
     networks: str = "td3core.config.networks:actor_and_critics"
-    """``module:function`` that returns its networks by role, in the order in which they are drawn,
-    for settings and sizes; imported when they are asked for, and must not load torch."""
+    """``module:function`` that returns its networks by role, in drawing order, for settings and
+    sizes; imported on demand, and must not load torch."""
     tracer: str = ""
-    """``module:class`` of what shows a single update of it (see
-    :class:`~td3core.algorithm.agent.UpdateTracer`); empty without."""
+    """``module:class`` of its :class:`~td3core.algorithm.agent.UpdateTracer`, which shows a single
+    update; empty without one."""
     fixed: tuple[tuple[str, Any], ...] = ()
-    """Names and values of settings that it leaves no choice of."""
+    """Names and values of the settings that it fixes."""
     own: tuple[str, ...] = ()
     """Settings that no other algorithm uses."""
 
     def differing(self, config: object, tunables: object) -> list[tuple[str, Any]]:
-        """Return names and fixed values of settings that have another value."""
+        """Return names and fixed values of those fixed settings that have another value."""
         return [
             (name, value)
             for name, value in self.fixed
@@ -69,7 +69,7 @@ def entry_of(algorithm: str) -> AlgorithmEntry:
 
 
 def unused_by(algorithm: str) -> frozenset[str]:
-    """Return the settings that only other algorithms use; of an unknown one, all those."""
+    """Return the settings that only other algorithms use; for an unknown one, all such settings."""
     others = (entry.own for name, entry in ALGORITHMS.items() if name != algorithm)
     return frozenset(name for own in others for name in own)
 

@@ -1,4 +1,4 @@
-"""An environment as plain data: its identifier, and the arguments it is made with.
+"""An environment as plain data: its identifier and arguments.
 
 It is part of settings and checkpoints, and is sent to other processes. Nothing here makes an
 environment or opens a file that an argument names.
@@ -15,7 +15,7 @@ RESERVED = ("id", "render_mode", "disable_env_checker")
 """Arguments of ``gymnasium.make`` that the studio sets itself."""
 
 REPEAT = "action_repeat"
-"""An argument that the studio handles, for any environment: how often each action is taken."""
+"""An argument for any environment, handled by the studio: how often each action is taken."""
 MOST_REPEATS = 100
 
 
@@ -47,7 +47,7 @@ class EnvChoice:
 
 
 def canonical_args(text: str) -> str:
-    """Return the text of a JSON object in one spelling; empty if the object is.
+    """Return the text of a JSON object in canonical form; empty if the object is.
 
     Raises:
         RequestError: the text is not a JSON object.
@@ -60,7 +60,7 @@ def parse_args(text: str) -> dict[str, Any]:
     """Read arguments from the text of a JSON object; empty text means none.
 
     Raises:
-        RequestError: with the text and what is wrong with it.
+        RequestError: with the text and the reason.
     """
     if not isinstance(text, str):
         raise _refusal(text, Text("it is not text"))

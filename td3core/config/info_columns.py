@@ -1,21 +1,21 @@
-"""Which numbers of an environment's ``info`` a run records: names, as the text of a setting."""
+"""Which numbers of an environment's ``info`` a run records: a setting's text with their names."""
 
 from td3core.errors import RequestError, brief
 from td3core.text import SettingName, Text
 
 PREFIX = "info."
-"""Before the name, in the columns of ``episodes.csv`` and wherever they are named."""
+"""Prefix of the names in the columns of ``episodes.csv`` and wherever they are mentioned."""
 MOST = 20
 _LONGEST = 64
 
 
 def columns_of(names: str) -> tuple[str, ...]:
-    """Return the columns that the text of the setting asks for, such as ``info.x_velocity``."""
+    """Return the columns that the setting's text asks for, such as ``info.x_velocity``."""
     return tuple(PREFIX + name for name in parse_names(names))
 
 
 def canonical_names(text: str) -> str:
-    """Return names in one spelling: each once, separated by a comma and a space.
+    """Return names in canonical form: each once, separated by a comma and a space.
 
     Raises:
         RequestError: as :func:`parse_names`.
@@ -33,7 +33,7 @@ def parse_names(text: str) -> tuple[str, ...]:
     if len(names) > MOST:
         raise _refusal(text, Text("at most {most} are recorded", most=MOST))
     for name in names:
-        # They are the first line of a table, which holds no quotes.
+        # They become the first line of a table, which holds no quotes.
         if '"' in name or not name.isprintable():
             raise _refusal(text, Text("{name} cannot name a column", name=brief(repr(name))))
         if len(name) > _LONGEST:

@@ -1,4 +1,4 @@
-"""How much memory the networks of some settings take."""
+"""Memory that the networks of given settings take."""
 
 from td3core.config.networks import Sizes, networks
 from td3core.config.run_config import RunConfig
@@ -7,14 +7,14 @@ from td3core.config.tunables import Tunables
 
 _BYTES = 4
 _VECTORS = 5
-"""Per parameter: weight, target, gradient and the two moments of Adam."""
+"""float32 numbers per parameter: weight, target, gradient and two moments of Adam."""
 _ACTIVATIONS = 2
-"""Per unit and sample of a batch: its output and the gradient of it; with layer normalisation also
-its normalised sum."""
+"""float32 numbers per unit and sample of a batch: its output and gradient; with layer normalisation
+also its normalised sum."""
 
 
 def network_bytes(config: RunConfig, tunables: Tunables, sizes: Sizes) -> int:
-    """Return the least number of bytes that training the networks takes."""
+    """Return a lower bound of the bytes that training the networks takes."""
     total, batch_size = 0, max(values_of(tunables, "batch_size"))
     for group in networks(config, sizes).values():
         activations = batch_size * sum(group.widths[1:])

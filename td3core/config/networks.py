@@ -1,6 +1,6 @@
-"""What networks are made of: names, widths, activations.
+"""Structure of networks: names, widths, activations.
 
-Which ones an algorithm has is declared once, in its entry in :mod:`~td3core.config.algorithms`.
+The networks of an algorithm are declared once, in its entry in :mod:`~td3core.config.algorithms`.
 Checkpoints, their checks, memory, NumPy's actor and critics, exports and both updates read it.
 """
 
@@ -13,30 +13,30 @@ from td3core.config.algorithms import entry_of
 from td3core.config.run_config import RunConfig
 
 ACTOR, CRITIC = "actor", "critic"
-"""Roles of a group of networks: to choose actions, and to value them."""
+"""Roles of a group of networks: choosing actions, and estimating their value."""
 
 TARGET = "_target"
-"""Ends the name of a target."""
+"""Suffix of a target's name."""
 
 
 class Sizes(NamedTuple):
-    """What of an environment the networks depend on."""
+    """Sizes of an environment that determine the networks."""
 
     obs_dim: int
     act_dim: int
 
 
 class NetworkGroup(NamedTuple):
-    """Networks of one form that one optimiser trains; each has a target, a slow copy of it."""
+    """Networks of one structure, trained by one optimiser; each has a target, a slow copy."""
 
     names: tuple[str, ...]
-    """First parts of the names of their tensors in a checkpoint."""
+    """Prefixes of the tensor names in a checkpoint."""
     widths: tuple[int, ...]
-    """From the input to the output."""
+    """From input to output."""
     activation: str
-    """``relu`` or ``tanh``, of the hidden layers."""
+    """Activation of the hidden layers, ``relu`` or ``tanh``."""
     layer_norm: bool = False
-    """Whether what a hidden layer sums up is normalised before its activation."""
+    """Layer normalisation of the pre-activations of hidden layers."""
 
     @property
     def parameters(self) -> int:
@@ -45,7 +45,7 @@ class NetworkGroup(NamedTuple):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """First parts of the names of the targets' tensors."""
+        """Prefixes of the targets' tensor names."""
         return tuple(f"{name}{TARGET}" for name in self.names)
 
     def layers(self, name: str) -> list[tuple[str, str]]:
@@ -64,7 +64,7 @@ class NetworkGroup(NamedTuple):
 def actor_and_critics(
     config: RunConfig, sizes: Sizes, *, outputs: int = 1
 ) -> dict[str, NetworkGroup]:
-    """Return an actor and one or two critics of so many outputs."""
+    """Return an actor, and one or two critics with ``outputs`` outputs each."""
     obs, act = sizes
     critics = ("critic1", "critic2") if config.twin_critics else ("critic1",)
     return {
@@ -79,17 +79,17 @@ def actor_and_critics(
 
 
 def actor_and_quantile_critics(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
-    """Return an actor and one or two critics with an output for each quantile of the return."""
+    """Return an actor, and one or two critics with one output per quantile of the return."""
     return actor_and_critics(config, sizes, outputs=config.quantiles)
 
 
 def networks(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
-    """Return the networks that settings call for by role, in the order in which they are drawn."""
+    """Return the networks that settings call for, by role, in drawing order."""
     declared: Callable[[RunConfig, Sizes], dict[str, NetworkGroup]]
     declared = resolve_name(entry_of(config.algorithm).networks)
     return declared(config, sizes)
 
 
 def optimizer_of(role: str) -> str:
-    """Return the first part of the names of an optimiser's tensors."""
+    """Return the prefix of the names of an optimiser's tensors."""
     return f"{role}_adam"

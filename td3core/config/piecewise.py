@@ -1,9 +1,9 @@
 """Schedules of live settings: points over the steps of a run, written as text.
 
-``0.02@20000, 0.005@40000`` holds 0.02 until step 20,000, falls in a straight line to 0.005 at step
-40,000 and stays there. A setting that takes whole numbers keeps each value until the next point.
-Two points at the same step are a jump. A step may be a share of the run (``100%``), and a value a
-multiple of the one before (``x0.1``).
+``0.02@20000, 0.005@40000`` holds 0.02 until step 20,000, falls linearly to 0.005 at step 40,000 and
+stays there. A setting that takes whole numbers keeps each value until the next point. Two points at
+the same step are a jump. A step may be a share of the run (``100%``), and a value a multiple of the
+one before (``x0.1``).
 """
 
 import math
@@ -23,7 +23,7 @@ _POINT = re.compile(r"\s*(x?)\s*([^@\s]+)\s*(?:@\s*([^@%\s]+)\s*(%?)\s*)?")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A value that is reached at a step."""
+    """A value and the step at which it is reached."""
 
     value: float
     relative: bool
@@ -32,16 +32,16 @@ class Point:
     percent: bool
     """Whether the step is a percentage of the run."""
     word: str = ""
-    """What to write for the value, if not the number."""
+    """Word to write instead of the number, if any."""
 
     @property
     def text(self) -> str:
-        """The point as it is written, in the shortest way that is read back exactly."""
+        """The point as text, in the shortest form that is read back exactly."""
         step = f"{_number(self.step)}%" if self.percent else _number(self.step)
         return f"{'x' if self.relative else ''}{self.word or _number(self.value)}@{step}"
 
     def at(self, steps: int) -> float:
-        """Return its step in a run of so many steps."""
+        """Return its step in a run of this many steps."""
         return self.step * steps / 100 if self.percent else self.step
 
 
@@ -57,13 +57,13 @@ class PiecewiseSchedule:
         self.values = values
         """The value at each point."""
         self.text = ", ".join(point.text for point in points)
-        """In its canonical form."""
+        """The schedule in canonical form."""
 
     def at(self, step: int, steps: int) -> float:
         """Return the value with which the step numbered ``step`` is taken, counted from 1.
 
-        ``steps`` is the length of the run. A jump at step k takes effect before step k + 1, as a
-        change by hand does.
+        ``steps`` is the length of the run. A jump at step k takes effect before step k + 1, like a
+        change by hand.
         """
         before = -1
         for index, point in enumerate(self._points):
@@ -81,13 +81,13 @@ class PiecewiseSchedule:
         done = min((step - start) / (end - start), 1.0)
         value, after = self.values[before], self._points[before + 1]
         if after.relative:
-            # In this order: the digits are those of earlier versions, which scaled a rate.
+            # In this order for the same digits as earlier versions, which scaled a rate.
             return (1.0 + (after.value - 1.0) * done) * value
-        # A sum of shares: between equal values it is that value.
+        # A weighted sum would not give exactly this value between equal ones.
         return value if after.value == value else (1.0 - done) * value + done * after.value
 
     def scaled(self, factor: float) -> str:
-        """Return the text of a schedule whose values are all multiplied."""
+        """Return the text of a schedule with all values multiplied."""
         points = (
             point
             if point.relative
@@ -110,12 +110,12 @@ class PiecewiseSchedule:
         return ", ".join(point.text for point in pinned)
 
     def steps_of_points(self, steps: int) -> tuple[float, ...]:
-        """Return the step of each point in a run of so many steps."""
+        """Return the step of each point in a run of this many steps."""
         return tuple(point.at(steps) for point in self._points)
 
 
 def is_text(value: Any) -> bool:
-    """Return whether a value that stands for a setting is the text of a schedule."""
+    """Return whether a setting's value is the text of a schedule."""
     return isinstance(value, str) and "@" in value
 
 
@@ -143,7 +143,7 @@ def parse(item: Field[Any], text: str) -> PiecewiseSchedule:
         ) from problem
     reached = [points[0].value]
     for point in points[1:]:
-        # As it is computed on the way there, which is not in every digit the product.
+        # Computed as at the end of the way there, which is not the product in every digit.
         factor = 1.0 + (point.value - 1.0)
         reached.append(factor * reached[-1] if point.relative else point.value)
     values = tuple(checked_number(item, value) for value in reached)

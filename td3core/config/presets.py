@@ -1,4 +1,4 @@
-"""Settings that are known to work, stored as TOML files in ``resources/presets``.
+"""Proven settings, stored as TOML files in ``resources/presets``.
 
 A *preset* belongs to an environment. A *variant* belongs to none: it changes the algorithm (DDPG,
 TD3 without one of its tricks) and is applied on top of any preset.
@@ -39,7 +39,7 @@ _KEYS = ("name", "env", "about", "settings")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """A named set of values; settings it does not name keep their defaults."""
+    """A named set of values; all other settings keep their defaults."""
 
     name: str
     env: str
@@ -87,7 +87,7 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
 
 
 def preset_of(name: str, config: RunConfig, tunables: Tunables) -> Preset:
-    """Return the preset that gives these settings; it holds only what differs from the defaults."""
+    """Return a preset of these settings; it holds only what differs from the defaults."""
     return Preset(name=name, env=config.env, about="", values=_differences(config, tunables))
 
 
@@ -95,7 +95,7 @@ def delete_preset(name: str) -> None:
     """Delete a preset of the user.
 
     Raises:
-        RequestError: there is none of that name.
+        RequestError: no user preset has that name.
     """
     try:
         _file_of(name).unlink()
@@ -183,7 +183,7 @@ def _refusal(reason: Text) -> RequestError:
 
 
 def preset_for(env_id: str) -> Preset | None:
-    """Return the bundled preset made for an environment, if there is one: that of its name."""
+    """Return the bundled preset named after an environment, if there is one."""
     return next((p for p in _bundled() if env_id and env_id == p.env == p.name), None)
 
 
@@ -208,6 +208,6 @@ def compose(
     base: dict[str, Any] = {"preset": PLUS.join(preset.name for preset in chosen)}
     for preset in chosen:
         base = merged(base, preset.values)
-    # A preset need not know that an algorithm leaves it no choice.
+    # A preset may not know which settings an algorithm fixes.
     base |= fixed_by({**base, **values})
     return make_settings({**merged(base, values), "env": env_id})

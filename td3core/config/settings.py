@@ -1,7 +1,8 @@
 """Looking up, converting and checking the settings that a run is made of.
 
 :class:`RunConfig` and :class:`Tunables` declare each setting once, with its metadata. The form, the
-checks, ``--set``, the tooltips and the README's table all read that metadata through this module.
+checks, ``--set``, the tooltips and the table in ``resources/manual/settings.md`` all read that
+metadata through this module.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,10 +32,10 @@ Settings = RunConfig | Tunables
 LiveT = TypeVar("LiveT", bound=Tunables)
 
 LR_FINAL = "lr_final"
-"""The share of both learning rates that an earlier setting let them fall to by the last step."""
+"""A setting of earlier versions: the share of both learning rates left at the last step."""
 _RATES = ("actor_lr", "critic_lr")
 _LABELS = {"seeds": Text("Seeds")}
-"""What the window calls that which is asked for besides the settings of a run."""
+"""Labels of inputs that are no settings of a run."""
 _RENAMED = {"eval_beside": "background_evaluation"}
 """Names of earlier versions: files, scripts and ``--set`` may still use them."""
 
@@ -43,7 +44,7 @@ def spec(settings: Settings | type[Settings], name: str) -> Spec:
     """Return the metadata of the setting ``name``.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such setting.
     """
     for item in setting_fields(settings):
         if item.name == name:
@@ -58,13 +59,13 @@ def specs(settings: Settings | type[Settings]) -> Iterator[tuple[str, Spec]]:
 
 
 def label_of(name: str) -> str:
-    """Return what the window calls a setting; other words as they are."""
+    """Return a setting's label in the window; other words unchanged."""
     known = _all_fields() | {LR_FINAL: _LR_FINAL_FIELD}
     return str(spec_of(known[name]).label if name in known else _LABELS.get(name, name))
 
 
 def sign_of(name: str) -> str:
-    """Return what the window calls a setting where there is little room: its symbol or label."""
+    """Return a setting's short label, for where there is little room: its symbol or label."""
     return str(spec_of(_all_fields()[name]).sign) if name in _all_fields() else name
 
 
@@ -81,7 +82,7 @@ def changes(old: Tunables, new: Tunables) -> list[tuple[str, Any, Any]]:
 
 
 def given(settings: Settings, name: str) -> Any:
-    """Return a setting as it was given: its value, or the text of the schedule it follows."""
+    """Return a setting as given: its value, or the text of the schedule it follows."""
     followed = dict(settings.schedules) if isinstance(settings, Tunables) else {}
     return followed.get(name, getattr(settings, name))
 
@@ -104,7 +105,7 @@ def follows(tunables: Tunables, name: str) -> bool:
 
 
 def schedule_of(tunables: Tunables, name: str) -> PiecewiseSchedule | None:
-    """Return the schedule that a setting follows; None without one."""
+    """Return the schedule that a setting follows; None if it follows none."""
     kind: Any = type(tunables)
     return dict(_followed(kind, tunables.schedules)).get(name)
 
@@ -112,7 +113,7 @@ def schedule_of(tunables: Tunables, name: str) -> PiecewiseSchedule | None:
 def at_step(tunables: LiveT, step: int, steps: int) -> LiveT:
     """Return live settings as they are for the step numbered ``step`` of a run of ``steps``.
 
-    The very same object if no schedule has moved.
+    The same object if no value has changed.
     """
     if not tunables.schedules:
         return tunables
@@ -124,7 +125,7 @@ def at_step(tunables: LiveT, step: int, steps: int) -> LiveT:
             values[name] = value
     if not values:
         return tunables
-    # At every step: dataclasses.replace, which checks all of them, takes ten times as long.
+    # Done at every step: dataclasses.replace, which checks all of them, takes ten times as long.
     moved: LiveT = object.__new__(kind)
     for name in _names(kind):
         value = values[name] if name in values else getattr(tunables, name)
@@ -143,7 +144,7 @@ def pinned(tunables: LiveT, steps: int) -> LiveT:
 
 
 def values_of(tunables: Tunables, name: str) -> tuple[Any, ...]:
-    """Return the values of a setting: that of each point of its schedule, or the one it has."""
+    """Return the values of a setting: of each point of its schedule, or its single value."""
     schedule = schedule_of(tunables, name)
     return schedule.values if schedule is not None else (getattr(tunables, name),)
 
@@ -164,8 +165,8 @@ def _followed(
 def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     """Check ``values`` and sort them into a configuration and tunables.
 
-    Those that are missing take the value that their algorithm fixes, or their default. Of a setting
-    that is given by its name and by that of an earlier version, the later entry counts.
+    Missing settings take the value that their algorithm fixes, or their default. If a setting is
+    given by its present and its former name, the later entry counts.
 
     Raises:
         RequestError: a name is unknown, or a value has the wrong type or is out of range.
@@ -189,7 +190,7 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
 
 
 def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with others on top, where a final share replaces how the rates fell."""
+    """Return settings with others on top; ``lr_final`` replaces schedules of the learning rates."""
     found = dict(before)
     if LR_FINAL in values:
         for name in _RATES:
@@ -199,7 +200,7 @@ def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, An
 
 
 def _falling(values: Mapping[str, Any], share: float) -> dict[str, str]:
-    """Return schedules with which both rates fall to a share of their value by the last step."""
+    """Return schedules by which both rates fall to a share of their value at the last step."""
     rates = {name: values.get(name, default(name)) for name in _RATES}
     return {
         name: f"{rate!r}@0, x{share!r}@100%"
@@ -209,7 +210,7 @@ def _falling(values: Mapping[str, Any], share: float) -> dict[str, str]:
 
 
 def title_of(config: RunConfig, tunables: Tunables) -> str:
-    """Return what to call the algorithm that settings amount to: TD3 without its tricks is DDPG."""
+    """Return the title of the algorithm that settings amount to: TD3 without its tricks is DDPG."""
     chosen = entry_of(config.algorithm)
     for entry in ALGORITHMS.values():
         same = entry.agent == chosen.agent
@@ -333,7 +334,7 @@ def _fields_of(*kinds: type[Settings]) -> dict[str, Field[Any]]:
 
 @dataclass(frozen=True)
 class _Earlier:
-    """Settings of earlier versions that are still read."""
+    """Settings of earlier versions that can still be read."""
 
     lr_final: float = setting(
         1.0, low=0.0, high=1.0, label=Text("Final learning rate"), help=NO_TEXT

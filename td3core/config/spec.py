@@ -1,6 +1,6 @@
 """The metadata of a setting, and how its values are parsed and checked.
 
-``run_config.py`` and ``tunables.py`` declare the settings; this is what they share.
+``run_config.py`` and ``tunables.py`` declare the settings with it.
 """
 
 import math
@@ -29,13 +29,13 @@ class Spec:
     scale: Scale = "linear"
     choices: tuple[str, ...] = ()
     zero: str = ""
-    """What 0 means, if not a quantity."""
+    """Meaning of 0, if it is not a quantity."""
     lowest: str = ""
-    """What the lowest allowed value means, if not a quantity."""
+    """Meaning of the lowest allowed value, if it is not a quantity."""
 
     @property
     def sign(self) -> Text | str:
-        """The symbol, or the label where it is more than one: ``α Q 0.001`` reads as two things."""
+        """The symbol; the label if that has several parts: ``α Q 0.001`` reads as two things."""
         return self.label if not self.symbol or " " in self.symbol else self.symbol
 
     @property
@@ -137,7 +137,7 @@ def _one_of(choices: tuple[str, ...]) -> Text:
 
 
 def _whole(text: str) -> int:
-    """Parse a whole number; 1e6 and 1_000_000 are, 1.5 is not."""
+    """Parse a whole number: 1e6 and 1_000_000 are accepted, 1.5 is not."""
     try:
         return int(text)
     except ValueError:
@@ -163,10 +163,10 @@ def _checked(item: Field[Any], value: Any) -> Any:
 
 
 def checked_number(item: Field[Any], value: Any) -> float | int:
-    """Return a value of a setting that takes numbers, in its type.
+    """Return a value of a numeric setting, converted to the setting's type.
 
     Raises:
-        RequestError: it is none, or out of range.
+        RequestError: it is no number, or out of range.
     """
     return _number(item, item.type, value)
 

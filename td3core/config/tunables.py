@@ -11,15 +11,15 @@ from td3core.config.spec import check_fields, setting, setting_fields
 from td3core.text import Text
 
 NO_FLOOR = -1e9
-"""The lowest ``reward_floor``: that of none. Lower rewards are stored as this."""
+"""The lowest ``reward_floor``, which means none. Lower rewards are stored as this value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunables:
     """The settings that may change while a run learns; a change takes effect between two steps.
 
-    A setting that takes numbers may be given a schedule instead, as text: it is kept in
-    ``schedules``, and the setting holds the first value of it.
+    A numeric setting may be given a schedule as text: it is kept in ``schedules``, and the setting
+    holds its first value.
     """
 
     tau: float = setting(
@@ -232,7 +232,7 @@ class Tunables:
     )
 
     schedules: tuple[tuple[str, str], ...] = ()
-    """Names of the settings that follow a schedule, each with the schedule as text (see
+    """Names of the settings that follow a schedule, each with its text (see
     :mod:`td3core.config.piecewise`). Their fields above hold the values in force at the moment."""
 
     def __post_init__(self) -> None:

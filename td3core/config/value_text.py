@@ -10,19 +10,19 @@ Value = bool | float | str | tuple[object, ...]
 
 _MINUS = "\N{MINUS SIGN}"
 _HYPHEN = re.compile(r"(?<![\w-])-(?=\d|\.\d|inf)|(?<=\de)-(?=\d)")
-"""A hyphen that stands for a minus sign: before a number, and in its exponent."""
+"""A hyphen used as a minus sign: before a number, and in its exponent."""
 
 
 def typographic(text: str) -> str:
-    """Return a text with a minus sign where a number has a hyphen.
+    """Return a text with minus signs in place of the hyphens of numbers.
 
-    It is for eyes and ears only: what is copied, typed, parsed or written to a file has hyphens.
+    For display and screen readers only: text to copy, type, parse or save has hyphens.
     """
     return _HYPHEN.sub(_MINUS, text)
 
 
 def plain_minus(text: str) -> str:
-    """Return a text with a hyphen for each minus sign, as programs read it."""
+    """Return a text with hyphens in place of minus signs, as programs read it."""
     return text.replace(_MINUS, "-")
 
 
@@ -32,7 +32,7 @@ def format_count(count: float) -> str:
 
 
 def format_return(value: float) -> str:
-    """Format a return: -207.1, 1,234.5, and 0.0 for what rounds to minus zero."""
+    """Format a return: -207.1, 1,234.5, and 0.0 for anything that rounds to minus zero."""
     text = f"{value:,.1f}"
     return "0.0" if text == "-0.0" else text
 

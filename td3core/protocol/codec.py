@@ -7,6 +7,6 @@ from td3core.protocol.steering import Ask, Tune
 from td3core.system.json_lines import Codec
 
 KINDS: tuple[type, ...] = (*get_args(Event), Ask, Tune)
-"""What a run and those who follow or steer it send each other."""
+"""Types of the messages between a run and the processes that follow or steer it."""
 
 RUN = Codec(*KINDS)

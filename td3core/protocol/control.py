@@ -1,4 +1,4 @@
-"""What a run is asked: a thread-safe, latest-wins slot that it reads at step boundaries."""
+"""Requests to a run: a thread-safe, latest-wins slot that it reads at step boundaries."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ class Requests:
     pause: bool
     stop: bool
     step: bool
-    """One update is wanted of a paused run."""
+    """A paused run is to do one update."""
     trace: bool
     """Single updates are to be reported."""
 
@@ -28,9 +28,9 @@ class Requests:
 class Control:
     """The only handle that other threads have on a run.
 
-    Any thread may call the methods that ask; only the run calls :meth:`take_requests` and
-    :meth:`wait`. ``has_requests`` is a plain bool read once per step: cheaper than a lock, and a
-    request set a moment too late for one step is seen at the next.
+    Any thread may make requests; only the run calls :meth:`take_requests` and :meth:`wait`.
+    ``has_requests`` is a plain bool read once per step: cheaper than a lock, and a request set a
+    moment too late for one step is seen at the next.
     """
 
     _YIELD_S = 100e-6
@@ -112,13 +112,13 @@ class Control:
             self._wake()
 
     def step(self) -> None:
-        """Request a single update of a paused run, which is reported and pauses again."""
+        """Request a single update of a paused run, which reports it and pauses again."""
         with self._changed:
             self._step = True
             self._wake()
 
     def trace(self, wanted: bool) -> None:
-        """Request single updates to be reported, about two a second, or no longer."""
+        """Request single updates to be reported, about two a second, or stop that."""
         with self._changed:
             self._trace = wanted
             self._wake()
@@ -141,12 +141,12 @@ class Control:
         return self._stop
 
     def yield_gil(self) -> None:
-        """Give other threads the GIL now and then. For the run only.
+        """Give other threads the GIL now and then. Only for the run.
 
-        Python's switch interval fails a waiting thread when the running one releases and retakes
-        the GIL all the time, as each call into Box2D does: the waiting thread is woken, comes too
-        late, and starts to wait again (seen: a window without a turn for 1.5 s). A short sleep from
-        time to time ends that.
+        A thread that waits for the GIL starves while the running one releases and retakes it all
+        the time, as each call into Box2D does: the waiting thread is woken, comes too late, and
+        starts to wait again (observed: a window without a turn for 1.5 s). A short sleep from time
+        to time prevents that.
         """
         if self._shares_interpreter:
             now = time.perf_counter()
@@ -155,7 +155,7 @@ class Control:
                 self._yielded_at = now
 
     def take_requests(self) -> Requests:
-        """Return what was requested since the last call. For the run only."""
+        """Return everything requested since the last call. Only for the run."""
         with self._changed:
             requests = Requests(
                 values=self._values,
@@ -171,7 +171,7 @@ class Control:
             return requests
 
     def take_step(self) -> bool:
-        """Return whether nothing but another update is requested. For the run only.
+        """Return whether another update is requested and nothing else. Only for the run.
 
         Any other request stays, for :meth:`take_requests` at the next step boundary.
         """
@@ -183,11 +183,11 @@ class Control:
             return True
 
     def look_again(self) -> None:
-        """Let the run take its requests again: a pause lasts. For the run only."""
+        """Make the run take its requests again, as a pause continues. Only for the run."""
         self.has_requests = True
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Sleep until the next request; return False if none came in time. For the run only."""
+        """Sleep until the next request; return False if none came in time. Only for the run."""
         with self._changed:
             return self._changed.wait_for(lambda: self.has_requests, timeout_s)
 

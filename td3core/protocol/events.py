@@ -1,4 +1,4 @@
-"""What a run reports: small frozen values, closed into one union.
+"""Events that a run reports: small frozen values, in one closed union.
 
 They hold only numbers, text, tuples, paths and read-only NumPy arrays, so a window can show them
 without importing torch.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Phase(StrEnum):
-    """What a running run is doing."""
+    """Activity of a running run."""
 
     WARM_UP = "warm-up"
     LEARNING = "learning"
@@ -35,7 +35,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparing:
-    """What a run needs before it can start takes a while; ``message`` is a plain sentence."""
+    """The run needs something that takes a while to prepare; ``message`` is a plain sentence."""
 
     message: Text
 
@@ -51,15 +51,15 @@ class Started:
     device: str
     threads: int
     engine: Text = NO_TEXT
-    """What computes the updates, in words (see :mod:`td3core.algorithm.engine`)."""
+    """Name of the update's engine (see :mod:`td3core.algorithm.engine`)."""
     reward_threshold: float | None = None
     """The return at which the environment counts as solved, if it names one."""
     repeated_steps: int = 0
-    """Steps on record after ``env_steps`` that no checkpoint covers: they are taken again."""
+    """Recorded steps after ``env_steps`` that no checkpoint covers: they are taken again."""
     name: str = ""
-    """What the run is called (see :mod:`td3core.runs.naming`)."""
+    """Name of the run (see :mod:`td3core.runs.naming`)."""
     branched_from: str = ""
-    """Folder of the run whose agent of step ``env_steps`` it begins with; empty if it is none, and
+    """Folder of the run whose agent of step ``env_steps`` it begins with; empty for other runs, and
     for a branch that is resumed."""
 
 
@@ -71,15 +71,15 @@ class EpisodeEnded:
     env_steps: int
     episode_return: float
     shaped_return: float
-    """The sum of the rewards the agent learns from (see ``reward_scale``, ``reward_floor``)."""
+    """Sum of the rewards the agent learns from (see ``reward_scale``, ``reward_floor``)."""
     length: int
-    """In steps; 0 if that is not on record."""
+    """In steps; 0 if not on record."""
     terminated: bool
     wall_s: float = math.nan
     """Wall time of the run when it ended, as in :class:`Progress`; NaN if not on record."""
     info: Mapping[str, float] = field(default_factory=dict)
-    """Means over its steps of numbers of the environment's info, by their columns, such as
-    ``info.x_velocity``; NaN for one that it did not return."""
+    """Means over its steps of numbers of the environment's info, by column, such as
+    ``info.x_velocity``; NaN for numbers that it did not return."""
 
 
 _EPISODE = tuple(each.name for each in fields(EpisodeEnded) if each.name != "info")
@@ -87,9 +87,9 @@ _values_of = attrgetter(*_EPISODE)
 
 
 class Episodes(Sequence[EpisodeEnded]):
-    """Episodes that ended, as rows of an array: a long run has tens of thousands.
+    """Ended episodes as rows of an array: a long run has tens of thousands.
 
-    Their values are made when they are asked for.
+    The :class:`EpisodeEnded` objects are made on access.
     """
 
     __slots__ = ("_rows", "info_columns")
@@ -101,7 +101,7 @@ class Episodes(Sequence[EpisodeEnded]):
         """
         self._rows = rows
         self.info_columns = tuple(info_columns)
-        """What is on record of the environment's info."""
+        """Columns of the environment's info that are on record."""
 
     @classmethod
     def of(cls, episodes: Iterable[EpisodeEnded] = ()) -> "Episodes":
@@ -120,12 +120,12 @@ class Episodes(Sequence[EpisodeEnded]):
         return self._rows[:, [known.index(name) for name in names]]
 
     def __add__(self, later: "Episodes") -> "Episodes":
-        """Return both, with the info columns of either."""
+        """Return both, with the info columns of both."""
         info = tuple(dict.fromkeys((*self.info_columns, *later.info_columns)))
         return Episodes(np.concatenate([each._with_info(info) for each in (self, later)]), info)
 
     def _with_info(self, info_columns: Sequence[str]) -> Doubles:
-        """Return the rows with these info columns; NaN in those that are not on record."""
+        """Return the rows with these info columns; NaN in those not on record."""
         if self.info_columns == info_columns:
             return self._rows
         rows = np.full((len(self), len(_EPISODE) + len(info_columns)), math.nan)
@@ -151,12 +151,12 @@ class Episodes(Sequence[EpisodeEnded]):
         return (_episode(row, self.info_columns) for row in self._rows.tolist())
 
     def as_plain(self, converter: "Converter") -> object:
-        """Return what a line of JSON holds: a list of episodes."""
+        """Return the episodes as a list, for a line of JSON."""
         return converter.unstructure(tuple(self))
 
     @classmethod
     def from_plain(cls, value: Any, converter: "Converter") -> "Episodes":
-        """Return the episodes of a line."""
+        """Return the episodes of a line of JSON."""
         return cls.of(converter.structure(value, tuple[EpisodeEnded, ...]))
 
 
@@ -176,7 +176,7 @@ def _episode(row: Sequence[float], info_columns: Sequence[str]) -> EpisodeEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where the run stands; sent at most about ten times a second."""
+    """Progress of the run; sent at most about ten times a second."""
 
     phase: Phase
     env_steps: int
@@ -194,7 +194,7 @@ class Progress:
     ended: Episodes = field(default_factory=Episodes.of)
 
     def after(self, earlier: "Progress") -> "Progress":
-        """Return what this report and the one before it tell, as one report."""
+        """Return this report and the one before it, merged into one."""
         training = np.concatenate((earlier.training, self.training))
         training.flags.writeable = False
         return replace(self, training=training, ended=earlier.ended + self.ended)
@@ -212,7 +212,7 @@ class Evaluated:
     wall_s: float
     reward_threshold: float | None = None
     measured: Mapping[str, float] = field(default_factory=dict)
-    """What else was measured, by the names of :data:`~td3core.protocol.rows.EVALUATION_METRICS`."""
+    """Other measurements, by the names of :data:`~td3core.protocol.rows.EVALUATION_METRICS`."""
 
     @property
     def success(self) -> float | None:
@@ -222,7 +222,7 @@ class Evaluated:
     @property
     def mean(self) -> float:
         """Mean return."""
-        # As np.mean, but a report is read in half the time.
+        # Equals np.mean, but a report is read in half the time.
         return float(np.add.reduce(self.returns) / len(self.returns))
 
     @property
@@ -239,7 +239,7 @@ class Saved:
     path: Path
     mean_return: float | None = None
     run_bytes: int = 0
-    """What the whole run takes on disk now."""
+    """Bytes of the whole run on disk now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +279,7 @@ class JournalEvent(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """The journal has a new line that is no change of a setting."""
+    """The journal has a new line that is not a change of a setting."""
 
     env_steps: int
     event: str
@@ -292,63 +292,63 @@ class Noted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkChange:
-    """What one update changed of a network."""
+    """Change of a network by one update."""
 
     network: str
-    """``actor``, ``critic1``, ``critic2``, or its target, as ``actor_target``."""
+    """``actor``, ``critic1``, ``critic2``, or a target, such as ``actor_target``."""
     step: float
     """Norm of the change of its weights and biases; 0 if the update left it alone."""
     weight: float
-    """Norm of its weights and biases before."""
+    """Norm of its weights and biases before the update."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """One update, with what it computed; reported only while asked for.
+    """One update and its intermediate values; reported only on request.
 
     States and actions are means over the batch for each dimension, observations as the networks
-    see them. Numbers by critic have one entry where there is one critic.
+    see them. Numbers by critic have one entry if there is one critic.
     """
 
     env_steps: int
     updates: int
-    """Done so far, this one included."""
+    """Updates so far, including this one."""
     tunables: Tunables
-    """The live settings it was done with."""
+    """The live settings of the update."""
     moved_actor: bool
-    """Whether it was one of those that move the actor and all targets."""
+    """Whether the update moved the actor and all targets."""
     single: bool
-    """Whether the run is paused after it."""
+    """Whether the run pauses after it."""
     obs: Doubles
     action: Doubles
     reward: float
     terminated: float
-    """Share of the transitions, or of their discount where returns are n steps long."""
+    """Share of terminated transitions; with n-step returns, of their discount."""
     next_obs: Doubles
     target_policy: Doubles
     """π'(s')"""
     next_action: Doubles
-    """ã, that is with noise."""
+    """ã, with noise."""
     noise: float
-    """Mean |noise|, after its clip."""
+    """Mean |noise|, after clipping."""
     noise_clipped: float
-    """Share of the noise that the clip has cut."""
+    """Share of clipped noise."""
     target_q: tuple[float, ...]
     """Q'(s', ã) by critic."""
     target_min: float
-    """Mean of the smaller one of each transition; of quantile critics that of what is kept."""
+    """Mean over the batch of min(Q1', Q2'); TQC: of the kept quantiles."""
     first_smaller: float
-    """Share of the transitions where it is Q1'; 1 with one critic. Of quantile critics the share
-    that the first one has of what is kept."""
+    """Share of transitions whose minimum is Q1' (1 with one critic); TQC: share of kept quantiles
+    from critic 1."""
     y: float
     q: tuple[float, ...]
     """Q(s, a) by critic, before the step."""
     critic_loss: tuple[float, ...]
     policy: Doubles
-    """π(s); empty where the actor was left alone, whose loss is None then."""
+    """π(s); empty if the update left the actor alone, whose loss is None then."""
     actor_loss: float | None
     changes: tuple[NetworkChange, ...]
-    """Of all networks, measured from before to after."""
+    """Changes of all networks by the update."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,7 +358,7 @@ class Warned:
     env_steps: int
     message: Text
     no_deviation: bool = False
-    """True for what would be said of the run if it had never been interrupted, too."""
+    """True if an uninterrupted run would warn as well, so that this is no deviation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,7 +373,7 @@ class Ended:
     wall_s: float
     """As in :class:`Progress`."""
     steps_per_s: float
-    """In this process, since the warm-up."""
+    """Speed in this process, since the warm-up."""
     last_eval_return: float | None
     best_eval_return: float | None
     best_checkpoint: Path | None
@@ -391,7 +391,7 @@ class Failed:
 
     message: Text
     details: str
-    """The traceback of an unexpected error or of what an environment raised; else empty."""
+    """Traceback of an unexpected error or an environment's exception; else empty."""
     ending: Ended | None = None
     """How far the run got; ``None`` if it never started."""
     request: bool = False
@@ -399,7 +399,7 @@ class Failed:
     diverged: bool = False
     """True if a number became NaN or infinite: ``message`` names it; the weights were not saved."""
     cancelled: bool = False
-    """True if a stop was requested before anything was started: nothing is wrong."""
+    """True if a stop was requested before anything was started: no error."""
 
     @property
     def env_steps(self) -> int:
@@ -421,8 +421,7 @@ class Failed:
 class Interrupted:
     """The process of a followed run is gone, and the run has not ended.
 
-    Only one who follows the run from outside can report this. If the run is resumed, ``Started``
-    comes next.
+    Only a follower in another process reports this. If the run is resumed, ``Started`` comes next.
     """
 
     run: Path

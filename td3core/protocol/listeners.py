@@ -1,4 +1,4 @@
-"""Who hears what a run reports: the window's worker, a progress bar, the run's own folder."""
+"""Listeners to a run's events: the window's worker, a progress bar, the run's own folder."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol
@@ -13,25 +13,25 @@ class Listener(Protocol):
     """Hears the events of a run, in the run's thread; the last is an ``Ended`` or a ``Failed``."""
 
     def report(self, event: Event) -> None:
-        """Take an event."""
+        """Handle an event."""
 
     def idle(self) -> None:
-        """Do what has to be done from time to time; called while the run is paused."""
+        """Do periodic work; called while the run is paused."""
 
 
 class Listeners:
-    """All who listen to one run; each event goes to them in their order."""
+    """All listeners to one run; each event goes to them in order."""
 
     def __init__(self, report: Callable[[Event], None], listeners: Iterable[Listener] = ()) -> None:
-        """``report`` hears every event first."""
+        """``report`` receives every event first."""
         self._report, self._listeners = report, list(listeners)
 
     def add(self, listener: Listener) -> None:
-        """Let one more listen from now on."""
+        """Add a listener."""
         self._listeners.append(listener)
 
     def remove(self, listener: Listener) -> None:
-        """Let one listen no longer."""
+        """Remove a listener."""
         self._listeners.remove(listener)
 
     def report(self, event: Event) -> None:
@@ -41,6 +41,6 @@ class Listeners:
             listener.report(event)
 
     def idle(self) -> None:
-        """Give each its turn."""
+        """Call ``idle`` of each listener."""
         for listener in self._listeners:
             listener.idle()

@@ -1,8 +1,8 @@
-"""What is measured while a run learns: one line per quantity, everything else follows by name.
+"""Metrics of a learning run: one line per quantity, everything else follows by name.
 
-The columns of ``training.csv`` and of :attr:`~td3core.protocol.events.Progress.training`, what a
-checkpoint keeps of an unfinished row, the check for divergence and the plots all read this tuple.
-To add a quantity, add a line here and let a source return it from ``take_metrics``.
+The columns of ``training.csv`` and of :attr:`~td3core.protocol.events.Progress.training`, the
+unfinished row in a checkpoint, the check for divergence and the plots all read this tuple. To add a
+quantity, add a line here and let a source return it from ``take_metrics``.
 """
 
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ from td3core.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One quantity of the updates of an interval: a mean, if not that of the last one."""
+    """One logged quantity: mean over a logging interval, or (``last``) value at its last update."""
 
     name: str
     """Its column in tables and plots."""
     meaning: Text
     network: str = ""
-    """The network whose step measures it, absent without such a step; empty if another source
-    returns it."""
+    """The network whose step measures it; absent if the interval has no such step. Empty if another
+    source returns it."""
     last: bool = False
-    """Whether it is that of the last such step instead of a mean over the steps."""
+    """True: value of the last update; False: mean over the interval."""
 
 
 _NETWORKS = {
@@ -37,10 +37,10 @@ _NETWORKS = {
 
 
 def _norms(network: str) -> tuple[Metric, ...]:
-    """Return what is measured of each network.
+    """Return the norms measured of each network.
 
-    Each takes a pass over all its parameters, and all about as long as two steps of Adam: they are
-    taken of the last update before a row, and not for every row.
+    Each takes a pass over all parameters, and all of them about as long as two steps of Adam: they
+    are measured in the last update before a row, and not for every row.
     """
     values = {"network": _NETWORKS[network]}
     meanings = {
@@ -121,10 +121,10 @@ TRAINING_COLUMNS = ("env_steps", "updates", *(metric.name for metric in METRICS)
 
 
 class MetricSource(Protocol):
-    """Something that measures while a run learns: the agent, or anything else of a run."""
+    """A part of a run that measures while it learns, such as the agent."""
 
     def take_metrics(self) -> dict[str, float]:
-        """Return the metrics since the last call by name, without those there were none of."""
+        """Return the metrics since the last call, by name; ones without measurements are absent."""
         ...
 
 

@@ -1,8 +1,8 @@
 """Episodes and evaluations as rows of a run's tables, and back.
 
-A quantity of an evaluation is declared here once: the column of ``evaluations.csv``, what is read
-back, and what can be plotted follow by name. What follows from the returns is a property of
-:class:`~td3core.protocol.events.Evaluated`; the rest is named by the result of an evaluation (see
+A quantity of an evaluation is declared here once: its column in ``evaluations.csv``, reading it
+back, and its plot follow by name. Quantities that follow from the returns are properties of
+:class:`~td3core.protocol.events.Evaluated`; the result of an evaluation names the others (see
 :mod:`td3core.evaluation.result`).
 """
 
@@ -59,31 +59,31 @@ EVALUATION_COLUMNS = (
     *(metric.name for metric in EVALUATION_METRICS),
     *("best", "returns", "lengths", "seed", "time_s"),
 )
-"""A metric that an evaluation has not is empty."""
+"""Metrics that an evaluation lacks are empty."""
 
 EPISODE_COLUMNS = (
     *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
     "time_s",
 )
-"""Of every run; those of the environment's info follow (see ``info_columns``)."""
+"""Columns of every run; those of the environment's info follow (see ``info_columns``)."""
 
 _MOST = 10**15
 _MEASURED = [each.name for each in EVALUATION_METRICS if not hasattr(Evaluated, each.name)]
 
 
 def evaluation_numbers(event: Evaluated) -> tuple[float, ...]:
-    """Return the values of :data:`EVALUATION_METRICS`; NaN for what it has not."""
+    """Return the values of :data:`EVALUATION_METRICS`; NaN for missing ones."""
     return tuple(math.nan if value is None else float(value) for value in _values(event))
 
 
 def _values(event: Evaluated) -> list[float | None]:
-    """Return the values of :data:`EVALUATION_METRICS`; None for what it has not."""
+    """Return the values of :data:`EVALUATION_METRICS`; None for missing ones."""
     found = event.measured
     return [found.get(m.name, getattr(event, m.name, None)) for m in EVALUATION_METRICS]
 
 
 def evaluation_row(event: Evaluated) -> tuple[object, ...]:
-    """Return the row of ``evaluations.csv``, as :data:`EVALUATION_COLUMNS` are ordered."""
+    """Return the row of ``evaluations.csv``, in the order of :data:`EVALUATION_COLUMNS`."""
     return (
         event.env_steps,
         *("" if value is None else value for value in _values(event)),
@@ -107,7 +107,7 @@ def evaluation_of(row: Mapping[str, str], reward_threshold: float | None) -> Eva
     mean = float(row["mean"])
     if not math.isfinite(mean):
         raise ValueError(f"a mean of {mean}")
-    # A row without single returns still tells their mean.
+    # A row without single returns still has their mean.
     returns = tuple(map(float, row.get("returns", "").split())) or (mean,)
     return Evaluated(
         env_steps=int(float(row["env_steps"])),
@@ -127,13 +127,13 @@ def episode_columns(config: RunConfig) -> tuple[str, ...]:
 
 
 def info_columns_in(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return which columns of an ``episodes.csv`` are of the environment's info."""
+    """Return the columns of an ``episodes.csv`` that hold the environment's info."""
     found = dict.fromkeys(name for name in columns if name.startswith(INFO_PREFIX))
     return tuple(found)[:MOST_INFO]
 
 
 def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
-    """Return the row of ``episodes.csv``, as :func:`episode_columns` are ordered."""
+    """Return the row of ``episodes.csv``, in the order of :func:`episode_columns`."""
     return (
         event.episode,
         event.env_steps,
@@ -142,7 +142,7 @@ def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
         event.length,
         int(event.terminated),
         f"{event.wall_s:.3f}",
-        # Not as text that is empty: a row is read as numbers.
+        # Not as empty text: a row is read as numbers.
         *event.info.values(),
     )
 

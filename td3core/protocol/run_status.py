@@ -1,4 +1,4 @@
-"""What has become of a run: the one place that reads how a run ended."""
+"""The state of a run: the one place that interprets how a run ended."""
 
 from enum import StrEnum
 
@@ -6,18 +6,18 @@ from td3core.text import Text
 
 
 class RunStatus(StrEnum):
-    """What has become of a run."""
+    """State of a run."""
 
     RUNNING = "running"
     FINISHED = "finished"
     STOPPED = "stopped"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
-    """Neither ended nor alive: its process was killed, or the power went."""
+    """Neither ended nor alive: its process was killed, or the power failed."""
 
     @classmethod
     def after(cls, stopped: str) -> "RunStatus":
-        """Return what an ending leaves a run in; ``stopped`` as in ``ending.json``.
+        """Return the state after an ending; ``stopped`` as in ``ending.json``.
 
         Raises:
             KeyError: none of the words ``finished``, ``user`` and ``failed``.
@@ -26,7 +26,7 @@ class RunStatus(StrEnum):
 
     @property
     def stopped(self) -> str | None:
-        """The word of ``ending.json`` for it; None for a run that has not ended."""
+        """Its word in ``ending.json``; None for a run that has not ended."""
         return next((word for word, status in _ENDINGS.items() if status is self), None)
 
     @property
@@ -36,7 +36,7 @@ class RunStatus(StrEnum):
 
     @property
     def phrase(self) -> Text:
-        """What follows the name of a run in a sentence."""
+        """The words after the name of a run in a sentence."""
         return _PHRASES[self]
 
 

@@ -1,4 +1,4 @@
-"""What a run can be asked, whoever asks and wherever it trains."""
+"""Requests to a run, from any process, wherever it trains."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from td3core.config import Tunables
 
 
 class Steering(Protocol):
-    """What steers a run: a ``Control`` in its process, or what stands for one in another."""
+    """Steers a run: a ``Control`` in the run's process, or its counterpart in another."""
 
     def tune(self, tunables: Tunables, before: Tunables | None = None) -> int:
         """Request new live settings; return the revision that the run will acknowledge.
@@ -29,14 +29,14 @@ class Steering(Protocol):
         """Request the run to save and end."""
 
     def step(self) -> object:
-        """Request a single update of a paused run, which is reported and pauses again."""
+        """Request a single update of a paused run, which reports it and pauses again."""
 
     def trace(self, wanted: bool) -> object:
-        """Request single updates to be reported, about two a second, or no longer."""
+        """Request single updates to be reported, about two a second, or stop that."""
 
 
 class Verb(StrEnum):
-    """What is asked without further values."""
+    """A request without values."""
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -47,9 +47,9 @@ class Verb(StrEnum):
     TRACE = "trace"
     """Report single updates."""
     UNTRACE = "untrace"
-    """Report single updates no longer."""
+    """Stop reporting single updates."""
     DETACH = "detach"
-    """Go on when the process that asks ends."""
+    """Continue when the requesting process ends."""
     KILL = "kill"
     """End the process at once; the run can be resumed from its last checkpoint."""
 
@@ -74,10 +74,10 @@ Request = Ask | Tune
 
 
 class Requesting:
-    """A :class:`Steering` that makes a value of each request and hands it on."""
+    """A :class:`Steering` that turns each request into a value and passes it on."""
 
     def request(self, request: Request) -> int:
-        """Hand a request on; return its number, for live settings their revision."""
+        """Pass a request on; return its number, or the revision of live settings."""
         raise NotImplementedError
 
     def tune(self, tunables: Tunables, before: Tunables | None = None) -> int:
@@ -101,11 +101,11 @@ class Requesting:
         return self.request(Ask(Verb.STOP))
 
     def step(self) -> int:
-        """Request a single update of a paused run, which is reported and pauses again."""
+        """Request a single update of a paused run, which reports it and pauses again."""
         return self.request(Ask(Verb.STEP))
 
     def trace(self, wanted: bool) -> int:
-        """Request single updates to be reported, about two a second, or no longer."""
+        """Request single updates to be reported, about two a second, or stop that."""
         return self.request(Ask(Verb.TRACE if wanted else Verb.UNTRACE))
 
 

@@ -1,14 +1,14 @@
-"""How long a run still takes."""
+"""Remaining time of a run."""
 
 from td3core.config import RunConfig
 from td3core.protocol.events import Progress
 
 _TIMED_S = 1.0
-"""Seconds of learning before an estimate: the first updates are no measure of the rest."""
+"""Seconds of learning before an estimate: the first updates are not representative."""
 
 
 class TimeLeft:
-    """The time to the last step, by the speed of steps that learn.
+    """The time to the last step, from the speed of learning steps.
 
     The warm-up is far faster than learning, and says nothing about the rest.
     """
@@ -27,7 +27,7 @@ class TimeLeft:
 
     @property
     def seconds(self) -> float | None:
-        """The estimate; None until enough steps have been timed that learn."""
+        """The estimate; None until enough learning steps have been timed."""
         now = self._last
         if now is None:
             return None

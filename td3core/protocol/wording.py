@@ -33,7 +33,7 @@ JOURNAL: Mapping[str, Text] = {
 
 
 def repeated_steps(event: Started) -> Text:
-    """Return which steps on record a resumed run takes again; empty without any."""
+    """Return how many recorded steps a resumed run takes again; empty if none."""
     count, step = event.repeated_steps, event.env_steps
     if not count:
         return NO_TEXT
@@ -58,5 +58,5 @@ def success(event: Evaluated) -> Text:
 
 
 def ending(event: Ended) -> Text:
-    """Return how a run ended that did not fail."""
+    """Return how a run that did not fail ended."""
     return Text("finished") if event.stopped == "finished" else Text("stopped and saved")

@@ -1,4 +1,4 @@
-"""A new run out of a checkpoint of another: all its state, with other settings."""
+"""Starts a new run from a checkpoint of another: all its state, with other settings."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ from td3core.runs.resumption import ResumePoint, differing, load_complete, pendi
 from td3core.text import SettingName
 
 _GENERATOR = "generator"
-"""First part of the names of generators among the tensors of a checkpoint."""
+"""Prefix of the generators among a checkpoint's tensors."""
 
 
 def branch_settings(
@@ -57,9 +57,9 @@ def branch_settings(
 
 
 def changes_from(header: Header, config: RunConfig, tunables: Tunables) -> dict[str, Any]:
-    """Return in which settings those of a branch differ from those of its checkpoint.
+    """Return the settings in which a branch differs from its checkpoint.
 
-    The others may still change on the schedule of its run.
+    All others may still change on the schedule of the checkpoint's run.
     """
     own = to_dict(header.config) | to_dict(header.tunables)
     wanted = to_dict(config) | to_dict(tunables)
@@ -71,20 +71,20 @@ def prepare_branch(
 ) -> tuple[ResumePoint, RunConfig, Tunables, list[Change]]:
     """Return a checkpoint to branch from, and its settings after the changes in ``values``.
 
-    A seed other than the checkpoint's begins all generators anew: the branch shares with other
-    branches what was learned, and draws from there on what is its own.
+    A seed other than the checkpoint's restarts all generators: the branch shares the learned state
+    with other branches, and draws its own random numbers from there on.
 
-    Also the live changes that its run was started with and that are still to come, but for those
-    of settings in ``values``. What the user changed there later is not repeated.
+    Also returns the scheduled live changes of its run that are still to come, except those of
+    settings in ``values``. The user's later changes there are not repeated.
 
     Raises:
-        RequestError: the file will not do, or a setting cannot change or is out of range.
+        RequestError: the file cannot be used, or a setting cannot change or is out of range.
     """
     saved = load_complete(path)
     config, tunables = branch_settings(path, saved.header, values)
     pending = pending_entries(_journal_of(path), saved)
     to_come = [e for e in pending if journal.is_scheduled(e) and e["field"] not in values]
-    # The changes made at this step are in the parent's journal, not in that of the branch.
+    # Changes made at this step are in the parent's journal, not in the branch's.
     counters = replace(saved.header.counters, changes=0)
     if tunables.exploration_noise != saved.header.tunables.exploration_noise:
         counters = replace(counters, exploration_noise=tunables.exploration_noise)
@@ -97,7 +97,7 @@ def prepare_branch(
 
 
 def _fresh_generators(tensors: Arrays, config: RunConfig) -> dict[str, NDArray[Any]]:
-    """Return the generators of a checkpoint as they are at the beginning of a run."""
+    """Return a checkpoint's generators as they are at the beginning of a run."""
     found: dict[str, NDArray[Any]] = {}
     for name in tensors:
         prefix, _, rest = name.partition(".")
@@ -109,7 +109,7 @@ def _fresh_generators(tensors: Arrays, config: RunConfig) -> dict[str, NDArray[A
 
 
 def parent_of(point: ResumePoint) -> Parent:
-    """Return what a branch records of its origin."""
+    """Return the record of a branch's origin."""
     path = point.path.resolve()
     run = run_of(path) or path.parent
     # At the root of a drive there is no name.

@@ -1,4 +1,4 @@
-"""The run directory: what a run keeps on disk."""
+"""The run directory: everything a run keeps on disk."""
 
 import contextlib
 import shutil
@@ -58,9 +58,9 @@ _PENDING = "evaluating_"
 
 
 def note_module_folder(path: Path) -> None:
-    """Let the module of a run's environment be found where it lay when the run was made.
+    """Make the module of a run's environment importable from where it was when the run was made.
 
-    ``path`` is a run or one of its checkpoints. Nothing happens where none is on record.
+    ``path`` is a run or one of its checkpoints. Does nothing if none is on record.
     """
     run = run_of(path) or path
     with contextlib.suppress(*DAMAGE):
@@ -97,9 +97,9 @@ class RunDirectory:
         self.last = self.checkpoints / LAST
         self._journal = GrowingFile(self.journal_file)
         self._description = b""
-        """What ``run.toml`` holds, once it is written here."""
+        """Contents of ``run.toml``, once it is written here."""
         self._entries: list[Entry] = []
-        """The journal since the run was opened for writing."""
+        """Journal entries since the run was opened for writing."""
         self._rewritten = rewritten
 
     @classmethod
@@ -115,9 +115,9 @@ class RunDirectory:
     ) -> "RunDirectory":
         """Make a new run directory with its ``run.toml``.
 
-        ``schedule`` are the first lines of its journal: the live changes still to come.
-        ``claim`` is called before the run can be found by others, to lock it; it returns what is
-        called when the folder had to be made again.
+        ``schedule`` are the first lines of its journal: the live changes still to come. ``claim``
+        is called to lock the run before others can find it; it returns a function to call whenever
+        the folder had to be made again.
 
         Raises:
             RequestError: the folder cannot be written; nothing is left of the run.
@@ -205,10 +205,10 @@ class RunDirectory:
         return self.path / DESCRIPTION
 
     def rewrite_if_lost(self) -> bool:
-        """Begin the folder again if it was deleted or moved; return whether that was necessary.
+        """Make the folder again if it was deleted or moved; return whether that was necessary.
 
-        Afterwards it has ``run.toml`` and the journal, the changes still to come included. Tables
-        and the replay buffer's file begin again by themselves.
+        Afterwards it has ``run.toml`` and the journal, including the changes still to come. Tables
+        and the replay buffer's file restart by themselves.
 
         Raises:
             OSError: the folder cannot be written.
@@ -218,7 +218,7 @@ class RunDirectory:
         make_folder(self.checkpoints)
         if not self.journal_file.exists():
             write_atomically(self.journal_file, journal.text_of(self._entries).encode())
-        # Last: as long as it is missing, this is tried again.
+        # Last: this is tried again as long as the file is missing.
         write_atomically(self._description_file, self._description)
         self._rewritten()
         return True
@@ -247,7 +247,7 @@ class RunDirectory:
                 keep_rows(path, newest - 1 if unlogged and name == "training" else newest)
 
     def steps_on_record(self) -> int:
-        """Return the furthest step in the tables or in the run's ending."""
+        """Return the last step in the tables or in the run's ending."""
         rows = (read_last_row(self.path / f"{name}.csv") for name in TABLES)
         ending = self.ending()
         reached = ending.env_steps if ending else 0
@@ -281,7 +281,7 @@ class RunDirectory:
             require_own(other)
             files.copy(other, self.path / REPLAY)
         except OSError as problem:
-            # It would be found without what it was to learn from.
+            # Otherwise the run would be found without the transitions it was to learn from.
             shutil.rmtree(self.path, ignore_errors=True)
             raise RequestError(
                 "The replay buffer of {run} cannot be copied: {reason}.",
@@ -319,7 +319,7 @@ class RunDirectory:
             raise unwritable(self.path, problem) from problem
 
     def keep_written(self) -> Callable[[], None]:
-        """Return what puts back the files that :meth:`prepare_resume` writes, as they are now.
+        """Return a function that restores the files :meth:`prepare_resume` writes, as they are now.
 
         Checkpoints of later steps that it deletes stay deleted: no run resumes from them.
         """
@@ -335,7 +335,7 @@ class RunDirectory:
         return put_back
 
     def require_own_files(self) -> None:
-        """Refuse files that lie elsewhere: a run writes to nothing outside its folder.
+        """Refuse files outside the folder: a run writes to nothing else.
 
         Raises:
             OSError: one is a link, a device or the like.
@@ -349,9 +349,9 @@ class RunDirectory:
             require_own(path, replaced=True)
 
     def _sweep(self, env_steps: int) -> None:
-        """Delete what a killed process was writing, and agents of later steps: they are dropped."""
+        """Delete the unfinished files of a killed process, and agents of dropped later steps."""
         halves = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
-        # A window may be writing its notes just now.
+        # A window may be writing its notes right now.
         halves = [path for path in halves if not path.name.startswith(f".{metadata.NOTES}")]
         later = [p for p in self.pending() if p > self.pending_checkpoint(env_steps)]
         steps = self.checkpoints.glob(f"step_*{SUFFIX}")
@@ -360,7 +360,7 @@ class RunDirectory:
             path.unlink(missing_ok=True)
 
     def write_ending(self, values: Mapping[str, Any]) -> None:
-        """Put on record how the run ended: the fields of an ``Ended``, and perhaps a ``message``.
+        """Record how the run ended: the fields of an ``Ended``, and perhaps a ``message``.
 
         Raises:
             OSError: it could not be written; an earlier ending is untouched.
@@ -368,7 +368,7 @@ class RunDirectory:
         metadata.write_ending(self.path, values)
 
     def ending(self) -> Ending | None:
-        """Return how the run ended, ``None`` if that is not on record."""
+        """Return how the run ended; ``None`` if not on record."""
         return metadata.read_ending(self.path)
 
     def label(self) -> RunLabel:
@@ -376,7 +376,7 @@ class RunDirectory:
         return metadata.read_label(self.path)
 
     def journal(self) -> list[Entry]:
-        """Return the lines of the journal; those that are torn or damaged are left out."""
+        """Return the lines of the journal, without torn or damaged ones."""
         return journal.read(self.journal_file)
 
     def step_checkpoint(self, env_steps: int) -> Path:
@@ -388,7 +388,7 @@ class RunDirectory:
         return self.checkpoints / f"{_PENDING}{env_steps:09d}{SUFFIX}"
 
     def pending(self) -> list[Path]:
-        """Return the agents whose evaluation is pending, by step."""
+        """Return the agents with a pending evaluation, by step."""
         return glob(self.checkpoints, f"{_PENDING}*{SUFFIX}")
 
     def saved(self) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What a run takes on disk: estimated from its settings, and measured."""
+"""Disk space of a run: estimated from its settings, and measured."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from td3core.config import RunConfig
 from td3core.config.networks import Sizes, networks
 
 _COPIES = 4
-"""Of each weight: online, target, and two moments of Adam."""
+"""Copies of each weight: online, target, and two moments of Adam."""
 
 
 def buffer_bytes(config: RunConfig, sizes: Sizes) -> int:
@@ -22,13 +22,13 @@ def buffer_bytes(config: RunConfig, sizes: Sizes) -> int:
 
 
 def checkpoint_bytes(config: RunConfig, sizes: Sizes) -> int:
-    """Return about the size of one checkpoint."""
+    """Return the approximate size of one checkpoint."""
     groups = networks(config, sizes).values()
     return 4 * _COPIES * sum(len(group.names) * group.parameters for group in groups)
 
 
 def checkpoint_count(config: RunConfig) -> int:
-    """Return how many checkpoints the run leaves behind, best and last included."""
+    """Return the number of checkpoints that the run leaves, including best and last."""
     along_the_way = config.steps // config.checkpoint_interval if config.checkpoint_interval else 0
     staying = along_the_way // config.keep_every if config.keep_every else 0
     best = config.keep_best if config.eval_interval else 0
@@ -36,7 +36,7 @@ def checkpoint_count(config: RunConfig) -> int:
 
 
 def free_bytes(folder: Path) -> int | None:
-    """Return the free space where a folder lies or would be made; None if that is unknown."""
+    """Return the free space at a folder, existing or not; None if unknown."""
     for existing in (folder.absolute(), *folder.absolute().parents):
         if existing.is_dir():
             try:
@@ -47,7 +47,7 @@ def free_bytes(folder: Path) -> int | None:
 
 
 def used_bytes(folder: Path) -> int:
-    """Return the room that a folder takes, files with two names counted once."""
+    """Return the disk space of a folder, counting files with two names once."""
     found: dict[tuple[int, int] | str, int] = {}
     for here, _, names in os.walk(folder):
         for name in names:
@@ -57,7 +57,7 @@ def used_bytes(folder: Path) -> int:
             except OSError:
                 continue
             key = (about.st_dev, about.st_ino) if about.st_ino else str(path)
-            # The replay buffer has holes that take no room.
+            # The replay buffer has holes that take no space.
             blocks = getattr(about, "st_blocks", None)
             found[key] = about.st_size if blocks is None else 512 * blocks
     return sum(found.values())

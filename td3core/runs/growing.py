@@ -1,4 +1,4 @@
-"""What is new in the tables and the journal of a run that grows."""
+"""New rows of the tables and the journal of a growing run."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from td3core.runs.tail import Tail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRows:
-    """What was read at once."""
+    """Rows returned by one read."""
 
     training: Doubles
     """Shape (n, len(TRAINING_COLUMNS)), read-only."""
@@ -29,7 +29,7 @@ class NewRows:
     wall_s: float
     """The latest time in the tables so far, in seconds."""
     rewritten: bool
-    """True if a table no longer begins with what was read before; nothing else is valid then."""
+    """True if a table no longer begins with the rows read before; all else is invalid then."""
     more: bool
 
     @property
@@ -39,7 +39,7 @@ class NewRows:
 
     @property
     def env_steps(self) -> int:
-        """The furthest step; 0 without rows."""
+        """The last step; 0 without rows."""
         steps = [int(step) for step in self.training[-1:, 0]]
         steps += [each.env_steps for each in self.episodes[-1:]]
         steps += [each.env_steps for each in self.evaluations[-1:]]
@@ -47,10 +47,10 @@ class NewRows:
 
 
 class GrowingTables:
-    """Tables of one run. Damaged rows and those of earlier steps are left out."""
+    """Tables of one run, without damaged rows and rows of earlier steps."""
 
     def __init__(self, run: Path, names: Sequence[str] = TABLES) -> None:
-        """Read the tables of these names; the others count as empty."""
+        """Read the tables of these names; all others count as empty."""
         self._tables = {
             name: _GrowingTable(run / f"{name}.csv") for name in TABLES if name in names
         }
@@ -96,7 +96,7 @@ class GrowingTables:
         table = self._tables.get("episodes")
         if table is None:
             return Episodes.of()
-        # Its first line says what is on record of the environment's info.
+        # Its first line names the environment's info on record.
         text, info = table.text(), info_columns_in(table.columns)
         # Several environments may end an episode in one step.
         rows = table.numbers(text, ("env_steps", *EPISODE_COLUMNS, *info), keys=2)
@@ -123,7 +123,7 @@ def _parsed(table: "_GrowingTable", reward_threshold: float | None) -> Iterator[
 
 
 class _GrowingTable:
-    """The lines of one table, and how far its steps were taken."""
+    """The lines of one table, and the last step returned."""
 
     def __init__(self, path: Path) -> None:
         self._tail = Tail(path)
@@ -150,7 +150,7 @@ class _GrowingTable:
     def numbers(self, text: str, columns: Sequence[str], keys: int = 1) -> Doubles:
         """Return some columns of the new rows in a text, shape (n, len(columns)).
 
-        With more ``keys``, rows of one step stay that differ in one of the first columns.
+        With more ``keys``, rows of one step that differ in one of the first columns all stay.
         """
         rows = rising(parse_numbers(text, self.columns, columns), keys)
         new: Doubles = rows[self.take(rows[:, 0], several=keys > 1)]
@@ -159,8 +159,8 @@ class _GrowingTable:
     def take(self, env_steps: Doubles, *, several: bool = False) -> Any:
         """Return which rows are new, by their rising steps (n,), and remember them.
 
-        A table that was read while it was being rewritten may repeat some. ``several``: more rows
-        of the last step may come.
+        A table that was read while it was being rewritten may repeat rows. ``several``: more rows
+        of the last step may follow.
         """
         fresh = env_steps >= self._reached if several else env_steps > self._reached
         self._reached = max([self._reached, *env_steps[-1:]])
@@ -168,7 +168,7 @@ class _GrowingTable:
 
 
 class GrowingJournal:
-    """The entries of a run's journal, each handed out once its step is reached."""
+    """The entries of a run's journal, each returned once its step is reached."""
 
     def __init__(self, path: Path) -> None:
         self._tail = Tail(path)
@@ -176,26 +176,26 @@ class GrowingJournal:
         self._taken: list[dict[str, Any]] = []
 
     def restart(self, after: int) -> None:
-        """Hand out the live changes after a step again: the run makes them again."""
+        """Return the live changes after a step again: the run makes them again."""
         again = [entry for entry in self._taken if entry["step"] > after and "field" in entry]
         self._taken = [entry for entry in self._taken if entry["step"] <= after]
         self._waiting = again + self._waiting
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """The live changes handed out so far."""
+        """The live changes returned so far."""
         return [entry for entry in self._taken if "field" in entry]
 
     def read(self, reached: int, *, everything: bool = False) -> list[dict[str, Any]]:
-        """Return the new entries up to the step reached, by step.
+        """Return the new entries up to the current step, by step.
 
-        ``everything``: also later ones, but for changes that the run was started with and that are
+        ``everything``: also later ones, except changes that the run was started with and that are
         still to come. The rows of a run may end before its journal does.
         """
         piece = self._tail.read()
         found = [entry for entry in map(journal.parse, piece.lines) if entry is not None]
         if piece.rewritten:
-            # Changes were struck out that had not been made yet.
+            # Changes that had not been made yet were struck out.
             self._waiting = [entry for entry in found if entry not in self._taken]
         else:
             self._waiting += found

@@ -1,4 +1,4 @@
-"""The journal of a run: what the user did to it while it trained, and when.
+"""The journal of a run: the user's actions on it while it trained, with their times.
 
 One JSON object a line. A live change has ``step``, ``field``, ``old``, ``new`` and ``time``;
 anything else has ``step``, ``event`` (a :class:`~td3core.protocol.events.JournalEvent`), ``time``
@@ -6,7 +6,7 @@ and, where there is more to say, ``message`` and ``text`` (see ``messages.py``).
 takes effect before step k + 1. A run is its settings and its journal: applied again at the same
 steps, the changes make the same run.
 
-The changes that a run is started with are there from its beginning, before it takes a step. They
+The changes that a run is started with are in it from the beginning, before the first step. They
 have no ``time`` but an ``origin``: ``schedule``.
 """
 
@@ -29,7 +29,7 @@ Entry = dict[str, Any]
 """A line of a journal."""
 
 MOST_BYTES = 64 * 2**20
-"""No user makes a longer journal."""
+"""Larger than any user's journal."""
 
 _SCHEDULE = "schedule"
 
@@ -44,7 +44,7 @@ class Change:
 
 
 def read(path: Path) -> list[Entry]:
-    """Return the lines of a journal; none if there is no file. Damaged lines are left out."""
+    """Return the lines of a journal without damaged ones; none if there is no file."""
     try:
         return _entries(path)
     except OSError:
@@ -52,10 +52,10 @@ def read(path: Path) -> list[Entry]:
 
 
 def read_whole(path: Path) -> list[Entry]:
-    """Return the lines of a journal whose changes are to be made again; none if there is no file.
+    """Return the lines of a journal whose changes will be repeated; none if there is no file.
 
     Raises:
-        RequestError: it cannot be read as a whole, or is a link.
+        RequestError: it cannot be read completely, or is a link.
     """
     try:
         require_own(path)
@@ -69,10 +69,10 @@ def read_whole(path: Path) -> list[Entry]:
 
 
 def require_readable(path: Path) -> None:
-    """Refuse a journal that cannot be read as a whole: its changes would not be made again.
+    """Refuse a journal that cannot be read completely: its changes would not be repeated.
 
     Raises:
-        OSError: it cannot be read, is no regular file or is too long; none at all is fine.
+        OSError: it cannot be read, is no regular file or is too long; a missing one is fine.
     """
     if not os.path.lexists(path):
         return
@@ -84,7 +84,7 @@ def require_readable(path: Path) -> None:
 def _entries(path: Path) -> list[Entry]:
     require_readable(path)
     text = read_text(path, MOST_BYTES, "replace") if path.exists() else ""
-    # Parsing takes long for what cannot be an entry.
+    # Parsing anything that cannot be an entry may take long.
     entries = (parse(line) for line in text.split("\n") if '"step"' in line)
     return [entry for entry in entries if entry is not None]
 
@@ -96,9 +96,9 @@ def changes_of(entries: Iterable[Entry]) -> list[Change]:
 
 
 def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> list[Entry]:
-    """Return the lines with which a run begins whose live changes are known beforehand.
+    """Return the first lines of a run's journal, for live changes known beforehand.
 
-    ``tunables`` are its first ones. Its ``num_envs`` environments are stepped together, and a
+    ``tunables`` are its initial ones. Its ``num_envs`` environments are stepped together, and a
     change is recorded at the step at which it takes effect.
     """
     entries: list[Entry] = []
@@ -113,7 +113,7 @@ def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> l
 
 
 def is_scheduled(entry: Entry) -> bool:
-    """Return whether a run was started with this change; it may be still to come."""
+    """Return whether a run was started with this change, which may be still to come."""
     return entry.get("origin") == _SCHEDULE
 
 
@@ -130,7 +130,7 @@ def pinned(entry: Entry, steps: int) -> Entry:
 
 
 def text_of(entries: Iterable[Entry]) -> str:
-    """Return the lines of a journal."""
+    """Return the lines of a journal as text."""
     return "".join(json.dumps(entry) + "\n" for entry in entries)
 
 
@@ -147,7 +147,7 @@ def mend(path: Path) -> None:
 
 
 def strike_out(path: Path, struck: Callable[[Entry], bool]) -> None:
-    """Drop the lines that ``struck`` accepts: what they say will not take place.
+    """Drop the lines that ``struck`` accepts: these changes will not take place.
 
     Raises:
         OSError: the file cannot be read or written; it is as it was.
@@ -157,7 +157,7 @@ def strike_out(path: Path, struck: Callable[[Entry], bool]) -> None:
 
 
 def parse(line: str) -> Entry | None:
-    """Return the entry of a line, ``None`` if no run wrote it."""
+    """Return the entry of a line; ``None`` if no run wrote it."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):

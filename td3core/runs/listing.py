@@ -24,7 +24,7 @@ from td3core.system.regular_files import exists, glob
 from td3core.text import NO_TEXT, Text
 
 _MOST_BYTES = 8 * 2**20
-"""Of evaluations that a list reads: some ten thousand."""
+"""Size of an evaluations table that a list still reads: some ten thousand rows."""
 _DIGITS = 16
 
 
@@ -43,7 +43,7 @@ class RunSummary:
     best_eval_return: float | None
     state: RunStatus
     wall_s: float
-    """Seconds the run has been going, pauses included."""
+    """Training time in seconds, pauses included."""
     message: Text
     """Why it failed, if it did."""
     parent: Parent | None
@@ -53,11 +53,11 @@ class RunSummary:
     algorithm: str = ALGORITHMS[TD3].title
     """``TD3``, ``DDPG`` or ``TQC``, by the settings it was started with."""
     group: str = ""
-    """The group of runs it was started with; empty without one."""
+    """Its group of runs; empty without one."""
     changed: str = ""
-    """The settings that differ from its preset's."""
+    """Settings that differ from its preset's."""
     live_changes: int = 0
-    """How many live settings were changed while it trained, or will be if it was begun so."""
+    """Number of live changes while it trained, including those it was started with."""
 
     @property
     def description(self) -> str:
@@ -73,12 +73,12 @@ class RunSummary:
 
     @property
     def title(self) -> str:
-        """What it is called among runs of its environment."""
+        """Its name among runs of its environment."""
         return self.name or self.description
 
     @property
     def full_title(self) -> str:
-        """What it is called anywhere else."""
+        """Its name anywhere else."""
         return with_env(self.env, self.title)
 
 
@@ -86,7 +86,7 @@ _opened: dict[Path, tuple[int, RunDirectory]] = {}
 
 
 def open_once(path: Path) -> RunDirectory:
-    """Open a run; its description is read again only if it has changed. For long lists.
+    """Open a run, reading its description again only if it has changed; for long lists.
 
     Raises:
         RequestError: as :meth:`RunDirectory.open`.
@@ -118,7 +118,7 @@ class UnreadableRun:
 
     run: Path
     message: Text
-    """Why not."""
+    """Reason."""
 
 
 def unreadable_runs(runs_dir: Path) -> Iterator[UnreadableRun]:
@@ -152,7 +152,7 @@ def _folders(runs_dir: Path) -> list[Path]:
 def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
     """Summarise a run from its records and the ends of its tables.
 
-    ``usual`` keeps what was found of presets, for the next run.
+    ``usual`` caches the settings of presets for the next run.
     """
     state, ending = state_of(run)
     label = run.label()
@@ -197,7 +197,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
 
 
 def _evaluations(path: Path) -> Doubles:
-    """Return step and mean return (n, 2) of evaluations; only of the last if there are many."""
+    """Return step and mean return (n, 2) of evaluations; only of the last one if there are many."""
     found = read_means(path, _MOST_BYTES)
     if len(found):
         return found
@@ -208,7 +208,7 @@ def _evaluations(path: Path) -> Doubles:
 
 
 def steps_saved(run: RunDirectory) -> int:
-    """Return the furthest step with a checkpoint, by file names and by the header of ``last``."""
+    """Return the last step with a checkpoint, by file names and by the header of ``last``."""
     names = (path.stem.removeprefix("step_") for path in glob(run.checkpoints, f"step_*{SUFFIX}"))
     reached = [int(name) for name in names if name.isdecimal() and len(name) < _DIGITS]
     return max(_steps_of_last(run), *reached, 0)
@@ -223,21 +223,21 @@ def _steps_of_last(run: RunDirectory) -> int:
 
 
 def state_of(run: RunDirectory) -> tuple[RunStatus, Ending | None]:
-    """Return the state of a run, also of one that begins or ends meanwhile, and its ending."""
+    """Return the state of a run, even while it begins or ends, and its ending."""
     was_left = lock.left_behind(run.path)
     held = lock.holder(run.path)
-    # After the lock: a run records how it ended before it lets go.
+    # After the lock: a run records its ending before it releases the lock.
     ending = run.ending()
-    # A record of an ending would be that of an earlier part: it was resumed since.
+    # The record of an ending belongs to an earlier session: the run was resumed since.
     if held:
         return RunStatus.RUNNING, ending
     if was_left and lock.left_behind(run.path):
-        # One that was killed right after its last step was recorded has finished all the same.
+        # A run killed right after its last step was recorded has finished all the same.
         if ending and ending.stopped == "finished" and ending.env_steps >= run.config.steps:
             return RunStatus.FINISHED, ending
         return RunStatus.INTERRUPTED, ending
     if ending is not None:
         return ending.state, ending
-    # Runs made before endings were recorded are known by their last agent.
+    # Runs made before endings were recorded are judged by their last agent.
     finished = _steps_of_last(run) >= run.config.steps
     return RunStatus.FINISHED if finished else RunStatus.INTERRUPTED, ending

@@ -1,4 +1,4 @@
-"""Whether the process of a run is alive, as far as that can be seen from here."""
+"""Whether the process of a run is alive, as far as this machine can tell."""
 
 import platform
 import time
@@ -9,7 +9,7 @@ from td3core.runs import lock
 from td3core.runs.status import Status
 
 PATIENCE_S = 8.0
-"""Without a sign of life for so long, a run on another machine counts as interrupted."""
+"""After this long without a sign of life, a run on another machine counts as interrupted."""
 
 _CHECK_S = 1.0
 _MOST_PATIENCE_S = 120.0
@@ -20,9 +20,9 @@ class Liveness:
     """Watches one run.
 
     On this machine the run's lock decides. A lock of another machine may be invisible here, or
-    outlive its process; there the status decides, by whether it changes while it is watched. Clocks
-    of two machines are never compared. A file system that shows changes late makes a living run
-    look dead once; from then on the patience is longer.
+    outlive its process; then it counts whether the status changes while it is watched. Clocks of
+    two machines are never compared. A file system that shows changes late makes a living run look
+    dead once; from then on the patience is longer.
     """
 
     def __init__(self, run: Path, clock: Callable[[], float] = time.monotonic) -> None:
@@ -34,7 +34,7 @@ class Liveness:
         self._patience_s = PATIENCE_S
 
     def check(self, status: Status | None) -> bool:
-        """Return whether the process lives; ``status`` is what was read of it just now."""
+        """Return whether the process lives; ``status`` is its latest status."""
         now = self._clock()
         self._note_beat(status, now)
         if self._checked_at is None or now - self._checked_at >= _CHECK_S:

@@ -1,15 +1,13 @@
 """One process at a time writes to a run.
 
-The lock itself is one of the operating system's, on ``RUN/lock``: whatever becomes of the process
-that holds it, the kernel releases it, so there are no stale locks to guess about. Whoever deletes
-``RUN/lock`` deletes its name only, and a second process would lock a new file of that name. So the
-folder itself is locked as well; it cannot be deleted while it holds a run. Where folders cannot be
-locked (Windows, where an open file cannot be deleted either, and many network drives), the file
-alone has to do.
+The lock is the operating system's, on ``RUN/lock``: however the process that holds it ends, the
+kernel releases it, so stale locks do not exist. Deleting ``RUN/lock`` deletes only its name, and a
+second process would lock a new file of that name. So the folder itself is locked as well; it cannot
+be deleted while it holds a run. Where folders cannot be locked (Windows, where an open file cannot
+be deleted either, and many network drives), the file alone must do.
 
-Next to it,
-``RUN/lock.json`` says who holds it; it is read only to name that process, never to decide. A record
-without a living lock is what a process leaves behind that was killed.
+Next to it, ``RUN/lock.json`` records the holder; it is read only to name that process, never to
+decide. A record without a living lock is left behind by a killed process.
 """
 
 import contextlib
@@ -38,12 +36,12 @@ except ImportError:  # Windows
 
 _POLL_S = 0.02
 _PATIENCE_S = 0.5
-"""A process that only looks who holds a lock takes it for less than a millisecond."""
+"""A process that only checks the lock holds it for less than a millisecond."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """The process that holds a run, as far as it is known."""
+    """The process that holds a run, as far as known."""
 
     pid: int = 0
     host: str = ""
@@ -63,12 +61,12 @@ class RunLock:
 
     def __init__(self, run: Path) -> None:
         self._run = run
-        # Not bound to a thread: the window's run may be released from another one.
+        # Not bound to a thread: another thread may release the window's run.
         self._lock = FileLock(_lock_file(run), thread_local=False)
         self._folder: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock and record who holds it.
+        """Take the lock and record this process as its holder.
 
         Raises:
             RequestError: a living process holds it, or the folder cannot be written.
@@ -93,7 +91,7 @@ class RunLock:
                 reason=file_reason(problem),
             ) from problem
         me = Holder(pid=os.getpid(), host=platform.node(), since=now())
-        # A full disk must not stop a run; it is locked all the same.
+        # A full disk must not stop a run; it is locked nevertheless.
         with contextlib.suppress(OSError):
             write_atomically(_record_file(self._run), json.dumps(asdict(me)).encode())
 
@@ -121,12 +119,12 @@ class RunLock:
             self._lock.release()
 
     def renew(self) -> None:
-        """Take the lock of a folder that was deleted or moved, and is there again.
+        """Take the lock of a folder that was deleted or moved, and made again.
 
         Raises:
             RequestError: as :meth:`acquire`.
         """
-        # It may be the same one: only some of its files were deleted.
+        # It may be the same folder: perhaps only some of its files were deleted.
         self.release()
         self.acquire()
 
@@ -139,7 +137,7 @@ class RunLock:
 
 
 def holder(run: Path) -> Holder | None:
-    """Return the living process that holds a run, ``None`` if there is none.
+    """Return the living process that holds a run; ``None`` if no process does.
 
     Writes nothing: the file of a run that was never locked is not even opened.
     """
@@ -162,7 +160,7 @@ def holder(run: Path) -> Holder | None:
 
 
 def left_behind(run: Path) -> bool:
-    """True if a process has locked the run and has not given it back: it lives, or was killed."""
+    """True if a process has locked the run and not released it: it lives, or was killed."""
     return exists(_record_file(run)) and exists(_lock_file(run))
 
 
@@ -204,7 +202,7 @@ def _record_file(run: Path) -> Path:
 
 
 def recorded(run: Path) -> Holder | None:
-    """Return the process on record as holding a run, dead or alive; None without a record."""
+    """Return the recorded holder of a run, dead or alive; None without a record."""
     try:
         found = json.loads(read_text(_record_file(run)))
         return Holder(pid=int(found["pid"]), host=str(found["host"]), since=str(found["since"]))

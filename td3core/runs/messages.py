@@ -1,7 +1,7 @@
-"""How messages stand in a run's JSON files: as an English sentence, and as a text beside it.
+"""Messages in a run's JSON files: an English sentence, and next to it a text.
 
-The sentence is for scripts and earlier versions; the text, template and values, for whoever reads
-it in another language.
+The sentence is for scripts and earlier versions; the text (template and values) is for display in
+another language.
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ def as_keys(message: Text) -> dict[str, Any]:
 
 
 def from_keys(found: Mapping[str, Any], most: int) -> Text:
-    """Return the message of an object that may be anyone's; one sentence of earlier versions.
+    """Return the message of an untrusted object; earlier versions wrote one sentence.
 
-    Of a sentence at most ``most`` characters count.
+    A sentence is cut to ``most`` characters.
     """
     sentence = characters(found.get("message", ""), most)
     alone = quoted(sentence) if sentence else NO_TEXT
@@ -28,17 +28,17 @@ def from_keys(found: Mapping[str, Any], most: int) -> Text:
         told = text.from_plain(found["text"])
     except (KeyError, ValueError):
         return alone
-    # Where both were not written together, the sentence counts.
+    # If the two were not written together, the sentence counts.
     return told if told.english == sentence else alone
 
 
 def shortened(message: Text, most: int) -> Text:
-    """Return a message of at most ``most`` characters, as it is if it is no longer."""
+    """Return a message cut to ``most`` characters, unchanged if it is shorter."""
     sentence = message.english
     return message if len(sentence) <= most else quoted(sentence[:most])
 
 
 def characters(value: Any, most: int) -> str:
-    """Return at most so many characters of text that any terminal or file takes."""
-    # JSON may hold halves of characters.
+    """Return at most this many characters of text, safe for any terminal or file."""
+    # JSON may hold lone surrogates.
     return str(value)[:most].encode(errors="replace").decode()

@@ -1,7 +1,7 @@
-"""Small records in a run's folder: how it ended, its label, what it was branched from.
+"""Small records in a run's folder: its ending, its label, its parent.
 
-Each is read with tolerance: a file that is missing, torn or altered is as if it had not been
-written, for a list of a thousand runs must not stop at one of them.
+Reading is tolerant: a missing, torn or altered file counts as not written, because a list of a
+thousand runs must not stop at one of them.
 """
 
 import json
@@ -36,7 +36,7 @@ class Ending:
     last_eval_return: float | None = None
     best_eval_return: float | None = None
     steps_per_s: float = 0.0
-    """Of the process that ended it; 0 where it was not recorded."""
+    """Speed of the process that ended it; 0 if not recorded."""
     ended: str = ""
 
     @property
@@ -47,7 +47,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLabel:
-    """Name and note that the user gave a run. The folder keeps its name: scripts depend on it."""
+    """Name and note given to a run by the user. The folder keeps its name: scripts depend on it."""
 
     name: str = ""
     note: str = ""
@@ -64,7 +64,7 @@ class Parent:
 
 
 def write_ending(folder: Path, values: Mapping[str, Any]) -> None:
-    """Write ``ending.json``; of ``values`` those that :class:`Ending` has count.
+    """Write ``ending.json`` with those ``values`` that :class:`Ending` has.
 
     Raises:
         KeyError: ``stopped`` is missing or none of its three words.
@@ -78,7 +78,7 @@ def write_ending(folder: Path, values: Mapping[str, Any]) -> None:
 
 
 def read_ending(folder: Path) -> Ending | None:
-    """Return how a run ended, ``None`` if that is not on record."""
+    """Return how a run ended; ``None`` if not on record."""
     try:
         found = json.loads(read_text(folder / ENDING))
         RunStatus.after(found["stopped"])
@@ -117,15 +117,15 @@ def read_label(folder: Path) -> RunLabel:
 
 
 def parse_group(found: Any) -> str:
-    """Return the group that a ``run.toml`` names; empty if there is none or it is damaged."""
+    """Return the group named in a ``run.toml``; empty if missing or damaged."""
     name = found if isinstance(found, str) and len(found) <= _MOST_NAME else ""
-    # The name of a folder; a path could lead anywhere.
+    # A folder name; a path could lead anywhere.
     plain = name not in ("", ".", "..") and name == Path(name).name and not {"\0", "\\"} & set(name)
     return name if plain else ""
 
 
 def parse_parent(found: Any) -> Parent | None:
-    """Return the parent that a ``run.toml`` names, ``None`` if the entry is damaged."""
+    """Return the parent named in a ``run.toml``; ``None`` if the entry is damaged."""
     try:
         parent = Parent(
             run=str(found["run"]),
@@ -143,7 +143,7 @@ def parse_parent(found: Any) -> Parent | None:
 
 
 def _steps(value: Any) -> int:
-    """Return a number of steps that a run can have taken.
+    """Return a step number that a run can have reached.
 
     Raises:
         ValueError: it is more than any run takes.

@@ -1,7 +1,7 @@
-"""What a run is called: one name, wherever it is listed or spoken of.
+"""Names of runs: one per run, wherever it is listed or mentioned.
 
-It is the name that the user gave the run, else what distinguishes the run from others. Commands
-that must be typed again name the folder instead: that is its address.
+It is the name that the user gave the run, else what distinguishes the run from others. Commands to
+be retyped name the folder instead, the run's address.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ from td3core.runs.layout import run_of
 from td3core.runs.metadata import Parent
 
 _SHOWN = 3
-# What "auto" came to is written down, so that class and engine differ from every preset.
+# "auto" is recorded as resolved, so class and engine differ from every preset.
 _LEFT_OUT = (
     *("env", "preset", "seed", "steps", "eval_interval", "checkpoint_interval"),
     *("threads", "numerics", "engine", "algorithm", "info_columns"),
 )
-"""Shown elsewhere, or without influence on what is learnt."""
+"""Shown elsewhere, or without influence on learning."""
 
 Usual = dict[tuple[str, str], dict[str, Any]]
 """Settings of presets, by environment and preset."""
@@ -45,12 +45,12 @@ def describe(
 
 
 def name_of(run: RunDirectory, usual: Usual | None = None) -> str:
-    """Return what a run is called in a list of runs of its environment."""
+    """Return the name of a run in a list of runs of its environment."""
     return run.label().name or description_of(run, usual)
 
 
 def description_of(run: RunDirectory, usual: Usual | None = None) -> str:
-    """Return what a run without a name is called."""
+    """Return the description of a run, used if it has no name."""
     return describe(
         seed=run.config.seed,
         env=run.config.env,
@@ -62,14 +62,14 @@ def description_of(run: RunDirectory, usual: Usual | None = None) -> str:
 
 
 def full_name_of(folder: Path) -> str:
-    """Return environment and name of a run; the name of its folder if that is no run."""
+    """Return environment and name of a run; the folder's name if that is no run."""
     return names_of_folders([folder])[folder]
 
 
 def names_of(runs: Sequence[RunDirectory], *, env: bool = True) -> list[str]:
-    """Return what to call runs that are listed together, with or without their environment.
+    """Return the names of runs that are listed together, with or without their environment.
 
-    Where several are called alike, it is also said when each of them was started.
+    Runs of equal names also get their starting times.
     """
     usual: Usual = {}
     names = [with_env(run.config.env if env else "", name_of(run, usual)) for run in runs]
@@ -77,7 +77,7 @@ def names_of(runs: Sequence[RunDirectory], *, env: bool = True) -> list[str]:
 
 
 def names_of_folders(folders: Iterable[Path], *, env: bool = True) -> dict[Path, str]:
-    """Return :func:`names_of` by folder; the name of a folder that is no run."""
+    """Return :func:`names_of` by folder; for a folder that is no run, its own name."""
     names: dict[Path, str] = {}
     runs: dict[Path, RunDirectory] = {}
     for folder in folders:
@@ -88,7 +88,7 @@ def names_of_folders(folders: Iterable[Path], *, env: bool = True) -> dict[Path,
 
 
 def runs_of_agents(paths: Sequence[Path]) -> list[str]:
-    """Return what the run of each agent is called, without environment; empty if it has none."""
+    """Return the name of each agent's run, without environment; empty if it has none."""
     folders = [run_of(path) for path in paths]
     names = names_of_folders(filter(None, folders), env=False)
     return [names[folder] if folder else "" for folder in folders]
@@ -104,7 +104,7 @@ def with_env(env_id: str, name: str) -> str:
 
 
 def told_apart(names: Sequence[str], created: Sequence[str]) -> list[str]:
-    """Add to names that several runs have when each of these was started."""
+    """Add starting times to names that several runs share."""
     counts = Counter(names)
     return [
         " · ".join(filter(None, (name, _local(made)))) if counts[name] > 1 else name
@@ -122,7 +122,7 @@ def _local(created: str) -> str:
 def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
     """Return the settings that were changed from the preset's: ``γ 0.98, Actor layers 64, 64``.
 
-    ``usual`` keeps what was found of presets, for the next run.
+    ``usual`` caches the settings of presets for the next run.
     """
     config, usual = run.config, {} if usual is None else usual
     key = (config.env, config.preset)
@@ -131,7 +131,7 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
         try:
             usual[key] = _values(*compose(config.env, names, {}))
         except RequestError:
-            # A preset of one's own that has been deleted: nothing is known of it.
+            # A deleted preset of the user: its settings are unknown.
             usual[key] = {}
     known, values = usual[key], _values(config, run.first_tunables)
     left_out = {*_LEFT_OUT, *unused_by(config.algorithm)}

@@ -1,4 +1,4 @@
-"""What a new run writes about itself, and the folder it gets."""
+"""Description and folder of a new run."""
 
 import os
 import platform
@@ -21,7 +21,7 @@ _PACKAGES = (
 
 
 def default_runs_dir() -> Path:
-    """Return the folder that runs are kept in: ``TD3_STUDIO_RUNS``, else the user's data folder."""
+    """Return the folder for runs: ``TD3_STUDIO_RUNS``, else the user's data folder."""
     chosen = os.environ.get("TD3_STUDIO_RUNS")
     return (
         Path(chosen).absolute()
@@ -31,7 +31,7 @@ def default_runs_dir() -> Path:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of everything that a result depends on."""
+    """Return the versions of everything a result depends on."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -42,7 +42,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Return what identifies this kind of machine; its speed depends on it."""
+    """Return a name for this kind of machine, which determines the speed."""
     return {
         "system": platform.platform(),
         "processor": processor.name(),
@@ -66,7 +66,7 @@ def new_folder(runs_dir: Path, config: RunConfig, tunables: Tunables) -> Path:
     """Make a folder named after environment, algorithm, seed and local time.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the folder cannot be made.
     """
     env, algorithm = files.slug(config.env), files.slug(title_of(config, tunables).lower())
     stem = f"{env}_{algorithm}_s{config.seed}_{datetime.now():%Y%m%d-%H%M%S}"

@@ -1,7 +1,7 @@
-"""Reads a run from its folder, as the events that the run itself reports.
+"""Reads a run from its folder, as the events that the run itself reported.
 
-Drained once, a reader opens a run; polled, it follows one that trains in another process; one for
-each of several runs compares them.
+Draining a reader once opens a run; polling it follows a run in another process; several readers
+compare runs.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from td3core.system.regular_files import exists, glob
 from td3core.text import Text
 
 _FIRST_STATUS_S = 5.0
-"""A run that has just begun has no status yet; one of an earlier version never has."""
+"""A run that has just begun has no status yet; a run of an earlier version never has one."""
 _LIST_S = 1.0
 """Seconds between two looks at the checkpoints."""
 _MOST_TEXT = 5_000
@@ -46,9 +46,9 @@ _MOST_TEXT = 5_000
 class RunReader:
     """Reports the events of one run as the run itself does, a moment later.
 
-    Only reads, and needs nothing of the run's process. Call :meth:`poll` a few times a second, not
-    in the thread of a window. ``Started`` comes first, and again whenever what was reported after
-    its step no longer holds: the run was resumed, or its tables were rewritten.
+    Only reads, and needs nothing from the run's process. Call :meth:`poll` a few times a second,
+    not in the thread of a window. ``Started`` comes first, and again whenever the events after its
+    step no longer hold: the run was resumed, or its tables were rewritten.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class RunReader:
         clock: Callable[[], float] = time.monotonic,
         tables: Sequence[str] = TABLES,
     ) -> None:
-        """Open a run; only those of its ``tables`` are read.
+        """Open a run; only these ``tables`` of it are read.
 
         Raises:
-            RequestError: it is no run.
+            RequestError: the folder is no run.
         """
         self.directory = RunDirectory.open(run)
         self.run = self.directory.path
@@ -74,21 +74,21 @@ class RunReader:
         self._session, self._beat, self._warned = "", 0, 0
         self._env_steps = self._updates = 0
         self._episodes: int | None = 0
-        """How many have ended by the rows; None until the first row of a branch tells."""
+        """Number of ended episodes by the rows; None until the first row of a branch tells."""
         self._wall_s = 0.0
         self._last_mean = self._best_mean = -math.inf
         self.state: RunStatus | None = None
-        """What has become of the run; None before the first events."""
+        """State of the run; None before the first events."""
         self.behind = False
         """True if there is more to read at once."""
 
     @property
     def answers(self) -> tuple[RequestOutcome, ...]:
-        """What became of the newest requests, whoever made them."""
+        """Outcomes of the newest requests, from any process."""
         return self._status.answers if self._status else ()
 
     def poll(self) -> tuple[Event, ...]:
-        """Return what has happened since the last call."""
+        """Return the events since the last call."""
         status = Status.read(self.run)
         alive = self._liveness.check(status)
         young = self._clock() - self._began_at < _FIRST_STATUS_S
@@ -97,9 +97,9 @@ class RunReader:
         return tuple(self._events(status, alive=alive))
 
     def drain(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-        """Yield all that has happened so far; :meth:`poll` returns what comes later.
+        """Yield all events so far; :meth:`poll` returns the later ones.
 
-        ``stopped`` is asked now and then; True ends the reading early.
+        ``stopped`` is polled; True ends the reading early.
         """
         while not stopped():
             status = Status.read(self.run)
@@ -108,14 +108,14 @@ class RunReader:
                 return
 
     def again(self) -> events.Started:
-        """Return the event with which one who knows the run so far begins to follow it."""
+        """Return the ``Started`` event for a follower that already knows the run up to here."""
         self._beat = -1
         return self._start(self._env_steps, anew=False)
 
     def _events(self, status: Status | None, *, alive: bool) -> Iterator[Event]:
         self._status = status
         session = status.session if status else ""
-        # A run that has just begun shows its first status late.
+        # A run that has just begun writes its first status late.
         same = session == self._session or (not self._session and self.state is RunStatus.RUNNING)
         if self.state is None:
             yield self._start(self._first_step)
@@ -138,7 +138,7 @@ class RunReader:
             yield from self._checkpoints.last()
             yield self._ending()
         elif self.behind:
-            # The end is reported when everything before it was.
+            # Report the end after everything before it.
             self.state = was or RunStatus.RUNNING
 
     # Beginning ----------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class RunReader:
 
     @property
     def _threshold(self) -> float | None:
-        """The return at which the environment counts as solved, if that is on record."""
+        """The return at which the environment counts as solved, if on record."""
         if self._status is not None:
             return self._threshold_of(self._status)
         for path in (self.directory.last, self.directory.best):
@@ -163,7 +163,7 @@ class RunReader:
         return None if self.directory.config.choice.kwargs else status.reward_threshold
 
     def _start(self, env_steps: int, *, anew: bool = True) -> events.Started:
-        """Report a beginning; ``anew``: read again all that comes after it."""
+        """Return the ``Started`` event; ``anew``: read everything after it again."""
         status, repeated = self._status, max(self._env_steps - env_steps, 0)
         with contextlib.suppress(RequestError):
             # A resumed run may have more steps.
@@ -193,7 +193,7 @@ class RunReader:
         )
 
     def _episodes_at(self, env_steps: int) -> int | None:
-        """Return how many episodes had ended at a step; None if no checkpoint of it is there."""
+        """Return how many episodes had ended at a step; None without a checkpoint of it."""
         if not env_steps:
             return 0
         with contextlib.suppress(RequestError):
@@ -220,7 +220,7 @@ class RunReader:
             self._updates = int(np.nan_to_num(rows.training[-1, 1]))
         if rows.episodes:
             if self._episodes is None:
-                # They are numbered from 0.
+                # Episodes are numbered from 0.
                 self._episodes = int(rows.episodes.columns("episode").min())
             self._episodes += len(rows.episodes)
         beat = status.beat if status else 0
@@ -261,7 +261,7 @@ class RunReader:
                 )
 
     def _apply(self, entry: dict[str, Any]) -> tuple[str, Any, Any] | None:
-        """Make a change on record; return its setting, old and new value."""
+        """Apply a change on record; return its setting, old and new value."""
         name: str = entry["field"]
         before: dict[str, Any] = {name: entry.get("old")}
         try:
@@ -311,7 +311,7 @@ class RunReader:
         run, state = self.directory, self.state
         if state is None or state is RunStatus.INTERRUPTED:
             return events.Interrupted(run=self.run, env_steps=self._env_steps)
-        # Runs of early versions have none.
+        # Runs of early versions have no ending.
         ending = run.ending() or Ending(stopped="finished")
         ended = events.Ended(
             run=self.run,
@@ -343,7 +343,7 @@ def _same_request(entry: Entry) -> tuple[int, bool, str, bool]:
 
 
 class _Checkpoints:
-    """The checkpoints of a run as they appear; those of before are not reported."""
+    """The checkpoints of a run as they appear; existing ones are not reported."""
 
     def __init__(self, run: RunDirectory, clock: Callable[[], float]) -> None:
         self._run, self._clock = run, clock
@@ -353,11 +353,11 @@ class _Checkpoints:
         self._means: dict[int, float] = {}
 
     def note(self, env_steps: int, mean: float) -> None:
-        """Remember the mean return of an evaluation: it belongs to a checkpoint."""
+        """Remember the mean return of an evaluation for its checkpoint."""
         self._means[env_steps] = mean
 
     def new(self) -> Iterator[events.Saved]:
-        """Yield the new ones, but for ``last``, which is another name of one of them."""
+        """Yield new checkpoints, except ``last``, which is another name of one of them."""
         now = self._clock()
         if self._listed_at is not None and now - self._listed_at < _LIST_S:
             return
@@ -373,7 +373,7 @@ class _Checkpoints:
                 yield saved
 
     def last(self) -> Iterator[events.Saved]:
-        """Yield what the end of the run has left."""
+        """Yield the checkpoints that the end of the run has left."""
         self._listed_at = -math.inf if self._listed_at is not None else None
         yield from self.new()
         last = stamp(self._run.last)
@@ -395,10 +395,10 @@ class _Checkpoints:
 
 
 def ending_of(run: Path) -> events.Ended | None:
-    """Return how a run ended; None if it goes on, was interrupted or has failed.
+    """Return how a run ended; None if it is running, was interrupted or has failed.
 
     Raises:
-        RequestError: it is no run.
+        RequestError: the folder is no run.
     """
     last = None
     for event in RunReader(run).drain():

@@ -1,4 +1,4 @@
-"""The runs started last, without reading all the others; for start pages."""
+"""The most recently started runs, without reading all others; for start pages."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from td3core.system.regular_files import parse_toml, read_text
 
 
 def newest_runs(runs_dir: Path, count: int) -> list[RunDirectory]:
-    """Return the readable ones among the ``count`` runs started last, the latest first."""
+    """Return the readable runs among the ``count`` most recently started, newest first."""
     try:
         with os.scandir(runs_dir) as entries:
             dated = [(_started(path), path) for path in map(Path, entries)]
@@ -37,7 +37,7 @@ def was_trained_here(run: RunDirectory) -> bool:
 
 
 def _started(run: Path) -> int:
-    """Return when the description of a run was written; 0 without one."""
+    """Return when a run's description was written; 0 without one."""
     try:
         return (run / DESCRIPTION).stat().st_mtime_ns
     except OSError:

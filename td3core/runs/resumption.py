@@ -1,4 +1,4 @@
-"""Which checkpoint a run resumes from, and what it needs for that."""
+"""Which checkpoint a run resumes from, and what else resuming needs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ FIXED_BY_CHECKPOINT = (
     # The replay buffer holds rewards as they were scaled.
     *("normalize_observations", "buffer_size", "reward_scale"),
 )
-"""Settings that shape the contents of a checkpoint. What is drawn after it a branch may draw from
-another seed; the run itself cannot."""
+"""Settings that shape the contents of a checkpoint. The seed may differ in a branch, for draws
+after the checkpoint; in the run itself it may not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,9 @@ class ResumePoint:
     origin: JournalEvent
     """``resume`` or ``branch``, as the journal says it."""
     deviations: tuple[Text, ...] = ()
-    """What will differ from a run that was never interrupted."""
+    """Differences from a run that was never interrupted."""
     reseeded: bool = False
-    """Whether all that is drawn from here on comes from another seed than before."""
+    """Whether all later draws come from another seed than before."""
 
     @property
     def env_steps(self) -> int:
@@ -56,11 +56,11 @@ class ResumePoint:
 def resume_point(run: RunDirectory) -> ResumePoint | None:
     """Return the newest checkpoint that a run can resume from.
 
-    ``None`` is a run that was interrupted before its first checkpoint: it starts again, with the
-    same seed and so with the same steps.
+    ``None`` means that the run was interrupted before its first checkpoint: it starts again, with
+    the same seed and so with the same steps.
 
     Raises:
-        RequestError: there are checkpoints, but a run can resume from none of them.
+        RequestError: there are checkpoints, but a run cannot resume from any of them.
     """
     steps = [path for path in run.saved() if path not in (run.best, run.last)]
     candidates = [path for path in (run.last, *reversed(steps), run.best) if path.exists()]
@@ -104,12 +104,12 @@ def _require_same_settings(run: RunDirectory, path: Path, saved: Checkpoint) -> 
 def differing(
     one: RunConfig, other: RunConfig, names: Iterable[str] = FIXED_BY_CHECKPOINT
 ) -> Iterable[str]:
-    """Return those of ``names`` in which two configurations differ."""
+    """Return the ``names`` in which two configurations differ."""
     return [name for name in names if getattr(one, name) != getattr(other, name)]
 
 
 def load_complete(path: Path) -> Checkpoint:
-    """Read a checkpoint that holds everything a run resumes from.
+    """Read a checkpoint that must hold everything a run resumes from.
 
     Raises:
         RequestError: it cannot be read, holds only networks, or is inconsistent.
@@ -134,7 +134,7 @@ def with_total_steps(
     config = run.config if steps is None else replace(run.config, steps=steps)
     total = config.steps
     ending = run.ending()
-    # A run that was killed in its last evaluation has taken its last step, but has not ended.
+    # A run killed in its last evaluation has taken its last step, but has not ended.
     finished = ending is not None and ending.stopped == "finished"
     # A branch knows the origin of its parent as well.
     is_import = saved is not None and saved.header.origin is not None and run.parent is None
@@ -171,11 +171,11 @@ _CLASS_OF_INSTRUCTIONS = {"AVX512": numerics.AVX512, "AVX2": numerics.AVX2}
 def with_recorded_numerics(
     config: RunConfig, recorded: Mapping[str, str]
 ) -> tuple[RunConfig, list[Text]]:
-    """Return a run's settings with the engine and class it was trained with, and what to say.
+    """Return a run's settings with the engine and class it was trained with, and notices.
 
-    ``recorded`` is the record in its checkpoint. Versions before they were settings left only the
-    name of the product, and the instructions that torch took; the kernels are assumed to be those
-    that such a processor takes by itself.
+    ``recorded`` is the record in its checkpoint. Versions before they were settings recorded only
+    the name of the product and torch's instruction set; the kernels are assumed to be the default
+    ones of such a processor.
     """
     notices: list[Text] = []
     if config.engine == numerics.AUTO and (used := recorded.get("products", "")):
@@ -191,7 +191,7 @@ def with_recorded_numerics(
 
 
 def class_on_record(recorded: Mapping[str, str]) -> str:
-    """Return the numerics class that a checkpoint was made in, perhaps assumed."""
+    """Return the numerics class that a checkpoint was made in; for old records an assumption."""
     if recorded.get("class") in numerics.CLASSES:
         return recorded["class"]
     instructions = recorded.get("processor", "").rpartition(" ")[2]
@@ -199,7 +199,7 @@ def class_on_record(recorded: Mapping[str, str]) -> str:
 
 
 def class_of_run(run: RunDirectory) -> str:
-    """Return the class that a run was trained in last; ``auto`` if that cannot be told."""
+    """Return the class that a run was last trained in; ``auto`` if unknown."""
     if run.config.numerics != numerics.AUTO:
         return run.config.numerics
     try:
@@ -238,7 +238,7 @@ def pending_changes(entries: Iterable[Entry], saved: Checkpoint | None) -> list[
 
 
 def pending_entries(entries: Iterable[Entry], saved: Checkpoint) -> list[Entry]:
-    """Return the lines with the live changes that a checkpoint does not contain yet, by step."""
+    """Return the journal lines of live changes that a checkpoint does not contain yet, by step."""
     counters = saved.header.counters
     fields = sorted((e for e in entries if "field" in e), key=lambda entry: entry["step"])
     here = [entry for entry in fields if entry["step"] == counters.env_steps]
@@ -256,7 +256,7 @@ def require_same_sizes(point: ResumePoint, info: EnvInfo) -> None:
 
 
 def require_same_spaces(then: EnvInfo, info: EnvInfo, checkpoint: Path) -> None:
-    """Refuse an environment whose spaces are not those ``then``, when ``checkpoint`` was saved.
+    """Refuse an environment whose spaces differ from ``then``, when ``checkpoint`` was saved.
 
     Raises:
         RequestError: sizes or bounds differ.

@@ -1,4 +1,4 @@
-"""Which of the checkpoints saved along the way are kept."""
+"""Which step checkpoints are kept."""
 
 from collections.abc import Iterable
 from pathlib import Path

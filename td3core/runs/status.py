@@ -1,7 +1,7 @@
-"""``status.json``: where a run stands now, renewed about once a second while it trains.
+"""``status.json``: the current state of a run, renewed about once a second while it trains.
 
-It is written for readers only; no run depends on it. It is complete at any time, but neither it nor
-its name is flushed to disk.
+It is for readers only; no run depends on it. It is complete at any time, but neither it nor its
+name is flushed to disk.
 """
 
 import json
@@ -20,17 +20,17 @@ from td3core.text import NO_TEXT, Text
 
 STATUS = "status.json"
 _SCHEMA = 2
-"""The first said more: what the lock, the tables and the journal say too."""
+"""The first schema held more: facts that the lock, the tables and the journal hold too."""
 _KEYS = {"engine": "products"}
-"""Keys of the file that have a name of an earlier version."""
+"""Keys of the file that keep a name of an earlier version."""
 MOST_TEXT = 500
-"""Characters of a message."""
+"""Most characters of a message."""
 _MOST_ENTRIES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOutcome:
-    """What became of one request."""
+    """Outcome of one request."""
 
     request: str
     """The name of its file, without the suffix."""
@@ -38,9 +38,9 @@ class RequestOutcome:
     env_steps: int
     """The step after which it took effect, or was refused."""
     revision: int = 0
-    """Of the live settings that contain the change, if it was one."""
+    """Revision of the live settings with the change, if it was one."""
     message: Text = NO_TEXT
-    """Why it was refused, or what else is worth knowing."""
+    """Reason of a refusal, or a remark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,32 +54,32 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What no other file says of where a run stands."""
+    """The current state of a run, as far as no other file holds it."""
 
     session: str
-    """Another one each time a process starts or resumes the run."""
+    """New random id for each process that starts or resumes the run."""
     beat: int
-    """Counts how often this process has written the file: as long as it rises, the run lives."""
+    """How often this process has written the file: as long as it rises, the run lives."""
     began_at: int
     """The step at which this process started or resumed the run."""
     device: str
     threads: int
     engine: str
-    """What computes the updates, in English."""
+    """Name of the update's engine, in English."""
     reward_threshold: float | None
     phase: Phase
     env_steps: int
     episodes: int
-    """That have ended; those of the run's ancestors count."""
+    """Number of ended episodes, including those of the run's ancestors."""
     steps_per_s: float
     wall_s: float
     exploration_noise: float
     revision: int
-    """Of the newest request for live settings that the journal holds."""
+    """Revision of the newest request for live settings in the journal."""
     answers: tuple[RequestOutcome, ...] = ()
-    """To the newest requests, oldest first."""
+    """Outcomes of the newest requests, oldest first."""
     warnings: tuple[Notice, ...] = ()
-    """The newest, oldest first."""
+    """The newest warnings, oldest first."""
 
     def write(self, run: Path) -> None:
         """Write the file of a run.
@@ -95,7 +95,7 @@ class Status:
 
     @classmethod
     def read(cls, run: Path) -> "Status | None":
-        """Read the file of a run; None if there is none that makes sense."""
+        """Read the file of a run; None if it is missing or invalid."""
         try:
             return _parse(json.loads(read_text(run / STATUS)))
         except DAMAGE:
@@ -146,7 +146,7 @@ def _warning(found: Mapping[str, Any]) -> Notice:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("not text")
-    # JSON may hold halves of characters.
+    # JSON may hold lone surrogates.
     return value[:MOST_TEXT].encode(errors="replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""The growing tables of a run: how they are written, cut short, and read quickly."""
+"""The growing tables of a run: writing, truncating and fast reading."""
 
 import contextlib
 import csv
@@ -21,23 +21,24 @@ MOST_BYTES = 64 * 2**20
 
 _TAIL_BYTES = 4096
 _BLOCK_BYTES = 128 * 1024
-"""Text parsed at once: about ten milliseconds, during which no other thread gets a turn."""
+"""Text parsed at once: about ten milliseconds, during which no other thread runs."""
 
 _LONGEST_LINE = 1024 * 1024
-"""Bytes; no row comes near. Without an end, a line would be joined again with every block."""
+"""Bytes; far longer than any row. A line without end would be joined again with every block."""
 MOST_EVALUATIONS = 250_000
 _MOST_SKIPPED = 512 * 2**20
 _LARGEST = 1e15
-"""More steps than any run takes, or seconds."""
+"""Larger than any number of steps or seconds of a run."""
 
 _DIGITS = 16
-"""No step has so many; Python refuses to read numbers of thousands of them."""
+"""Most digits accepted in a step number; Python refuses to parse integers with thousands of digits.
+"""
 
 
 class Table:
     """A CSV file that only grows. Rows wait in memory until a flush has written them.
 
-    One that another version began keeps the columns it has; what it has none for is left out.
+    A file begun by another version keeps its columns; values without a column are dropped.
     """
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
@@ -70,16 +71,16 @@ class Table:
             self._waiting.truncate()
 
     def sync(self) -> None:
-        """See to it that what has been appended survives a power failure.
+        """Ensure that the appended rows survive a power failure.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         self._file.sync()
 
 
 def keep_rows(path: Path, env_steps: int) -> None:
-    """Drop the rows after a step, and whatever is torn.
+    """Drop the rows after a step, and torn ones.
 
     Raises:
         OSError: the table cannot be written; it is as it was.
@@ -88,7 +89,7 @@ def keep_rows(path: Path, env_steps: int) -> None:
     require_own(path)
     columns = _columns_of(path)
     if not columns:
-        # Torn by a crash while its first line was written: there is nothing in it yet.
+        # Torn by a crash in its first line: it is still empty.
         path.unlink()
         return
     if "env_steps" not in columns:
@@ -104,7 +105,7 @@ def keep_rows(path: Path, env_steps: int) -> None:
 
 
 def _split(path: Path, place: int, env_steps: int) -> tuple[list[bytes], bool]:
-    """Return the first line and the rows up to a step, and whether there are others."""
+    """Return the first line and the rows up to a step, and whether any rows were left out."""
     with open_regular(path) as file:
         kept, dropped = [file.readline()], False
         while line := file.readline(_LONGEST_LINE + 1):
@@ -116,7 +117,7 @@ def _split(path: Path, place: int, env_steps: int) -> tuple[list[bytes], bool]:
                     file=path.name,
                     most=_LONGEST_LINE // 1024,
                 )
-            # Only numbers precede the step in every table: no field has a comma in it.
+            # Only numbers precede the step in every table: no field contains a comma.
             step = b"".join(line.split(b",", place + 1)[place : place + 1])
             whole = line.endswith(b"\n") and step.isdigit() and len(step) < _DIGITS
             if whole and int(step) <= env_steps:
@@ -127,7 +128,7 @@ def _split(path: Path, place: int, env_steps: int) -> tuple[list[bytes], bool]:
 
 
 def _columns_of(path: Path) -> tuple[str, ...]:
-    """Return the columns that a table on disk has; none if there is no sound one."""
+    """Return the columns of a table on disk; none if there is no valid one."""
     try:
         with open_regular(path) as file:
             first = file.readline(_TAIL_BYTES).decode("utf-8", "replace")
@@ -144,14 +145,14 @@ def read_table(
 ) -> list[dict[str, str]]:
     """Read a table, or its first rows; a last line torn by a crash is dropped.
 
-    There are no rows if it is no regular file or has more than ``largest`` bytes.
+    Returns no rows if it is no regular file or has more than ``largest`` bytes.
     """
     try:
         text = read_text(path, largest, "replace")
     except OSError:
         return []
     rows: list[dict[str, str]] = []
-    # A damaged quote makes one endless field and ends the reading; the rows before it are good.
+    # A damaged quote makes one endless field and ends the reading; earlier rows are good.
     with contextlib.suppress(csv.Error):
         reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
         whole = (row for row in reader if None not in row and None not in row.values())
@@ -160,7 +161,7 @@ def read_table(
 
 
 def read_last_row(path: Path) -> dict[str, str]:
-    """Return the last whole row of a table, reading its ends only; empty if there is none."""
+    """Return the last whole row of a table, reading only its ends; empty if there is none."""
     try:
         with open_regular(path) as file:
             names = file.readline(_TAIL_BYTES)
@@ -178,7 +179,7 @@ def read_last_row(path: Path) -> dict[str, str]:
 
 
 def number(row: Mapping[str, str], name: str) -> float:
-    """Return a count or a duration of a row; 0 where there is none that makes sense."""
+    """Return a count or a duration of a row; 0 if missing or invalid."""
     try:
         value = float(row[name])
     except (KeyError, ValueError):
@@ -196,7 +197,7 @@ def read_means(
 ) -> Doubles:
     """Read step and mean return of the evaluations in a table, by rising steps.
 
-    Shape (n, 2); there are no rows if the table has more than ``largest`` bytes.
+    Shape (n, 2); empty if the table has more than ``largest`` bytes.
     """
     with contextlib.suppress(OSError):
         if table.stat().st_size <= largest:
@@ -216,9 +217,9 @@ def read_numbers(
 
     Args:
         path: the table.
-        columns: names of the columns wanted; the table must have the first one.
-        stopped: called now and then; True ends the reading early.
-        most_rows: no more is read once there are about so many.
+        columns: names of the wanted columns; the table must have the first one.
+        stopped: polled; True ends the reading early.
+        most_rows: reading ends after about this many rows.
 
     Returns:
         Shape (rows, len(columns)). A column that the table lacks, because another version wrote
@@ -242,7 +243,7 @@ def read_numbers(
 
 
 def parse_numbers(text: str, names: Sequence[str], columns: Sequence[str]) -> Doubles:
-    """Return some columns of the rows in a text; ``names`` are those of all its columns.
+    """Return some columns of the rows in a text; ``names`` are all its columns.
 
     Shape (rows, len(columns)), as :func:`read_numbers` returns them.
     """
@@ -266,10 +267,10 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def rising(rows: Doubles, keys: int = 1) -> Doubles:
-    """Return rows whose first column rises; where a resumed run took steps again, the later ones.
+    """Return rows whose first column rises; of steps that a resumed run repeated, the later rows.
 
     Shape (n, columns) in and out, perhaps with fewer rows. With more ``keys``, rows of one step
-    stay that differ in one of the first columns.
+    that differ in one of the first columns all stay.
     """
     steps = rows[:, 0]
     known = (steps >= 0) & (steps <= MOST_STEPS)
@@ -288,7 +289,7 @@ def rising(rows: Doubles, keys: int = 1) -> Doubles:
 
 
 def _skip_line(file: io.BufferedReader) -> None:
-    """Go to the next line, or to the end if that is very far."""
+    """Skip to the next line, or to the end if that is very far."""
     for _ in range(_MOST_SKIPPED // _BLOCK_BYTES):
         data = file.read(_BLOCK_BYTES)
         _, newline, rest = data.partition(b"\n")
@@ -301,8 +302,9 @@ def _skip_line(file: io.BufferedReader) -> None:
 
 def _numbers(text: str, wanted: Sequence[int], width: int) -> Doubles:
     lines = text.splitlines()
-    # As a rule every row is whole. Then none is longer than the others if none is shorter, which
-    # a column at the end would reveal; looking at each row takes a fifth of the time.
+    # Usually every row is whole. With the right total of commas, a row can be longer only if
+    # another is shorter, which a wanted last column would reveal; checking each row takes a fifth
+    # of the time.
     whole = text.count(",") == len(lines) * (width - 1) and width - 1 in wanted
     if not whole:
         lines = _whole_lines(lines, width)
@@ -310,7 +312,7 @@ def _numbers(text: str, wanted: Sequence[int], width: int) -> Doubles:
         return np.empty((0, len(wanted)))
     with contextlib.suppress(ValueError):
         return np.loadtxt(lines, delimiter=",", comments=None, usecols=wanted, ndmin=2)
-    # Somewhere in here is damage: line by line, all but the damaged ones.
+    # Damaged somewhere: parse line by line, and drop damaged lines.
     rows = []
     for line in _whole_lines(lines, width):
         cells = line.split(",")

@@ -1,4 +1,4 @@
-"""Reads a growing text file bit by bit, whole lines only."""
+"""Reads a growing text file in pieces, whole lines only."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,21 +6,21 @@ from pathlib import Path
 from td3core.system.regular_files import open_regular
 
 _MOST_BYTES = 4 * 2**20
-"""Read at once."""
+"""Bytes read at once."""
 _LONGEST_LINE = 2**20
 _SAMPLE_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """What is new in a file."""
+    """The new part of a file."""
 
     text: str = ""
-    """Whole lines, their ends included."""
+    """Whole lines with their ends."""
     rewritten: bool = False
-    """True if the file no longer begins with what was read before: ``text`` is from its start."""
+    """True if the file no longer begins with the text read before: ``text`` is from its start."""
     more: bool = False
-    """True if there is more to read already."""
+    """True if there is already more to read."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -31,8 +31,8 @@ class Piece:
 class Tail:
     """Remembers how far one file was read.
 
-    That the file was cut or replaced shows in the last bytes that were read: they are read again
-    each time. Neither times nor the numbers of files are looked at, which network drives make up.
+    A cut or replaced file is recognised by the last bytes read: they are read again each time.
+    Times and inode numbers are ignored, because network drives make them up.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,7 +43,7 @@ class Tail:
         self._skipping = False
 
     def read(self) -> Piece:
-        """Return the lines since the last call; none from a file that cannot be read."""
+        """Return the lines since the last call; none if the file cannot be read."""
         try:
             with open_regular(self._path) as file:
                 file.seek(self._offset - len(self._sample))
@@ -71,7 +71,7 @@ class Tail:
         whole, newline, rest = data.rpartition(b"\n")
         more = len(data) >= _MOST_BYTES
         if not newline and len(rest) > _LONGEST_LINE:
-            # No run writes such a line: it is damage, and not kept.
+            # No run writes such a line: it is damaged, and not kept.
             self._advance(rest)
             self._skipping = True
             return Piece(rewritten=rewritten, more=more)
