@@ -1,4 +1,4 @@
-"""Environments as TD3 sees them: finding, making, checking, and stepping many at once.
+"""Environments for TD3: finding, making, checking, and stepping many at once.
 
 Start with ``make.py``, then ``vector.py`` for how a run steps its environments.
 """

@@ -18,8 +18,8 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
     """Wraps any continuous environment for TD3.
 
     Observations are flat float32 arrays of shape (obs_dim,); actions are arrays of shape (act_dim,)
-    in [-1, 1], mapped to [low, high] in each dimension separately. Where the environment takes
-    whole numbers, the nearest one is taken.
+    in [-1, 1], mapped to [low, high] in each dimension separately, and rounded if the environment
+    takes integers.
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
@@ -28,7 +28,7 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
         assert isinstance(space, Box)
         low, high = space.low.astype(np.float64), space.high.astype(np.float64)
         self._low, self._high, self._dtype = space.low, space.high, space.dtype
-        # A cast alone would cut the fraction off, and so favour whole numbers near zero.
+        # A cast alone would truncate, and so favour whole numbers near zero.
         self._whole = np.dtype(space.dtype).kind in "iub"
         self._shape = space.shape
         self._centre, self._half = (high + low).ravel() / 2, (high - low).ravel() / 2
@@ -44,7 +44,7 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
         return _flat(obs), float(reward), bool(terminated), bool(truncated), info
 
     def close(self) -> None:
-        """Close the environment; one that fails to is only logged, since its work is done."""
+        """Close the environment; a failure is only logged, since its work is done."""
         close_quietly(self.env)
 
     def to_env(self, action: Floats) -> NDArray[Any]:
@@ -74,7 +74,7 @@ class ActionRepeat(gym.Wrapper[Any, Any, Any, Any]):
             self.metadata = {**env.metadata, "render_fps": rate / times}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Any]:
-        """Take ``action`` repeatedly; all but the reward are those of the last time."""
+        """Take ``action`` repeatedly; all results except the reward are from the last time."""
         total = 0.0
         for _ in range(self._times):
             obs, reward, terminated, truncated, info = self.env.step(action)
@@ -89,7 +89,7 @@ def close_quietly(env: gym.Env[Any, Any]) -> None:
     try:
         env.close()
     except (Exception, SystemExit) as problem:
-        # Also where a Ctrl-C is under way: there may be more environments to close.
+        # Even during a Ctrl-C: there may be more environments to close.
         log.warning("close() raised %s: %s", type(problem).__name__, reason_of(problem))
 
 

@@ -1,4 +1,4 @@
-"""The environments that TD3 is known to suit, with their sizes and the packages they need.
+"""Environments known to suit TD3, with their sizes and the packages they need.
 
 The sizes are listed here so that they can be shown before any simulator is imported; a test
 compares them with the environments.
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 
 FIRST_ENV = "BipedalWalker-v3"
-"""The one to begin with: its preset walks within a minute or two, and walking is worth watching."""
+"""The first environment offered: its preset walks within a minute or two, and walking is worth
+watching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class KnownEnv:
     needs: tuple[str, ...]
     """Modules that must be importable."""
     package: str
-    """Package to install otherwise."""
+    """Package to install if they are missing."""
     obs_dim: int
     act_dim: int
     max_episode_steps: int
@@ -114,9 +115,9 @@ KNOWN: tuple[KnownEnv, ...] = (
         PYBULLET,
     ),
 )
-"""Continuous-control environments, in the order in which they are listed."""
+"""Continuous-control environments, in listing order."""
 
 
 def find_known(env_id: str) -> KnownEnv | None:
-    """Return the known environment with that exact id, if there is one."""
+    """Return the known environment with exactly that id, if there is one."""
     return next((known for known in KNOWN if known.env_id == env_id), None)

@@ -1,4 +1,4 @@
-"""One training episode in a fresh environment, with everything it returns checked."""
+"""One training episode in a fresh environment, with all returned values checked."""
 
 import contextlib
 import math
@@ -25,7 +25,7 @@ class RecordedSteps(NamedTuple):
     actions: Floats  # (n, act_dim)
     next_obs: Floats  # (n, obs_dim)
     scaled_rewards: Floats
-    """As the replay buffer has them, (n,)."""
+    """As in the replay buffer, (n,)."""
     total: float
     """Sum of the environment's rewards."""
     shaped_total: float
@@ -34,7 +34,7 @@ class RecordedSteps(NamedTuple):
 
 
 class EpisodeStart(NamedTuple):
-    """Which episode begins where."""
+    """The number of an episode, and where in the run it begins."""
 
     slot: int
     episode: int
@@ -58,8 +58,8 @@ class StepResult(NamedTuple):
 class Episode:
     """One episode of a run that steps ``num_envs`` environments together.
 
-    Each episode has a fresh environment: reused physics engines keep state from the episode before,
-    whereas an episode that depends only on its seed can be repeated.
+    Each episode has a fresh environment: reused physics engines keep state from the previous
+    episode, whereas an episode that depends only on its seed can be repeated.
 
     ``info_names``: the numbers of the environment's ``info`` that are averaged.
 
@@ -79,7 +79,7 @@ class Episode:
     ) -> None:
         self._info, self._start, self._num_envs = info, start, num_envs
         self.info_means = InfoMeans(info_names)
-        """Of the steps so far, repeated ones included."""
+        """Means over the steps so far, including repeated ones."""
         self._length = 0
         self._env: AgentView | None = None
         try:
@@ -119,7 +119,7 @@ class Episode:
         """Take recorded steps again; return the observation (obs_dim,) they lead to.
 
         Raises:
-            RunError: an observation, a reward or an end is not what it was.
+            RunError: an observation, a reward or an end differs from the record.
         """
         obs, rewards, place = self.obs, list[float](), self._place
         for action, expected in zip(recorded.actions, recorded.next_obs, strict=True):
@@ -137,7 +137,7 @@ class Episode:
         """Close the environment."""
         if self._env is not None:
             env, self._env = self._env, None
-            # It may have just failed.
+            # The environment may just have failed.
             with contextlib.suppress(Exception, SystemExit):
                 env.close()
 
@@ -161,7 +161,7 @@ class Episode:
         )
 
     def _check_spaces(self, env: AgentView) -> None:
-        """Check that the spaces are those of the first environment: all feed the same networks."""
+        """Check that the spaces equal the first environment's: all feed the same networks."""
         info, obs, action = self._info, env.env.observation_space, env.env.action_space
         assert isinstance(obs, Box)
         assert isinstance(action, Box)
@@ -204,13 +204,13 @@ def _same_rewards(rewards: list[float], recorded: RecordedSteps) -> bool:
         return True
     with np.errstate(over="ignore"):
         expected, stored = np.array(scaled, np.float32), recorded.scaled_rewards
-    # Earlier versions stored rewards that the floor had bounded already.
+    # Earlier versions stored rewards already bounded by the floor.
     bounded = np.maximum(expected, np.float32(floor))
     return bool(((stored == expected) | (stored == bounded)).all())
 
 
 def _total(values: list[float]) -> float:
-    """Return the sum as an episode adds it up; newer versions of ``sum`` round differently."""
+    """Return the sum in the order of an episode; newer versions of ``sum`` round differently."""
     total = 0.0
     for value in values:
         total += value

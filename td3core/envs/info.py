@@ -1,4 +1,4 @@
-"""What an agent needs to know about an environment; imports no simulator."""
+"""Facts about an environment that an agent needs; imports no simulator."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class EnvInfo:
 
     @property
     def sizes(self) -> Sizes:
-        """What the networks depend on."""
+        """The sizes that determine the networks."""
         return Sizes(self.obs_dim, self.act_dim)
 
     @property

@@ -10,14 +10,14 @@ import numpy as np
 from td3core.arrays import Doubles
 
 NOT_FINITE, NO_NUMBER = math.inf, -math.inf
-"""In place of a mean: a value was NaN or infinite, or no number."""
+"""In place of a mean: a value was NaN or infinite, or not a number."""
 _MISSING = object()
 _DEEPEST = 3
 _MOST_LISTED = 500
 
 
 class InfoMeans:
-    """The means of one episode; a value that a step does not return is left out of its mean."""
+    """The means of one episode; each is over the steps that return its value."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
@@ -27,7 +27,7 @@ class InfoMeans:
         return bool(self._names)
 
     def add(self, info: Any) -> None:
-        """Add what one step returned."""
+        """Add the info of one step."""
         for at, name in enumerate(self._names):
             value = value_in(info, name)
             if value is _MISSING:
@@ -42,14 +42,14 @@ class InfoMeans:
     def row(self) -> Doubles:
         """Return a mean for each name, shape (names,).
 
-        NaN where no step had it; :data:`NOT_FINITE` or :data:`NO_NUMBER` where it is unusable.
+        NaN if no step had it; :data:`NOT_FINITE` or :data:`NO_NUMBER` if it is unusable.
         """
         pairs = zip(self._sums, self._counts, strict=True)
         return np.array([total / count if count else math.nan for total, count in pairs])
 
 
 def value_in(info: Any, name: str) -> Any:
-    """Return what ``info`` holds by a name, within dictionaries by a dotted one."""
+    """Return the value of a name in ``info``; dotted names reach into dictionaries."""
     if not isinstance(info, Mapping):
         return _MISSING
     if name in info:
@@ -64,9 +64,9 @@ def value_in(info: Any, name: str) -> Any:
 
 
 def number_of(value: Any) -> float | None:
-    """Return a value as a number, which may be NaN or infinite; None if it is none.
+    """Return a value as a number, which may be NaN or infinite; None if it is not a number.
 
-    An array of one element counts as that, and true as 1.
+    An array of one element counts as the element, and true as 1.
     """
     if type(value) is float:
         return value
@@ -84,7 +84,7 @@ def number_of(value: Any) -> float | None:
 
 
 def entries_of(info: Any, depth: int = _DEEPEST) -> Iterator[tuple[str, float | None]]:
-    """Yield what ``info`` holds as :func:`number_of` sees it, in dictionaries by dotted names."""
+    """Yield the entries of ``info`` as :func:`number_of` reads them; nested ones by dotted name."""
     if not isinstance(info, Mapping):
         return
     for name, value in itertools.islice(info.items(), _MOST_LISTED):

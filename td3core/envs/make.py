@@ -39,7 +39,7 @@ from td3core.text import SettingName, Text
 _GYMNASIUMS = ("gymnasium", "shimmy")
 
 _LARGEST_WHOLE = 2.0**53
-"""Beyond this, float64 does not hold every whole number."""
+"""Beyond this, float64 does not represent every whole number."""
 
 # Its warnings (old versions, unknown render modes) would be printed in every episode.
 gym.logger.min_level = gym.logger.ERROR
@@ -47,11 +47,11 @@ gym.logger.min_level = gym.logger.ERROR
 
 _own_code = ImportedCode()
 usable_environments: set[EnvChoice] = set()
-"""Those that another process has made and stepped for this one."""
+"""Environments that another process has made and stepped for this one."""
 
 
 def note_usable(choice: EnvChoice) -> None:
-    """Note that making and stepping this environment comes to an end: another process tried."""
+    """Note that another process could make and step this environment without hanging."""
     usable_environments.add(choice)
 
 
@@ -61,9 +61,9 @@ def is_usable(choice: EnvChoice) -> bool:
 
 
 def forget_changed_code(choice: EnvChoice) -> None:
-    """Let the environment made next import the user's own modules anew if any has changed.
+    """Make the next environment import the user's own modules anew if any has changed.
 
-    Not in the middle of a run: its later episodes would be those of another environment.
+    Not during a run: its later episodes would be those of another environment.
 
     Raises:
         RequestError: a compiled module of it has changed, which cannot be loaded twice.
@@ -83,7 +83,7 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     The user must have allowed the code it names (:mod:`td3core.envs.trust`).
 
     Raises:
-        UntrustedCodeError: a module that the user has not allowed; nothing was imported.
+        UntrustedCodeError: the user has not allowed a module; nothing was imported.
         RequestError: it does not exist, is not installed, refuses its arguments, or does not suit
             TD3.
     """
@@ -108,13 +108,13 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
 
 def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     env_id, known = choice.env_id, find_known(choice.env_id)
-    # Not render_mode=None: an environment may not have that parameter.
+    # Not render_mode=None: an environment may lack that parameter.
     given = choice.kwargs | ({"render_mode": "rgb_array"} if render else {})
     try:
         require_notation(env_id)
         _require_regular_files(choice)
         trust.require_consent(choice)
-        # The user's own environments usually lie where the program is started.
+        # The user's own environments are usually in the folder where the program is started.
         trust.prepare_import(env_id)
         if known is not None:
             simulators.register(known)
@@ -131,7 +131,7 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     except gym_error.UnregisteredEnv as problem:
         raise _unknown_env_error(env_id) from problem
     except BaseException as problem:
-        # An environment is anyone's code and may raise anything, or call sys.exit.
+        # An environment is foreign code and may raise anything, or call sys.exit.
         require_no_interrupt(problem)
         raise _creation_error(choice, problem) from problem
 
@@ -141,10 +141,10 @@ def _choice(which: EnvChoice | str) -> EnvChoice:
 
 
 def require_notation(env_id: str) -> None:
-    """Refuse what is neither an id nor the name of a module with an id or a class.
+    """Refuse anything but an id or a module name with an id or a class.
 
     Raises:
-        RequestError: it is not.
+        RequestError: it is neither.
     """
     module, colon, name = env_id.partition(":")
     if colon and not all(part.isidentifier() for part in module.split(".")):
@@ -161,7 +161,7 @@ def _require_regular_files(choice: EnvChoice) -> None:
     """Refuse arguments that name a pipe or a device: reading it may never end.
 
     Raises:
-        RequestError: one does.
+        RequestError: an argument does.
     """
     for text in trust.texts_of(choice.kwargs):
         try:
@@ -224,7 +224,7 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
         action_low=tuple(float(v) for v in space.low.ravel()),
         action_high=tuple(float(v) for v in space.high.ravel()),
         max_episode_steps=math.ceil(limit / choice.action_repeat) if limit else limit,
-        # With arguments it is another task, of which nobody has said when it is solved.
+        # With arguments it is another task, without a known return at which it is solved.
         reward_threshold=spec.reward_threshold if spec and not choice.kwargs else None,
     )
 
@@ -240,7 +240,7 @@ def registered_elsewhere() -> list[str]:
 
 
 def _package_of(entry_point: Any) -> str:
-    """Return the outermost package of what makes a registered environment."""
+    """Return the outermost package of the code behind a registered environment."""
     module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
     package: str = module.partition(":")[0].partition(".")[0]
     return package
@@ -284,7 +284,7 @@ def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:
 
 
 def _can_scale(action: Box) -> bool:
-    """Return whether float64 holds the range of every action, and every whole number in it."""
+    """Return whether float64 represents the range of every action, and every whole number in it."""
     low, high = action.low.astype(np.float64), action.high.astype(np.float64)
     if np.dtype(action.dtype).kind in "iu":
         return bool(max(np.abs(low).max(), np.abs(high).max()) <= _LARGEST_WHOLE)
@@ -308,7 +308,7 @@ def _unknown_env_error(env_id: str) -> RequestError:
     if same or near:
         return unknown_name("environment", env_id, same or near)
     every = sorted({*ours, *gym.registry})
-    # All of them would be a list that nobody reads to its end.
+    # A list of all of them would be too long to read.
     similar = difflib.get_close_matches(env_id, every, n=1, cutoff=0.5)
     return unknown_name("environment", env_id, every if similar else sorted(ours))
 
@@ -355,7 +355,7 @@ def _creation_error(choice: EnvChoice, problem: BaseException) -> RequestError:
 
 def _reason(problem: BaseException) -> str:
     """Return the first line of an exception's text, or its type if it has none."""
-    # Gymnasium appends its call of the environment, whose arguments the message names already.
+    # Gymnasium appends its call of the environment, whose arguments are in the message already.
     text = reason_of(problem).split(" was raised from the environment creator")[0]
     lines = text.strip().splitlines()
     return lines[0].rstrip(".") if lines else type(problem).__name__

@@ -2,7 +2,7 @@
 
 Each process steps its slots with the same :class:`~td3core.envs.stepper.Stepper` that the training
 thread would use, so results are the same. Arrays are in shared memory; a pipe to each process
-carries a command and its reply for every step, as lines of JSON that are made once.
+carries a command and its reply for every step, as lines of JSON that are encoded once.
 """
 
 import contextlib
@@ -50,11 +50,11 @@ class _Done:
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """It was not."""
+    """The command failed."""
 
     message: Text
     details: str
-    """The traceback of the cause; empty where the message says it all."""
+    """The traceback of the cause; empty if the message says it all."""
 
 
 _CODEC = Codec(_Begin, _Step, _Done, _Failed)
@@ -138,7 +138,7 @@ class ProcessStepper:
         for worker, command in commands:
             worker.send(command)
         problems = []
-        # No reply may stay in a pipe; the error of the lowest slot is raised.
+        # No reply may remain in a pipe; the error of the lowest slot is raised.
         for worker, _ in commands:
             try:
                 worker.receive()
@@ -160,7 +160,7 @@ class _Worker(ChildProcess):
         self.slots = slots
 
     def send(self, command: bytes) -> None:
-        # If the process is gone, receive() reports it.
+        # If the process has ended, receive() reports it.
         with contextlib.suppress(OSError):
             self.pipe.connection.send_bytes(command)
 
@@ -226,11 +226,11 @@ def _serve(
 
 
 def _reply(pipe: Connection, command: Callable[[], object]) -> None:
-    """Run a command and send whether it was done."""
+    """Run a command and send its outcome."""
     try:
         command()
     except BaseException as problem:
-        # Ctrl-C does not reach this process: whatever it is, the environment raised it.
+        # Ctrl-C does not reach this process: the environment raised this, whatever it is.
         message, details = message_of(problem), traceback_of(problem)
         pipe.send_bytes(_CODEC.encode(_Failed(message, details)))
     else:
@@ -238,7 +238,7 @@ def _reply(pipe: Connection, command: Callable[[], object]) -> None:
 
 
 def _exit_with_parent() -> None:
-    """Exit as soon as the training process is gone, even during a step."""
+    """Exit as soon as the training process has ended, even during a step."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

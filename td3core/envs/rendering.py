@@ -1,4 +1,4 @@
-"""Off-screen rendering: choosing a back-end, and checking what was rendered."""
+"""Off-screen rendering: choosing a back-end, and checking rendered images."""
 
 import os
 import sys
@@ -23,8 +23,8 @@ def prepare_rendering(env_id: str | None = None) -> None:
     """Choose off-screen renderers; must be called before simulators are imported.
 
     Args:
-        env_id: What is going to be drawn; None if that is not known yet, and nothing is imported
-            before it is.
+        env_id: The environment to draw; None if it is not known yet and nothing is imported before
+            it is.
     """
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
@@ -34,7 +34,7 @@ def prepare_rendering(env_id: str | None = None) -> None:
 
 
 def require_rendering(env_id: str) -> None:
-    """Refuse an environment that no graphics of this system can draw.
+    """Refuse an environment that this system's graphics cannot draw.
 
     Raises:
         RequestError: MuJoCo has no OpenGL; the message names the package to install.
@@ -49,14 +49,14 @@ def require_rendering(env_id: str) -> None:
 
 def _may_use_mujoco(env_id: str) -> bool:
     known = find_known(env_id)
-    # What an environment of the user imports is known only when it is too late.
+    # The imports of a user's environment are known only when it is too late.
     return MUJOCO in known.needs if known is not None else is_importable(MUJOCO)
 
 
 def draw_faster(env: gym.Env[Any, Any]) -> None:
-    """Let an environment whose own pictures take long draw the same ones faster."""
+    """Let an environment with slow rendering draw the same pictures faster."""
     module, drawn = sys.modules.get(_WALKER), env.unwrapped
-    # A class that derives from it may draw something else.
+    # A derived class may draw something else.
     if module is not None and type(drawn).render is module.BipedalWalker.render:
         from td3core.envs.graphics.bipedal_walker import WalkerPainter
 
@@ -64,16 +64,16 @@ def draw_faster(env: gym.Env[Any, Any]) -> None:
 
 
 def draw(env: gym.Env[Any, Any]) -> Any:
-    """Return what an environment renders, also while other environments of MuJoCo are drawn."""
+    """Return an environment's image, correct also while other MuJoCo environments are drawn."""
     viewer: Any = getattr(getattr(env.unwrapped, "mujoco_renderer", None), "viewer", None)
     if hasattr(viewer, "make_context_current"):
-        # The last one made is current otherwise.
+        # Otherwise the context made last is current.
         viewer.make_context_current()
     return env.render()
 
 
 def rgb_frame(rendered: object, env_id: str) -> NDArray[np.uint8]:
-    """Return what an environment rendered as an RGB image (height, width, 3), 0 to 255.
+    """Return the rendered image as RGB (height, width, 3), 0 to 255.
 
     Raises:
         RequestError: it is not an image.

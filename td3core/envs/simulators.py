@@ -1,4 +1,4 @@
-"""What individual simulators need: registration, and keeping their output off the terminal."""
+"""Special needs of individual simulators: registration, and silencing their output."""
 
 import contextlib
 import ctypes
@@ -27,7 +27,7 @@ def register(known: KnownEnv) -> None:
         ModuleNotFoundError: it is not installed.
     """
     if "mujoco" in known.needs:
-        # It imports glfw, as Gymnasium does; that starts an interpreter to find its library.
+        # It imports glfw, as Gymnasium does, which starts an interpreter to find its library.
         with without_current_folder():
             importlib.import_module("mujoco")
             with contextlib.suppress(ImportError):
@@ -40,7 +40,7 @@ def register(known: KnownEnv) -> None:
 
 
 def log_mujoco_warnings() -> None:
-    """Log MuJoCo's warnings, which it would print and write to a file in the current folder.
+    """Log MuJoCo's warnings instead of printing them and writing a file in the current folder.
 
     Gymnasium's own models cause a deprecation warning in every episode.
     """
@@ -55,12 +55,12 @@ def _log_warning(text: str) -> None:
 
 
 def without_stdout(known: KnownEnv | None, env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """Wrap an environment that is known to print, so that it does not."""
+    """Wrap an environment that is known to print, to silence it."""
     return _SilentReset(env) if _prints(known) else env
 
 
 def discard_stdout(known: KnownEnv | None) -> contextlib.AbstractContextManager[None]:
-    """Discard standard output while an unwrapped environment is used that is known to print."""
+    """Discard standard output during use of an unwrapped environment that is known to print."""
     return _discard_output(1) if _prints(known) else contextlib.nullcontext()
 
 

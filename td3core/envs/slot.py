@@ -16,7 +16,7 @@ from td3core.randomness import generator_state, restore_generator
 class EnvSlot:
     """One of a run's parallel environments, without the environment itself.
 
-    Its episode can be repeated from ``episode``, which gives the seed, and the actions taken.
+    Its episode can be repeated from ``episode``, which determines the seed, and the actions taken.
     """
 
     number: int

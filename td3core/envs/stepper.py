@@ -28,7 +28,7 @@ class StepArrays(NamedTuple):
     def size(info: EnvInfo, count: int, names: int) -> int:
         """Return the number of bytes that :meth:`over` needs for ``count`` rows.
 
-        ``names``: how many numbers of the environments' ``info`` are averaged.
+        ``names``: number of averaged ``info`` values.
         """
         return count * (8 + 8 * names + 4 * info.act_dim + 4 * info.obs_dim + 2)
 

@@ -1,9 +1,9 @@
-"""Which code an environment's name stands for, and whether the user has allowed it.
+"""Which code an environment's name refers to, and whether the user has allowed it.
 
-What a file names (``run.toml``, a checkpoint, a preset) is imported only with the user's consent:
-it may come from anyone. What the user types is consent in itself. Both are noted in the one list of
-the process, :mod:`td3core.system.allowed_code`. Modules are located without importing anything,
-parent packages included.
+Code named by a file (``run.toml``, a checkpoint, a preset) is imported only with the user's
+consent: the file may come from anyone. A name typed by the user is consent in itself. Both are
+noted in the one list of the process, :mod:`td3core.system.allowed_code`. Modules are located
+without importing anything, not even parent packages.
 """
 
 import importlib
@@ -31,22 +31,22 @@ from td3core.system.import_path import (
 from td3core.text import Text
 
 _KNOWN_PACKAGES = ("gymnasium.envs", PYBULLET)
-"""Packages of environments that need no consent where Gymnasium itself is installed."""
+"""Packages of environments that need no consent, if they are installed next to Gymnasium."""
 
-# Such as the env_id of Gymnasium's environments that make one of another library. Not a URL, nor
-# a path that begins with a drive.
+# Such as the env_id with which Gymnasium wraps environments of other libraries. Not a URL, nor a
+# path that begins with a drive.
 _NAMES_CODE = re.compile(r"\s*((?:[^\W\d]\w*)(?:\.[^\W\d]\w*)*)\s*:(?![\\/])\s*\S")
 
 
 noted_folders: dict[str, str] = {}
-"""Folders that runs name for the modules of their environments."""
+"""Module folders of environments, as recorded by runs."""
 
 
 class UntrustedCodeError(RequestError):
     """A file names code that the user has not allowed; nothing was imported.
 
     Attributes:
-        module: That code.
+        module: The name of that code.
     """
 
     def __init__(self, env_id: str, module: LocatedModule) -> None:
@@ -65,15 +65,15 @@ class UntrustedCodeError(RequestError):
 
 
 def with_user_consent(choice: EnvChoice) -> EnvChoice:
-    """Allow this process the code that a choice names, which the user made in person; return it."""
-    # Its file may be younger than Python's list of the folder, by less than the clock of a disk.
+    """Allow the code of an environment that the user chose; return the choice."""
+    # The file may be newer than Python's cached folder listing, within the resolution of mtime.
     importlib.invalidate_caches()
     allowed_code.allow(module.entry for module in needed(choice))
     return choice
 
 
 def typed(choice: EnvChoice) -> EnvChoice:
-    """Do what :func:`with_user_consent` does; its name in 0.1.0, for one more version."""
+    """Alias of :func:`with_user_consent` from 0.1.0, kept for one more version."""
     warnings.warn(
         "td3core.envs.trust.typed is called with_user_consent", DeprecationWarning, stacklevel=2
     )
@@ -81,7 +81,7 @@ def typed(choice: EnvChoice) -> EnvChoice:
 
 
 def allow_named(names: Iterable[str]) -> None:
-    """Allow this process modules that the user has allowed by name, wherever they lie here."""
+    """Allow this process modules that the user has allowed by name, wherever they are here."""
     found = (locate(name) for name in names)
     allowed_code.allow(module.entry for module in found if module is not None)
 
@@ -110,14 +110,14 @@ def require_consent(choice: EnvChoice) -> None:
 
 
 def unconsented(choice: EnvChoice) -> list[LocatedModule]:
-    """Return the code an environment would run and the user has not allowed."""
+    """Return the code that an environment would run without the user's consent."""
     return [module for module in needed(choice) if not allowed_code.is_allowed(module)]
 
 
 def needed(choice: EnvChoice) -> list[LocatedModule]:
     """Return the code that needs consent; none for Gymnasium's own environments.
 
-    Names that lead nowhere are left out: there is nothing to import.
+    Names that cannot be found are left out: there is nothing to import.
     """
     found = (locate(name) for name in dict.fromkeys(modules_named(choice)))
     return [module for module in found if module is not None and not _is_known(module)]
@@ -131,7 +131,7 @@ def names_code(choice: EnvChoice) -> bool:
 def can_hang(choice: EnvChoice) -> bool:
     """Return whether an environment may keep whoever makes it busy for ever.
 
-    Code of the user's or of others may, and so may a simulator that is given arguments.
+    Code of the user's or of others may, and so may a simulator with arguments.
     """
     return bool(choice.kwargs) or names_code(choice)
 
@@ -143,9 +143,9 @@ def named_module(env_id: str) -> str | None:
 
 
 def prepare_import(env_id: str) -> None:
-    """Search the current folder too, after all others, if the module can only be found there.
+    """Append the current folder to the search path if the module can only be found there.
 
-    A module that is not there either is looked for where the user has allowed it.
+    A module that is not there either is searched for where the user has allowed it.
     """
     name = named_module(env_id)
     if name is not None and _find(name, with_user_folders=False) is None:
@@ -173,7 +173,7 @@ def locate(name: str) -> LocatedModule | None:
 def folders_of(choice: EnvChoice) -> list[str]:
     """Return the folders of the code that a choice names, none for Gymnasium's own environments.
 
-    That is of the outermost package, and the folder around it: other modules may lie there.
+    These are the folder of the outermost package and its parent, which may hold other modules.
     """
     folders = []
     for name in dict.fromkeys(each.name.partition(".")[0] for each in needed(choice)):
@@ -210,9 +210,9 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 def _is_known(module: LocatedModule) -> bool:
-    """Return whether it belongs to a known package, installed next to Gymnasium.
+    """Return whether a module belongs to a known package, installed next to Gymnasium.
 
-    A folder of the same name elsewhere could be anyone's.
+    A folder of the same name elsewhere could hold anything.
     """
     gymnasium = locate("gymnasium")
     if gymnasium is None:
@@ -250,9 +250,9 @@ def _find(name: str, *, with_user_folders: bool) -> ModuleSpec | None:
 
 
 def note_folder(env_id: str, folder: str) -> None:
-    """Note where the module of a run lay, which is searched after the current folder.
+    """Note the folder of a run's module, which is searched after the current folder.
 
-    That is no consent: what is found there is imported only with one.
+    This is no consent: code found there still needs it.
     """
     name = named_module(env_id)
     if name and folder:
@@ -260,7 +260,7 @@ def note_folder(env_id: str, folder: str) -> None:
 
 
 def folder_to_note(env_id: str) -> str:
-    """Return the folder to be searched for the module of an environment; empty if it has none."""
+    """Return the folder to search for an environment's module; empty if it has none."""
     name = (named_module(env_id) or "").partition(".")[0]
     spec = _find(name, with_user_folders=True) if name else None
     if spec is None:
@@ -271,20 +271,20 @@ def folder_to_note(env_id: str) -> str:
 
 
 def _user_folders(name: str) -> list[str]:
-    """Return where else to look for a module: where the run says, then where it was allowed."""
+    """Return other folders for a module: the run's, then those where it was allowed."""
     noted = noted_folders.get(name)
     return [*([noted] if noted else []), *_allowed_folders(name)]
 
 
 def _allowed_folders(name: str) -> list[str]:
-    """Return the folder in which the user has allowed a module, or a package; none if in several.
+    """Return the folder where the user allowed a module or package; empty if there are several.
 
-    So that an agent can be used wherever the user is.
+    With it, an agent can be used from any current folder.
     """
     found = set()
     for module, folder in allowed_code.snapshot() | trust_store.remembered():
         parts = module.split(".")
-        # Of a module, and of a package.
+        # For a module, and for a package.
         above = [PurePath(folder), *PurePath(folder).parents][len(parts) - 1 : len(parts) + 1]
         for root in map(str, above) if parts[0] == name else ():
             spec = PathFinder.find_spec(name, [root])
@@ -318,7 +318,7 @@ def _find_in(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
 
 
 def _search_locations(spec: ModuleSpec) -> list[str] | None:
-    """Return the folders of a package; None if it is none."""
+    """Return the folders of a package; None if it is not a package."""
     if spec.submodule_search_locations is None:
         return None
     return list(spec.submodule_search_locations)

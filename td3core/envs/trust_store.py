@@ -1,6 +1,6 @@
-"""Remembers the code that the user has allowed, in a small file of the user's own.
+"""Remembers the code that the user has allowed, in a small file of the user.
 
-Where that file cannot be written, an answer still holds in the process that asked, and in those it
+If that file cannot be written, an answer still holds in the process that asked, and in those it
 starts (:mod:`td3core.system.allowed_code`).
 """
 
@@ -35,7 +35,7 @@ def trust_file() -> Path:
 
 
 def remembered() -> frozenset[Entry]:
-    """Return what the user has allowed for good; nothing if the file is missing or damaged."""
+    """Return everything allowed for good; empty if the file is missing or damaged."""
     try:
         return _read(trust_file())
     except (OSError, *_DAMAGE):
@@ -43,7 +43,7 @@ def remembered() -> frozenset[Entry]:
 
 
 def remember(*modules: LocatedModule) -> None:
-    """Allow modules for good, each from the folder it lies in now.
+    """Allow modules for good, each from its present folder.
 
     Raises:
         RequestError: the file cannot be written.
@@ -52,7 +52,7 @@ def remember(*modules: LocatedModule) -> None:
 
 
 def forget(name: str) -> bool:
-    """Ask again about a module, wherever it lies; return whether it was allowed.
+    """Withdraw consent to a module in any folder; return whether it was allowed.
 
     Raises:
         RequestError: the file cannot be written.

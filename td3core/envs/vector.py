@@ -97,8 +97,8 @@ class VectorEnv:
         """Begin a slot's episode again and repeat its steps.
 
         Returns:
-            True if observations, rewards and ends are what they were, and the last observation is
-            ``obs`` (obs_dim,).
+            True if observations, rewards and ends equal the recorded ones, and the last observation
+            is ``obs`` (obs_dim,).
         """
         start = EpisodeStart(slot.number, slot.episode, slot.began_at, recorded)
         try:

@@ -1,4 +1,4 @@
-"""The evaluations of the bundled agents, from the records beside them."""
+"""The evaluations of the bundled agents, from the records next to them."""
 
 import json
 from importlib.resources import files
@@ -8,10 +8,10 @@ from td3core.evaluation.result import EvaluationResult
 
 
 def bundled_evaluation(agent: Path) -> EvaluationResult | None:
-    """Return the evaluation that a bundled agent was judged by; None for any other agent.
+    """Return the evaluation of a bundled agent from its record; None for any other agent.
 
-    Its episodes chose nothing, unlike those that a best agent carries in its own file. The record
-    has no lengths of them.
+    Its episodes did not select the agent, unlike those that a best agent has in its own file. The
+    record lacks their lengths.
     """
     if agent.parent != Path(str(files("resources") / "agents")):
         return None

@@ -1,16 +1,16 @@
-"""Overestimation: what the critics expect, against what is then obtained.
+"""Overestimation: the critics' estimates against the returns obtained.
 
 At each state of the noise-free evaluation episodes, min(Q₁, Q₂)(s, π(s)) is compared with the
-discounted sum of the rewards that the critics learn from, from there on:
+discounted sum, from there on, of the rewards that the critics learn from:
 
     bias(s) = min Q(s, π(s)) - G(s)
 
 Fujimoto et al. (2018), figure 1, compare the means of both; Chen et al. (REDQ, 2021), section 3,
 divide mean and standard deviation over the states by the mean return, and find that the deviation
-matters more: what is too high everywhere misleads no actor.
+matters more: values that are too high everywhere do not mislead the actor.
 
-A time limit cuts an episode, not its value. The episode is therefore played on, without counting
-for the return, until what is missing weighs less than a hundredth.
+A time limit cuts an episode, not its value. The episode is therefore continued, without counting
+for the return, until the missing rest weighs less than a hundredth.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,13 +27,14 @@ from td3core.playing.numbers import EpisodeLog, discounted_returns
 from td3core.playing.playback import Act, Playback
 
 _LEAST_WEIGHT = 0.01
-"""γ to the number of steps played on: less than this is not worth another step."""
+"""Least γ to the number of extra steps: with a smaller weight, another step is not worth it."""
 _MOST_STEPS = 1_000
-"""Played on after the time limit, at most."""
+"""Most steps played on after the time limit."""
 _MOST_OPEN = 0.5
-"""A return whose last term, a value and not a reward, weighs more than this tells nothing."""
+"""Largest weight of a return's last term, which is a value and not a reward; beyond it the return
+says too little."""
 _DRAWS = 1_000
-"""Of the bootstrap."""
+"""Draws of the bootstrap."""
 _INTERVAL = (2.5, 97.5)
 
 
@@ -55,12 +56,13 @@ class ValueNetworks(NamedTuple):
 
 
 class EpisodeValues(NamedTuple):
-    """What was expected and obtained at each of the n states of an episode."""
+    """Estimates and returns at each of the n states of an episode."""
 
     q: Floats
     """Q of each critic, (critics, n)."""
     expected: Floats
-    """What a target takes of them, (n,): min(Q1, Q2), or the mean of the quantiles it keeps."""
+    """The value that a target takes of them, (n,): min(Q1, Q2), or the mean of the kept quantiles.
+    """
     target: Floats | None
     """The same of the target critics, (n,)."""
     returns: Doubles
@@ -76,14 +78,14 @@ def episode_values(
     networks: ValueNetworks,
     keep_going: Callable[[], bool] = lambda: True,
 ) -> EpisodeValues | None:
-    """Judge an episode that is over; play it on first if a time limit cut it.
+    """Return the values of an ended episode; continue it first if a time limit cut it.
 
     Args:
         playback: The episode; its environment is stepped on.
         log: All steps of it.
         policy: Its noise-free policy.
         networks: The critics.
-        keep_going: Called after every step; the judgement ends once it returns False.
+        keep_going: Called after every step; the evaluation ends once it returns False.
 
     Returns:
         ``None`` if ``keep_going`` ended it.
@@ -97,10 +99,10 @@ def episode_values(
         try:
             following, reward, terminated, _, _ = playback.env.step(policy(obs))
         except BaseException as problem:
-            # It may refuse to go on after its end.
+            # It may refuse steps after its end.
             require_no_interrupt(problem)
             break
-        # What comes after the end is not promised to make sense.
+        # Results after the end need not make sense.
         if following.shape != obs.shape or not np.isfinite([reward, *following]).all():
             break
         rest.append(reward)
@@ -128,8 +130,8 @@ def overestimation(episodes: Sequence[EpisodeValues], seed: int) -> Overestimati
     States whose return is more than half a value are left out.
 
     Args:
-        episodes: What was expected and obtained in each.
-        seed: Of the bootstrap.
+        episodes: The values of each episode.
+        seed: Seed of the bootstrap.
 
     Returns:
         ``None`` if no state is left: there is nothing to compare with.
@@ -178,7 +180,7 @@ def _known(episode: EpisodeValues) -> EpisodeValues:
 
 
 def _drawn_means(bias: Doubles, returns: Doubles, sizes: NDArray[np.int64], seed: int) -> Doubles:
-    """Return the mean bias of :data:`_DRAWS` draws of whole episodes, with replacement."""
+    """Return the mean bias of :data:`_DRAWS` bootstrap samples of whole episodes."""
     firsts = np.cumsum(sizes) - sizes
     sums = np.stack([np.add.reduceat(column, firsts) for column in (bias, returns)])
     drawn = np.random.default_rng(seed).integers(len(sizes), size=(_DRAWS, len(sizes)))

@@ -14,7 +14,7 @@ class Overestimation:
     """
 
     mean: float
-    """Of min(Q₁, Q₂); above 0 the critics promise too much."""
+    """Mean bias of min(Q₁, Q₂); above 0 the critics overestimate."""
     std: float
     """Standard deviation of that bias over the states."""
     low: float
@@ -30,12 +30,12 @@ class Overestimation:
     returns: float
     """Mean discounted return, not divided."""
     open: float
-    """Mean weight, in the returns, of a value in place of rewards that were not seen."""
+    """Mean weight, in the returns, of a value in place of unseen rewards."""
     states: int
 
     @property
     def by_name(self) -> dict[str, float]:
-        """What of it is a column of evaluations."""
+        """The values that are columns of evaluations, by name."""
         found = {
             "q_expected": self.q,
             "q_obtained": self.returns,
@@ -59,11 +59,11 @@ class EvaluationResult:
     """Steps of each episode."""
     seed: int
     overestimation: Overestimation | None = None
-    """Of the critics; None if it was not measured, or nothing was left to measure it."""
+    """Bias of the critics; None if it was not measured, or no state was left to measure it."""
 
     @property
     def measured(self) -> dict[str, float]:
-        """What was measured besides returns, by column of evaluations."""
+        """Measurements besides the returns, by column of evaluations."""
         return {} if self.overestimation is None else self.overestimation.by_name
 
     @property

@@ -1,4 +1,4 @@
-"""The critics' forward pass in NumPy: what saved agents expect of an action, without torch."""
+"""The critics' forward pass in NumPy: values of a saved agent's actions, without torch."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ Layers = Sequence[tuple[Floats, Floats]]
 class Critic:
     """One or two critics: hidden layers with ``relu`` or ``tanh``, then a linear output layer.
 
-    Of several outputs, which are quantiles of the return, the value is the mean.
+    Several outputs are quantiles of the return; the value is their mean.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Critic:
             activation: ``relu`` or ``tanh``, of the hidden layers.
             normaliser: Applied to the observations first.
             layer_norm: Whether each hidden layer is normalised before its activation.
-            dropped: How many of its quantiles, for each critic, a target leaves out.
+            dropped: Number of quantiles per critic that a target leaves out.
         """
         self._critics = [list(layers) for layers in critics]
         self._relu = activation == "relu"
@@ -61,9 +61,9 @@ class Critic:
         return self.judge(obs, action)[0]
 
     def target_value(self, obs: Floats, action: Floats) -> Floats:
-        """Return what a target takes of the critics, shape (...).
+        """Return the value that a target takes of the critics, shape (...).
 
-        That is min(Q₁, Q₂)(s, a), or the mean of the quantiles that are kept.
+        That is min(Q₁, Q₂)(s, a), or the mean of the kept quantiles.
         """
         return self.judge(obs, action)[1]
 
@@ -81,7 +81,7 @@ class Critic:
         return values, atoms.mean(axis=-1)
 
     def as_plain(self, converter: "Converter") -> object:
-        """Return what a line of JSON holds: the layers of each, and what is done before them."""
+        """Return the critics as a value for a line of JSON: their layers and preprocessing."""
         normaliser = None if self._normaliser is None else self._normaliser.state()
         activation = "relu" if self._relu else "tanh"
         plain: dict[str, Any] = {"critics": self._critics, "activation": activation}
@@ -90,7 +90,7 @@ class Critic:
 
     @classmethod
     def from_plain(cls, value: Any, converter: "Converter") -> "Critic":
-        """Return the critics of a line, the same bit for bit."""
+        """Return the critics of a line of JSON, the same bit for bit."""
         kind = tuple[tuple[tuple[Floats, Floats], ...], ...]
         critics, activation = converter.structure(value["critics"], kind), value["activation"]
         normaliser = None

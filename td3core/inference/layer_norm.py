@@ -1,7 +1,7 @@
 """Layer normalisation (Ba, Kiros and Hinton, *Layer Normalization*, 2016), without gain and bias.
 
-The weights and biases of the next layer have that freedom already, so nothing is added to what is
-learned or saved. In critics it is from DroQ (Hiraoka et al., 2022).
+The weights and biases of the next layer already have that freedom, so nothing more is learned or
+saved. Its use in critics is from DroQ (Hiraoka et al., 2022).
 """
 
 import numpy as np

@@ -66,7 +66,7 @@ class Policy:
         return cls(layers, actor.activation, normaliser)
 
     def as_plain(self, converter: "Converter") -> object:
-        """Return what a line of JSON holds: the layers and what is done before them."""
+        """Return the policy as a value for a line of JSON: its layers and preprocessing."""
         normaliser = None if self._normaliser is None else self._normaliser.state()
         layers = [*self._hidden, self._output]
         activation = "relu" if self._relu else "tanh"
@@ -75,7 +75,7 @@ class Policy:
 
     @classmethod
     def from_plain(cls, value: Any, converter: "Converter") -> "Policy":
-        """Return the policy of a line, the same bit for bit."""
+        """Return the policy of a line of JSON, the same bit for bit."""
         layers = converter.structure(value["layers"], tuple[tuple[Floats, Floats], ...])
         if value["normaliser"] is None:
             return cls(layers, value["activation"])
@@ -86,7 +86,7 @@ class Policy:
 
 def _affine(weight: Floats, bias: Floats, x: Floats) -> Floats:
     """Return ``weight`` (out, in) times ``x`` (..., in), plus ``bias`` (out,)."""
-    # For a vector, the same product as the other one, called in half the time.
+    # For a vector, this is the same product as the other, in half the time.
     y: Floats = weight.dot(x) if x.ndim == 1 else x @ weight.T
     y += bias
     return y

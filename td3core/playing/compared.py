@@ -1,4 +1,4 @@
-"""Agents that are compared side by side, and what to call each of them."""
+"""Agents compared side by side, and their names."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from td3core.playing.disturbance import Variant
 from td3core.text import NO_TEXT, Text
 
 FEWEST, MOST = 2, 4
-"""How many agents are compared."""
+"""How many agents can be compared."""
 
 
 class ComparedAgent(NamedTuple):
@@ -19,20 +19,20 @@ class ComparedAgent(NamedTuple):
 
 
 class AgentFacts(NamedTuple):
-    """What is known of an agent that is compared, once it is loaded."""
+    """Facts about a compared agent, once it is loaded."""
 
     agent: ComparedAgent
     env_steps: int
     mean_return: float | None
-    """Of the evaluation stored in the checkpoint, if there is one."""
+    """Mean return of the evaluation in the checkpoint, if any."""
     noise: float = 0.0
-    """The exploration noise that it acts with."""
+    """Its exploration noise in the comparison."""
     run: str = ""
-    """What its run is called; empty if it belongs to none."""
+    """Name of its run; empty if it belongs to none."""
 
 
 def names_of(agents: Sequence[AgentFacts]) -> list[str]:
-    """Return what to call each agent; their run only where they belong to several."""
+    """Return the name of each agent, with its run only if they belong to several."""
     runs = [facts.run or facts.agent.path.stem for facts in agents]
     several = len({_run_of(facts) for facts in agents}) > 1
     return [_name(facts, run if several else "") for facts, run in zip(agents, runs, strict=True)]

@@ -13,9 +13,9 @@ from td3core.config import Tunables
 from td3core.randomness import Purpose, correlated, generator
 
 PUSH_AT_S = 2.0
-"""When the first push of an episode begins, in seconds of the environment's own time."""
+"""Time of the first push of an episode, in seconds of the environment's own time."""
 PUSH_S = 0.5
-"""How long a push lasts."""
+"""Duration of a push."""
 _PUSH_NOISE = 1.0
 """Standard deviation during a push, in units of half the action range."""
 
@@ -29,7 +29,7 @@ class Variant(StrEnum):
 
 
 class Pushes:
-    """When an agent is pushed; what is added while it plays is repeated in later episodes."""
+    """When an agent is pushed; pushes added during play are repeated in later episodes."""
 
     def __init__(self, fps: float) -> None:
         """Push once; ``fps`` is the number of steps per second."""
@@ -38,7 +38,7 @@ class Pushes:
         """The first step of each push."""
 
     def add(self, step: int) -> None:
-        """Push from this step on, too."""
+        """Also push from this step on."""
         if not self.active(step):
             self.starts.append(step)
 
@@ -50,10 +50,9 @@ class Pushes:
 class Disturbed:
     """A policy in one episode, with Gaussian noise added to its actions.
 
-    a = clip(π(s) + σ n_t, -1, 1), with the noise of the training: n_t ~ N(0, 1), each independent
-    of the one before or correlated with it. A push is independent noise instead, σ = 1. One is
-    drawn for every step, used or not, so that what a push does depends only on the seed and the
-    step.
+    a = clip(π(s) + σ n_t, -1, 1), with the noise of the training: n_t ~ N(0, 1), independent or
+    correlated from step to step. A push is independent noise instead, σ = 1. It is drawn for every
+    step, used or not, so that the effect of a push depends only on the seed and the step.
     """
 
     def __init__(
@@ -91,6 +90,6 @@ class Disturbed:
 
 
 def noise_of(tunables: Tunables, left: float) -> float:
-    """Return the σ that an agent explores with; ``left`` is what its decay has left of it."""
+    """Return the σ that an agent explores with; ``left`` is σ after its decay so far."""
     decays = tunables.exploration_noise_decay < 1.0 and left > 0.0
     return left if decays else tunables.exploration_noise

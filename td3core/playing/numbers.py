@@ -1,4 +1,4 @@
-"""The numbers of an episode, step by step: kept where it is played, and read where it is shown."""
+"""The numbers of an episode, step by step: kept during play, and read for display."""
 
 from collections import deque
 from itertools import islice
@@ -20,7 +20,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 class AgentSpec(NamedTuple):
-    """What is needed to read the numbers of an agent's steps."""
+    """Settings needed to interpret the numbers of an agent's steps."""
 
     obs_dim: int
     action_low: tuple[float, ...]
@@ -36,9 +36,9 @@ class AgentSpec(NamedTuple):
 
 
 class StepData(NamedTuple):
-    """The numbers of one step: what was seen, what was done about it, and what that earned.
+    """The numbers of one step: observation, action and reward.
 
-    A picture of the same step shows the state that the action led to.
+    A picture of the same step shows the state after the action.
     """
 
     step: int
@@ -52,14 +52,14 @@ class StepData(NamedTuple):
     action: Floats
     """Shape (act_dim,), in [-1, 1]."""
     obs: Floats
-    """The observation that the action answers, (obs_dim,), as the environment returned it."""
+    """The observation before the action, (obs_dim,), as the environment returned it."""
 
 
 class Steps(NamedTuple):
     """The numbers of several consecutive steps, as in :class:`StepData`; one row for each."""
 
     playback_id: int
-    """Which time an episode is played, see :class:`EpisodeNumbers`."""
+    """Number of the episode's playback, see :class:`EpisodeNumbers`."""
     first: int
     """Number of the first step."""
     reward: Doubles
@@ -74,16 +74,16 @@ class Steps(NamedTuple):
 class EpisodeLog:
     """Keeps the latest steps of an endless episode, and all steps of any other.
 
-    Keeping costs next to nothing; the critics' values are computed for the steps asked for.
+    Keeping costs next to nothing; the critics' values are computed only for requested steps.
     """
 
     def __init__(self, obs_dim: int, most_bytes: int | None = _MOST_BYTES) -> None:
-        """Keep what fits into ``most_bytes``; None for everything."""
+        """Keep as much as fits into ``most_bytes``; None for everything."""
         most = most_bytes and max(_FEWEST_STEPS, most_bytes // (4 * obs_dim + 64))
         self._steps: deque[tuple[RolloutStep, Floats, Floats]] = deque(maxlen=most)
 
     def add(self, step: RolloutStep, obs: Floats, action: Floats) -> None:
-        """Keep a step: the observation (obs_dim,), and the action (act_dim,) that answered it."""
+        """Keep a step: the observation (obs_dim,) and the action (act_dim,) taken on it."""
         self._steps.append((step, obs, action))
 
     def after(
@@ -116,7 +116,7 @@ class EpisodeNumbers:
     """
 
     def __init__(self, spec: AgentSpec, playback_id: int = 0) -> None:
-        """Begin without any; ``playback_id`` increases with every episode, repeated or not."""
+        """Begin empty; ``playback_id`` increases with every episode, repeated or not."""
         self.spec, self.playback_id = spec, playback_id
         self.first, self.count = 1, 0
         self._ended_at = 0
@@ -131,7 +131,7 @@ class EpisodeNumbers:
     # Filling ------------------------------------------------------------------------------------
 
     def add(self, steps: Steps) -> None:
-        """Append steps; those that are known already are ignored."""
+        """Append steps; known ones are ignored."""
         if not self.count:
             self.first = steps.first
         begin = self.first + self.count - steps.first
@@ -208,7 +208,7 @@ class EpisodeNumbers:
 
     @property
     def obs(self) -> Floats:
-        """Observations (steps, obs_dim) that the actions answer."""
+        """Observations (steps, obs_dim) before the actions."""
         return self._obs[: self.count]
 
     @property

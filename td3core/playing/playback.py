@@ -1,4 +1,4 @@
-"""An episode that an agent plays, step by step."""
+"""One episode played by an agent, step by step."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Act = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """Who plays where, and how it acts."""
+    """An environment, the policy that plays in it, and its disturbance."""
 
     choice: EnvChoice
     policy: Act
@@ -35,7 +35,7 @@ class Playback:
     """One episode of an agent in a fresh environment, each step taken on request.
 
     It depends on agent, seed and number only: reused physics engines would keep state from the
-    episode before.
+    previous episode.
 
     Raises:
         RequestError: the environment cannot be made.
@@ -54,17 +54,17 @@ class Playback:
         """Make the environment and reset it.
 
         Args:
-            agent: Who plays.
+            agent: The agent that plays.
             seed: The seed of all episodes.
             index: Number of the episode, from 0.
-            render: Whether it is going to be drawn.
-            pushes: Returns when the agent is pushed, if it is, for the steps per second.
+            render: Whether it will be drawn.
+            pushes: Takes the steps per second; returns when the agent is pushed, if at all.
             log: Keeps the numbers of the steps.
         """
         reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
         self.index = index
         self.step = BEGINNING
-        """The last step taken."""
+        """The step taken last."""
         self.env = make_env(agent.choice, render=render)
         try:
             # Only once: some physics engines remember the first reset.
@@ -85,7 +85,7 @@ class Playback:
         return float(rate) if isinstance(rate, int | float) and rate >= 1 else float(DEFAULT_FPS)
 
     def advance(self) -> RolloutStep:
-        """Take one step of those that are left.
+        """Take the next step.
 
         Raises:
             RunError: the environment returned an observation of another size than its space.
@@ -94,7 +94,7 @@ class Playback:
         return step
 
     def __iter__(self) -> Iterator[RolloutStep]:
-        """Take the steps that are left."""
+        """Take the remaining steps."""
         for step in self._steps:
             self.step = step
             yield step

@@ -12,7 +12,7 @@ from td3core.playing.step import RolloutStep
 class SideBySide:
     """Episodes from the same first state, of one agent or of several.
 
-    Those that are over wait for the others.
+    Ended episodes wait for the others.
 
     Raises:
         RequestError: an environment cannot be made.
@@ -28,7 +28,7 @@ class SideBySide:
         pushes: Callable[[float], Pushes] = Pushes,
         log: EpisodeLog | None = None,
     ) -> None:
-        """Begin the episodes; see :class:`Playback`. ``log`` is of the first agent's."""
+        """Begin the episodes; see :class:`Playback`. ``log`` is for the first agent's."""
         self.playbacks: list[Playback] = []
         """The episode of each agent."""
         with ExitStack() as made:
@@ -39,7 +39,7 @@ class SideBySide:
                 log = None
             made.pop_all()
         self.step = _together(self.steps)
-        """The furthest step, over when all are, with the reward and return of the first."""
+        """The furthest step, over when all episodes are, with reward and return of the first."""
 
     @property
     def fps(self) -> float:
@@ -48,11 +48,11 @@ class SideBySide:
 
     @property
     def steps(self) -> tuple[RolloutStep, ...]:
-        """Where each of them is."""
+        """The current step of each."""
         return tuple(playback.step for playback in self.playbacks)
 
     def advance(self) -> list[int]:
-        """Take one step with each that is not over; return which these are."""
+        """Take one step in each episode that is not over; return which these are."""
         if len(self.playbacks) == 1:
             self.step = self.playbacks[0].advance()
             return [0]

@@ -1,4 +1,4 @@
-"""One step of an episode, and what the episode has come to by then."""
+"""One step of an episode, and the result of the episode so far."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from td3core.text import NO_TEXT, Text
 
 
 class RolloutStep(NamedTuple):
-    """One step of an episode; the last one is what the episode came to."""
+    """One step of an episode; the last one holds the episode's result."""
 
     number: int
     """From 1; 0 before the first step."""

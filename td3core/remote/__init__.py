@@ -1,5 +1,5 @@
 """Watching and steering a run of another process, through the run's folder.
 
 The run's side is ``access.py``, a listener. The other side is :mod:`td3core.runs.reader`, which
-reads what the run reports, and ``steer.py``, which makes requests.
+reads the run's reports, and ``steer.py``, which makes requests.
 """

@@ -21,9 +21,9 @@ from td3core.runs.status import MOST_TEXT, Notice, RequestOutcome, Status
 from td3core.text import NO_TEXT, Text
 
 LOOK_S = 0.25
-"""Seconds between two looks for requests."""
+"""Seconds between two checks for requests."""
 STATUS_S = 1.0
-"""Seconds between two writings of the status."""
+"""Seconds between two writes of the status."""
 
 _MOST_ANSWERS = 64
 _MOST_WARNINGS = 20
@@ -34,14 +34,14 @@ _NO_CHECKPOINT = Text("The checkpoint could not be written.")
 class RemoteAccess:
     """Writes the status of a run, and hands over the requests made in its folder to its control.
 
-    Works in the run's thread, at the reports that the run makes anyway. Nothing of it can fail or
-    change the run: what cannot be written is tried again at the next report.
+    Works in the run's thread, at the reports that the run makes anyway. It never fails or changes
+    the run: failed writes are tried again at the next report.
     """
 
     def __init__(
         self, run: Path, config: RunConfig, control: Control, report: Callable[[Event], None]
     ) -> None:
-        """``report``: what is wrong with the folder for requests is said there."""
+        """``report`` is told of problems with the folder of requests."""
         self._run, self._config = run, config
         self._control, self._report = control, report
         self._inbox = Inbox(run, ASKS_OF_A_RUN)
@@ -55,15 +55,15 @@ class RemoteAccess:
         self._warnings: deque[Notice] = deque(maxlen=_MOST_WARNINGS)
         self._warned = 0
         self._unwritten = False
-        """Whether an answer is not in the file yet."""
+        """Whether some answer is not yet in the file."""
         self._looked_at = self._written_at = 0.0
         self._saving_at: int | None = None
         self._told_problem = False
 
-    # What the run calls, as a Listener ---------------------------------------------------------
+    # Called by the run, as a Listener -----------------------------------------------------------
 
     def report(self, event: Event) -> None:
-        """Take what the run reports."""
+        """Handle a report of the run."""
         match event:
             case events.Started():
                 self._begin(event)
@@ -79,7 +79,7 @@ class RemoteAccess:
                 self._on_warned(event)
 
     def idle(self) -> None:
-        """Look for requests if it is time to. Called at reports, and while the run waits."""
+        """Check for requests if it is time. Called at reports, and while the run waits."""
         status, now = self._status, time.monotonic()
         if status is None or now - self._looked_at < LOOK_S:
             return
@@ -94,7 +94,7 @@ class RemoteAccess:
             self._write()
 
     def close(self) -> None:
-        """Answer what is left: the run is over."""
+        """Answer the remaining requests: the run is over."""
         if self._status is None:
             return
         for ask, requests in self._pending.items():
@@ -172,7 +172,7 @@ class RemoteAccess:
             revision=0,
         )
         self._tunables = event.tunables
-        # Written with the first progress, which knows the rest.
+        # Written with the first progress, which has the rest.
         for request in self._inbox.open():
             self._answer(request.name, done=False, message=request.problem)
 
@@ -259,7 +259,7 @@ class RemoteAccess:
             answers=tuple(self._answers),
             warnings=tuple(self._warnings),
         )
-        # A full disk or a folder that was deleted: the tables' writer has reported it.
+        # A full disk or a deleted folder: the tables' writer has reported it.
         with contextlib.suppress(OSError):
             self._status.write(self._run)
             self._unwritten = False

@@ -40,7 +40,7 @@ class InboxRequest:
     """One request; ``problem`` says why it cannot be done, if so."""
 
     name: str
-    """Of its file, without the suffix."""
+    """Its file name without the suffix."""
     ask: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     problem: Text = NO_TEXT
@@ -57,12 +57,12 @@ class Inbox:
         """
         self._folder, self._asks = owner / REQUESTS, asks
         self._stuck: set[str] = set()
-        """Names of what was refused but cannot be deleted; it is not looked at again."""
+        """Names of refused requests that cannot be deleted; they are not read again."""
         self.problem: Text | None = None
         """Why requests are ignored, if they are."""
 
     def open(self) -> list[InboxRequest]:
-        """Make the folder if it is missing, and refuse what was requested of an earlier process."""
+        """Make the folder if it is missing, and refuse requests made to an earlier process."""
         self._make()
         return [
             InboxRequest(name=request.name, problem=_LEFT_OVER)
@@ -70,7 +70,7 @@ class Inbox:
         ]
 
     def take(self, most: int = _MOST_AT_ONCE) -> list[InboxRequest]:
-        """Return the requests that are new, oldest first; each is returned once."""
+        """Return the new requests, oldest first; each is returned once."""
         try:
             names = os.listdir(self._folder)  # noqa: PTH208 - a tenth of the cost
         except FileNotFoundError:
@@ -79,19 +79,19 @@ class Inbox:
         except OSError:
             return []
         new = sorted(name for name in names if name not in self._stuck and NAME.fullmatch(name))
-        # Only now: without requests, looking must cost next to nothing.
+        # Only now: without requests, checking must cost next to nothing.
         if not new or not self._is_safe():
             return []
         self._stuck.intersection_update(names)
         return [self._take(name) for name in new[:most]]
 
     def _take(self, name: str) -> InboxRequest:
-        """Read a request and delete its file: whoever made it can no longer withdraw it."""
+        """Read a request and delete its file: its sender can no longer withdraw it."""
         request = self._read(name)
         try:
             (self._folder / name).unlink()
         except OSError as problem:
-            # A folder, perhaps, or withdrawn just now.
+            # Perhaps a folder, or just withdrawn.
             self._stuck.add(name)
             undeleted = Text(
                 "The request cannot be deleted: {reason}.", reason=file_reason(problem)
@@ -103,10 +103,10 @@ class Inbox:
         try:
             self._folder.mkdir(0o700)
         except OSError:
-            return  # It is there, or nothing can be written; then nobody can make requests either.
+            return  # It exists, or nothing can be written; then no one can make requests either.
 
     def _is_safe(self) -> bool:
-        """Return whether only this process's user can have put something into the folder."""
+        """Return whether only this process's user can have written to the folder."""
         try:
             about = self._folder.lstat()
         except OSError:
@@ -186,7 +186,7 @@ def check_values(values: Any) -> None:
     """Check live changes.
 
     Raises:
-        RequestError: there are none, one is of no live setting, or a value is not allowed.
+        RequestError: they are empty, a name is no live setting, or a value is not allowed.
     """
     if not isinstance(values, Mapping) or not values:
         raise RequestError("Name at least one live setting and its value.")
@@ -196,7 +196,7 @@ def check_values(values: Any) -> None:
 
 
 def require_live(name: str) -> None:
-    """Refuse a name that is not that of a live setting.
+    """Refuse a name that is not a live setting.
 
     Raises:
         RequestError: with the most similar names.

@@ -1,4 +1,4 @@
-"""Makes requests of a run of another process, through files in its folder."""
+"""Makes requests to a run of another process, through files in its folder."""
 
 import itertools
 import time
@@ -24,7 +24,7 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What became of one of our own requests."""
+    """The outcome of one of our own requests."""
 
     ticket: int
     ask: str
@@ -32,34 +32,34 @@ class Answered:
 
 
 class RemoteControl(Requesting):
-    """Asks of a run what a :class:`~td3core.protocol.control.Control` asks of one in this process.
+    """Counterpart of :class:`~td3core.protocol.control.Control` for a run of another process.
 
-    Each request returns a ticket. :meth:`answered` returns those that the run has answered since,
-    and :meth:`wait` waits for one. All of it reads or writes files: not for the thread of a window.
+    Each request returns a ticket. :meth:`answered` returns the tickets answered since, and
+    :meth:`wait` waits for one. All methods read or write files: not for the thread of a window.
     """
 
     def __init__(self, run: Path) -> None:
         """Open a run.
 
         Raises:
-            RequestError: it is no run.
+            RequestError: the folder is no run.
         """
         self._directory = RunDirectory.open(run)
         self.run = self._directory.path
         self._known: Tunables | None = None
-        """The live settings as the run applied them, or as they were requested here since."""
+        """The live settings as last applied by the run or requested here."""
         self._tickets = itertools.count(1)
         self._waiting: dict[str, tuple[int, str]] = {}
-        """Ticket and kind of the requests without an answer, by the name of their file."""
+        """Ticket and kind of the unanswered requests, by file name."""
 
     # Requests -----------------------------------------------------------------------------------
 
     def note_applied(self, tunables: Tunables) -> None:
-        """Take the settings that the run uses now: :meth:`tune` requests what differs."""
+        """Note the settings that the run uses now: :meth:`tune` requests only differences."""
         self._known = tunables
 
     def request(self, request: Request) -> int:
-        """Make a request; of live settings only what differs from those known.
+        """Make a request; for live settings, only the differences from the known ones.
 
         Raises:
             RequestError: the request cannot be made.
@@ -75,10 +75,10 @@ class RemoteControl(Requesting):
         return ticket
 
     def _applied(self) -> Tunables:
-        """Return the live settings of now, by the journal."""
+        """Return the current live settings, from the journal."""
         status, tunables = Status.read(self.run), self._directory.first_tunables
         for change in changes_of(self._directory.journal()):
-            # A schedule is there from the beginning.
+            # A schedule is in the journal from the beginning.
             if status is not None and change.env_steps <= status.env_steps:
                 tunables = with_values(tunables, {change.name: change.new})
         return tunables
@@ -117,7 +117,7 @@ class RemoteControl(Requesting):
     # Answers ------------------------------------------------------------------------------------
 
     def answered(self, answers: tuple[RequestOutcome, ...]) -> list[Answered]:
-        """Return which of ``answers``, those of the run's status, are to requests made here."""
+        """Return which ``answers`` of the run's status are to requests made here."""
         found = []
         for answer in answers:
             if answer.request in self._waiting:
@@ -126,7 +126,7 @@ class RemoteControl(Requesting):
         return found
 
     def require_running(self) -> None:
-        """Refuse to steer a run that nobody trains.
+        """Refuse to steer a run that is not being trained.
 
         Raises:
             RequestError: it has ended, or its process is gone.
@@ -138,7 +138,7 @@ class RemoteControl(Requesting):
     def _not_running(self) -> RequestError:
         state, _ = state_of(self._directory)
         if state is RunStatus.RUNNING:
-            # A lock of another machine, without a sign of life.
+            # Locked on another machine, without a sign of life.
             state = RunStatus.INTERRUPTED
         return RequestError(
             "{run} is not running; it {state}.", run=self.run.name, state=state.phrase

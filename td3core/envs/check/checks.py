@@ -1,4 +1,4 @@
-"""The single checks of an environment: each looks at one property and returns a finding."""
+"""The single checks of an environment: each examines one property and returns a finding."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ REPEATABLE, EPISODES, STEPPING = Text("repeatable"), Text("episodes"), Text("ste
 GYMNASIUM, INFO = Text("Gymnasium's check"), Text("info")
 
 _WIDE, _NARROW = 1e3, 1e-3
-"""Half ranges of an action that are suspicious."""
+"""Half ranges of an action beyond which it is suspicious."""
 _LARGE_REWARD, _SMALL_REWARD = 1e3, 1e-4
 _LARGE_OBS = 1e3
 _MANY_OBS = 5_000
@@ -225,7 +225,7 @@ def check_with_gymnasium(choice: EnvChoice) -> Iterator[Finding]:
     for text in warnings:
         yield Finding(Level.WARNING, GYMNASIUM, quoted(text))
     if failure:
-        # What makes a run fail has been found by the checks before: this one is stricter.
+        # The earlier checks find everything that makes a run fail; this one is stricter.
         yield Finding(Level.WARNING, GYMNASIUM, quoted(failure))
     elif not warnings:
         yield passed(GYMNASIUM, "Passed without warnings.")

@@ -75,13 +75,13 @@ def check_before_training(config: RunConfig, info: EnvInfo) -> list[Text]:
 
 
 def check_info_columns(config: RunConfig, info: EnvInfo) -> list[Text]:
-    """Check that an environment returns the numbers of its info that a run is to record.
+    """Check that an environment returns those numbers in its info that a run will record.
 
     Returns:
-        Warnings: a name that random steps did not return may still come, such as a success.
+        Warnings: names that random steps did not return may still appear, such as a success.
 
     Raises:
-        RequestError: one is no number, or is close to the name of another that is returned.
+        RequestError: a value is no number, or a name is close to another that is returned.
     """
     names, env_id = parse_names(config.info_columns), info.env_id
     if not names:

@@ -31,7 +31,7 @@ def run_gymnasium_check(env: gym.Env[Any, Any]) -> tuple[list[str], str]:
         try:
             check_env(env, skip_render_check=True)
         except BaseException as problem:
-            # An assertion, or whatever the environment itself raises.
+            # An assertion, or anything the environment itself raises.
             require_no_interrupt(problem)
             failure = _first_line(reason_of(problem))
         finally:

@@ -21,7 +21,7 @@ from td3core.text import Text
 SEED = 1
 
 STEPS = 100
-"""Random steps that the checks look at."""
+"""Random steps that the checks examine."""
 
 TIME_LIMIT_S = 5.0
 """A probe usually ends after this time,"""
@@ -31,7 +31,7 @@ MIN_STEPS = 10
 
 @dataclass(slots=True)
 class Rollout:
-    """Random steps from one seed. There is one observation more than rewards: that of the reset."""
+    """Random steps from one seed. The reset adds one more observation than there are rewards."""
 
     observations: list[NDArray[Any]]
     """Unchanged: of any shape and data type."""
@@ -41,8 +41,7 @@ class Rollout:
     space: Box
     """The observation space that the environment declares."""
     info: dict[str, bool] = field(default_factory=dict)
-    """What the steps returned as info, by its (dotted) name: whether it always was a number that
-    is finite."""
+    """The (dotted) names in the returned info, and whether each was always a finite number."""
 
 
 class ProbeError(MessageError):
@@ -55,7 +54,7 @@ def run_probe(
     """Take random actions in a fresh environment; a new episode follows each one that ends.
 
     Actions and seeds are the same for the same environment. After ``limit_s`` seconds a slow
-    environment takes no further step, but ``least`` in all.
+    environment takes no further step, but at least ``least`` in all.
 
     Raises:
         RequestError: the environment cannot be made.

@@ -1,4 +1,4 @@
-"""Makes anyone's environments in a process of its own first, which can be ended."""
+"""Tries untrusted environments in a separate process first, which can be ended."""
 
 import contextlib
 import faulthandler
@@ -20,7 +20,7 @@ from td3core.text import Text, Value
 LIMIT_S = 60.0
 """Simulators take a second or two, large models of robots a few more."""
 _STEPS_S = 1.0
-"""No further step is taken then."""
+"""After this time no further step is taken."""
 _LOOK_S = 0.1
 _END_S = 1.0
 
@@ -33,7 +33,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """The answer to each choice, whether or not it can be made."""
+    """The answer to each choice, whether it can be made or not."""
 
 
 _CODEC = Codec(_Task, _Tried)
@@ -46,18 +46,18 @@ def rehearse(
     stopped: Callable[[], bool] = lambda: False,
     limit_s: float = LIMIT_S,
 ) -> None:
-    """Make each environment in another process, take steps there, and wait at most so long.
+    """Make and step each environment in another process, within a time limit.
 
-    The code or the arguments of an environment may keep its maker busy for ever, where no Ctrl-C
-    reaches it: whoever is about to make one calls this first, whether a file names it or the user.
-    Left out are Gymnasium's own ones without arguments, those tried before for this process, code
-    that is not allowed, and what cannot be a name. An environment that cannot be made is no fault
-    here: whoever makes it says why.
+    The code or the arguments of an environment may run for ever, where no Ctrl-C reaches it: call
+    this before making one, whether a file or the user named it. Left out are Gymnasium's own
+    environments without arguments, those tried before for this process, code that is not allowed,
+    and impossible names. An environment that cannot be made is no error here: making it reports
+    why.
 
     Args:
         choices: the environments.
         announce: called with a sentence before each.
-        stopped: asked all the time; True ends the wait.
+        stopped: polled; True ends the wait.
         limit_s: for each of them.
 
     Raises:
@@ -79,7 +79,7 @@ def rehearse(
             _await_answer(answers, choice, stopped, limit_s)
             note_usable(choice)
     finally:
-        # Also after Ctrl-C.
+        # Also after a Ctrl-C.
         child.kill()
         child.join(_END_S)
 
@@ -123,7 +123,7 @@ def _named(choice: EnvChoice) -> dict[str, Value]:
 
 
 def main() -> None:
-    """Make and step what the parent sends, and answer each."""
+    """Make and step each environment that the parent sends, and answer."""
     link = ParentLink(_CODEC)
     ignore_terminal()
     try:
@@ -133,7 +133,7 @@ def main() -> None:
     link.listen(lambda _: None, lambda: os._exit(1))
     with open(os.devnull, "w") as nothing:  # noqa: PTH123
         for choice in task.choices:
-            # Where a simulator does not let the thread run that listens to the parent.
+            # A simulator may block the thread that listens to the parent.
             faulthandler.dump_traceback_later(2 * task.limit_s, exit=True, file=nothing)
             with contextlib.suppress(Exception):
                 # As many steps as the check before training takes, but one will do: a simulator

@@ -50,7 +50,7 @@ class CheckReport:
     env: EnvInfo
     findings: tuple[Finding, ...]
     info: tuple[str, ...] = ()
-    """Names of the finite numbers in its ``info``: what the setting info_columns can record."""
+    """Names of the finite numbers in its ``info``, which the setting info_columns can record."""
 
     def count(self, level: Level) -> int:
         """Return how many findings are of this level."""

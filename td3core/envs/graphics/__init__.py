@@ -1,1 +1,1 @@
-"""The graphics that a simulator draws with, chosen before it is imported."""
+"""Graphics of simulators, chosen before they are imported."""

@@ -1,6 +1,6 @@
 """Pictures of BipedalWalker at the same cost everywhere on its course.
 
-Gymnasium draws, flips and copies the whole course up to the walker and then cuts the picture out,
+Gymnasium draws, flips and copies the whole course up to the walker and then crops the picture,
 which takes longer with every step.
 """
 
@@ -24,22 +24,22 @@ _RAY, _POLE, _FLAG = (255, 0, 0), (0, 0, 0), (230, 51, 0)
 _RAY_CYCLE = 100
 """Pictures after which the first ray of the lidar is drawn again."""
 _MARGIN = 500
-"""Columns drawn to the left of the picture. The widest cloud is narrower: a line that began at the
+"""Columns drawn left of the picture. The widest cloud is narrower: a line that began at the
 picture's edge would be antialiased differently."""
 
 Points = Sequence[Sequence[float]]
 
 
 class WalkerPainter:
-    """Draws a walker as ``BipedalWalker.render`` does in its mode ``rgb_array``."""
+    """Draws a walker exactly as ``BipedalWalker.render`` in mode ``rgb_array``."""
 
     def __init__(self, walker: Any) -> None:
         """``walker``: the unwrapped environment."""
         self._walker = walker
         self._terrain: list[Any] | None = None
-        """The bodies that ``_ground`` was made of."""
+        """The bodies that ``_ground`` was made from."""
         self._ground: list[tuple[Points, Any]] = []
-        """Their outlines in pixels of the course, and the bodies."""
+        """Outlines in pixels of the course, and the bodies."""
         self._surface = pygame.Surface((1, 1))
         self._left = 0
         """Column of the course where the surface begins."""
@@ -74,7 +74,7 @@ class WalkerPainter:
                 self._fill_smoothly([(x * SCALE, y * SCALE) for x, y in outline], color)
 
     def _draw_ray(self) -> None:
-        """Draw a ray of the lidar, in each picture another one."""
+        """Draw one ray of the lidar, a different one in each picture."""
         walker = self._walker
         walker.lidar_render = at = (walker.lidar_render + 1) % _RAY_CYCLE
         rays = walker.lidar
@@ -89,7 +89,7 @@ class WalkerPainter:
     def _draw_bodies(self) -> None:
         walker = self._walker
         if walker.terrain is not self._terrain:
-            # It stands still for a whole episode.
+            # The ground stands still for a whole episode.
             self._terrain = walker.terrain
             self._ground = [
                 (outline, body) for body in walker.terrain for outline in _outlines(body)
@@ -133,8 +133,8 @@ class WalkerPainter:
         pygame.draw.aaline(self._surface, color, start, end)
 
     def _pixels(self, points: Points) -> list[tuple[int, int]]:
-        """Return where points of the course lie on the surface."""
-        # Rounded before they are shifted: to the pixels that Gymnasium chooses.
+        """Return the positions of points of the course on the surface."""
+        # Rounded before shifting, to get Gymnasium's pixels.
         return [(int(x) - self._left, int(y)) for x, y in points]
 
 

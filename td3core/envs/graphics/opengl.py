@@ -1,4 +1,4 @@
-"""Which OpenGL MuJoCo draws with: chosen before MuJoCo is imported, which loads it then."""
+"""Which OpenGL MuJoCo draws with: chosen before MuJoCo is imported, which loads it."""
 
 import os
 import subprocess
@@ -12,14 +12,14 @@ from td3core.envs.graphics import probe as script
 from td3core.text import Text
 
 VARIABLE = "MUJOCO_GL"
-"""The environment variable that MuJoCo reads. One that the user sets is left as it is."""
+"""The environment variable that MuJoCo reads. The user's value is kept."""
 OFF = "disabled"
-"""Its value where nothing works: MuJoCo then loads no OpenGL, and its physics still run."""
+"""Its value if nothing works: MuJoCo then loads no OpenGL, and its physics still run."""
 _PROBE_S = 20.0
 
 
 class Backend(StrEnum):
-    """A kind of OpenGL, by its value of the environment variable."""
+    """An OpenGL backend, by its value of the environment variable."""
 
     EGL = "egl"
     OSMESA = "osmesa"
@@ -27,13 +27,13 @@ class Backend(StrEnum):
 
     @property
     def full_name(self) -> str:
-        """What to call it."""
+        """Name shown to the user."""
         names = {"egl": "EGL", "osmesa": "OSMesa", "glfw": "OpenGL for the window system"}
         return names[self.value]
 
 
 class ProbeResult(StrEnum):
-    """What came of trying one."""
+    """Result of probing an OpenGL backend."""
 
     WORKS = "works"
     MISSING = "its library is missing"
@@ -44,14 +44,14 @@ Probe = Callable[[Backend], ProbeResult]
 
 
 class OpenGL:
-    """Chooses for one process."""
+    """Chooses MuJoCo's OpenGL backend for this process."""
 
     def __init__(self, variables: MutableMapping[str, str], probe: Probe, system: str) -> None:
-        """Take what is wished.
+        """Read the user's choice from ``variables``.
 
         Args:
             variables: The environment variables.
-            probe: Tries a kind of OpenGL.
+            probe: Tries a backend.
             system: The operating system, as ``sys.platform``; only on Linux is there a choice.
         """
         self._variables, self._probe, self._system = variables, probe, system
@@ -64,7 +64,7 @@ class OpenGL:
             self._variables[VARIABLE] = OFF if chosen is None else chosen
 
     def chosen(self) -> str | None:
-        """Return what is wished, else the first kind that works; None if nothing can draw."""
+        """Return the user's choice, else the first backend that works; None if nothing can draw."""
         if self._wanted:
             missing = self._named is not None and self._probe(self._named) is ProbeResult.MISSING
             return None if missing or self._wanted == OFF else self._wanted
@@ -72,7 +72,7 @@ class OpenGL:
         return next(works, None)
 
     def problem(self) -> Text | None:
-        """Return why MuJoCo cannot draw, and what to install; None if it can."""
+        """Return the reason why MuJoCo cannot draw, and what to install; None if it can."""
         if self._system != "linux" or self.chosen() is not None:
             return None
         if self._named is not None:
@@ -95,7 +95,7 @@ class OpenGL:
 
 
 def _package(backend: Backend, found: ProbeResult) -> str:
-    """Return the Debian package that is missing; Ubuntu's has the same name."""
+    """Return the missing Debian package; Ubuntu's has the same name."""
     if backend is Backend.OSMESA:
         return "libosmesa6"
     if backend is Backend.WINDOW:
@@ -105,8 +105,8 @@ def _package(backend: Backend, found: ProbeResult) -> str:
 
 @cache
 def probe(backend: Backend) -> ProbeResult:
-    """Try a kind of OpenGL in a process of its own."""
-    # Isolated, and without the packages installed: it needs none, and starts sooner.
+    """Try a backend in a process of its own."""
+    # Isolated, and without installed packages: it needs none, and starts faster.
     command = [sys.executable, "-I", "-S", str(Path(script.__file__)), backend.value]
     try:
         status = subprocess.run(  # noqa: S603

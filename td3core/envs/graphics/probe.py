@@ -1,6 +1,6 @@
-"""Tries one kind of OpenGL: a script, run in a process of its own as a broken driver may end it.
+"""Tries one OpenGL backend: a script with its own process, as a broken driver may end it.
 
-Uses the standard library alone, so that it starts in 20 ms. The exit status is 0 if a context could
+Uses only the standard library, so that it starts in 20 ms. The exit status is 0 if a context could
 be made, else 3 if the system lacks a library, or 4.
 """
 
@@ -20,7 +20,7 @@ _OSMESA_RGBA = 0x1908
 
 
 def try_egl() -> None:
-    """Make a context on one of the devices, as MuJoCo does: without a screen."""
+    """Make an off-screen context on one of the devices, as MuJoCo does."""
     _load("libOpenGL.so.0", "libGL.so.1")
     egl = _load("libEGL.so.1")
     egl.eglGetProcAddress.restype = _POINTER
@@ -72,7 +72,7 @@ def try_window() -> None:
 
 
 def _load(*names: str) -> Any:
-    """Load the first library that is there."""
+    """Load the first library available."""
     for name in names:
         try:
             return ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
