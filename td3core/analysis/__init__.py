@@ -1,4 +1,4 @@
-"""Statistics over several finished or growing runs. Reads tables; trains and draws nothing.
+"""Statistics over several finished or growing runs. Reads tables; neither trains nor draws.
 
 Start with ``comparison.py``; the formulas are in ``aggregate.py``.
 """

@@ -1,8 +1,8 @@
-"""When a run is out of order: rules, what they advise, and which of them hold at present.
+"""Health of a run: rules, their advice, and which of them are broken at present.
 
 A rule is a TOML file in ``resources/advice``: a quantity that training or evaluations record, the
-bound it stays within while all is well, why the bound is there, what to do, and the change of a
-setting that can be tried. Window and command line feed the same events to :class:`Health`.
+bound of its healthy range, the reason for the bound, what to do, and a change of a setting to try.
+Window and command line feed the same events to :class:`Health`.
 """
 
 import math
@@ -39,7 +39,7 @@ _UPDATES = _COLUMNS["updates"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingChange:
-    """What an advice suggests: a setting takes another value."""
+    """A suggested change: a setting takes another value."""
 
     setting: str
     old: Any
@@ -51,19 +51,19 @@ class Remedy:
     """What to do beyond a bound."""
 
     advice: Text
-    """In a line."""
+    """One line of advice."""
     setting: str
     factor: float | None
-    """What to multiply the setting by."""
+    """Factor to multiply the setting by."""
     step: float | None
-    """Else what to add to it."""
+    """Otherwise, number to add to it."""
     value: Any
-    """Else what to set it to."""
+    """Otherwise, its new value."""
 
     def change(self, config: RunConfig, tunables: Tunables) -> SettingChange | None:
-        """Return what it suggests to a run with these settings.
+        """Return the change suggested to a run with these settings.
 
-        None if that is so already, or not allowed beside the other settings.
+        None if it makes no difference, or is not allowed with the other settings.
         """
         live = self.setting in dict(specs(Tunables))
         known = dict(specs(Tunables if live else RunConfig))[self.setting]
@@ -83,34 +83,35 @@ class Rule:
     """A bound of a quantity, and what to do beyond it."""
 
     name: str
-    """That of its file, without the suffix."""
+    """Its file name without the suffix."""
     order: int
     title: Text
     """What is wrong, in a few words."""
     quantity: str
     """A column of ``training.csv`` or ``evaluations.csv``."""
     is_upper: bool
-    """Whether the bound is the highest value that is healthy, or the lowest."""
+    """Whether the bound is the highest healthy value, or the lowest."""
     threshold: float
     sustained: int
-    """So many values in a row must lie beyond the bound, and within it for the end of it."""
+    """Number of consecutive values beyond the bound that break the rule, and within it that end
+    that."""
     after: int
-    """Updates until which the quantity is not judged: networks begin far from what they learn."""
+    """Updates before which the quantity is not judged: networks begin far from what they learn."""
     unless: tuple[str, ...]
-    """The names of rules that explain the same, and count instead while they are broken."""
+    """Names of rules with the same cause, which count instead while they are broken."""
     reason: Text
-    """Why the bound is where it is, in a sentence."""
+    """Reason for the bound, in a sentence."""
     remedy: Remedy
     """What to do."""
     of_algorithm: Mapping[str, Remedy]
-    """Those of algorithms that have one of their own."""
+    """Remedies for algorithms that need their own."""
 
     def is_healthy(self, value: float) -> bool:
-        """Return whether a value lies within the bound."""
+        """Return whether a value is within the bound."""
         return value <= self.threshold if self.is_upper else value >= self.threshold
 
     def remedy_for(self, config: RunConfig) -> Remedy:
-        """Return what to do in a run with these settings."""
+        """Return the remedy in a run with these settings."""
         return self.of_algorithm.get(config.algorithm, self.remedy)
 
 
@@ -122,14 +123,14 @@ class Advice:
     value: float
     """The newest value of its quantity."""
     env_steps: int
-    """The step from which on it has been so."""
+    """The step since which it has been broken."""
     text: Text
-    """What to do, in a line."""
+    """What to do, in one line."""
     change: SettingChange | None
-    """None where the setting has that value already."""
+    """None if the setting has that value already."""
 
     def in_words(self) -> Text:
-        """Return it as a line for a terminal."""
+        """Return the advice as a line for a terminal."""
         rule, change = self.rule, self.change
         bound = Text("at least {value:g}", value=rule.threshold)
         if rule.is_upper:
@@ -150,7 +151,7 @@ class Advice:
         return Text.joined((told, Text("Try --set {setting}.", setting=setting)))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the advice as printed with ``--json``."""
         rule, change = self.rule, self.change
         return {
             "rule": rule.name,
@@ -174,7 +175,7 @@ def load_rules() -> tuple[Rule, ...]:
 
 
 def with_thresholds(rules: Iterable[Rule], thresholds: Mapping[str, float]) -> tuple[Rule, ...]:
-    """Return rules with other thresholds by name; those not named keep theirs."""
+    """Return rules with new thresholds by name; the others keep theirs."""
     return tuple(
         replace(rule, threshold=float(thresholds.get(rule.name, rule.threshold))) for rule in rules
     )
@@ -184,7 +185,7 @@ def parse_rule(name: str, text: str) -> Rule:
     """Read a rule from TOML text.
 
     Raises:
-        RequestError: it is not TOML, a key is missing or unknown, or it makes no sense.
+        RequestError: it is not TOML, a key is missing or unknown, or a value makes no sense.
     """
     with reading(partial(_refusal, name)):
         found = known_keys(text, _KEYS | ALGORITHMS.keys())
@@ -251,7 +252,7 @@ class _Watch:
         self.rule = rule
         self.value = math.nan
         self.since: int | None = None
-        """The step from which on the rule has been broken; None while it holds."""
+        """The step since which the rule has been broken; None while it holds."""
         self._row, self._beyond, self._began = 0, False, 0
 
     def take(self, steps: Doubles, values: Doubles) -> None:
@@ -273,7 +274,7 @@ class _Watch:
 
 
 class Health:
-    """What is wrong with a run, folded from what it reports or from its files."""
+    """Problems of a run, folded from its events or read from its files."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = tuple(rules)
@@ -283,11 +284,11 @@ class Health:
         self._watches = [_Watch(rule) for rule in rules]
 
     def judged_by(self, rules: Sequence[Rule], training: Doubles, evaluations: Doubles) -> "Health":
-        """Return what the same run comes to by other rules.
+        """Return the health of the same run by other rules.
 
         Args:
             rules: the rules.
-            training: its rows so far, shape (n, len(TRAINING_COLUMNS)).
+            training: training rows so far, shape (n, len(TRAINING_COLUMNS)).
             evaluations: steps and :data:`EVALUATION_METRICS` of each, shape (m, 1 + metrics).
         """
         other = Health(rules)
@@ -302,12 +303,12 @@ class Health:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """What it judges by."""
+        """The rules it judges by."""
         return self._rules
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What is to be advised at present, by the order of the rules."""
+        """The current advice, in the order of the rules."""
         config, tunables = self._config, self._tunables
         if config is None or tunables is None:
             return ()
@@ -326,7 +327,7 @@ class Health:
 
     @property
     def broken(self) -> tuple[Rule, ...]:
-        """The rules of :attr:`advice`, without what to change."""
+        """The rules of :attr:`advice`, without their changes."""
         return tuple(watch.rule for watch in self._open) if self._config is not None else ()
 
     @property
@@ -339,10 +340,10 @@ class Health:
         ]
 
     def take(self, event: Event) -> None:
-        """Take in one event of the run."""
+        """Process one event of the run."""
         match event:
             case Started():
-                # What came after this step did not happen.
+                # Measurements after this step did not happen.
                 self._watches = [_Watch(rule) for rule in self._rules]
                 self._config, self._tunables = event.config, event.tunables
             case Progress():
@@ -363,7 +364,7 @@ class Health:
 
     def _take_rows(self, rows: Doubles) -> None:
         self._updates = float(rows[-1, _UPDATES])
-        # By far most rows hold none of what is measured every 1,000 steps.
+        # Most rows hold none of the quantities measured every 1,000 steps.
         known = np.isfinite(rows)
         for watch in self._watches:
             column = _COLUMNS.get(watch.rule.quantity)

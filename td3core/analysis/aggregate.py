@@ -1,7 +1,7 @@
 """Statistics across runs: interquartile mean, bootstrap intervals, probability of improvement.
 
-The definitions are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the
-Statistical Precipice", NeurIPS 2021, arXiv:2108.13264, and of its library rliable.
+Definitions as in Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical
+Precipice", NeurIPS 2021, arXiv:2108.13264, and its library rliable.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ CONFIDENCE = 0.95
 FEW_RUNS = 5
 """With fewer runs a bootstrap interval covers the true value clearly less often than it claims."""
 SEED = 0
-"""Of the bootstrap, so that the same runs give the same interval."""
+"""Seed of the bootstrap, so that the same runs give the same interval."""
 
 _MOST_CELLS = 2**20
 """Numbers resampled at once: 8 MB."""
@@ -106,9 +106,9 @@ def interquartile_mean(values: Doubles) -> Doubles:
 def stratified_iqm(strata: Sequence[Doubles]) -> tuple[Doubles, Doubles | None]:
     """Return the interquartile mean over runs, and its stratified bootstrap interval.
 
-    The bootstrap draws runs with replacement, within each stratum as many as it has, and takes the
-    interquartile mean of all drawn. The interval lies between the 2.5th and the 97.5th percentile
-    of 2,000 such means. A run is drawn with all of its points.
+    The bootstrap draws runs with replacement, from each stratum as many as it has, and takes the
+    interquartile mean of all drawn. The interval is between the 2.5th and the 97.5th percentile of
+    2,000 such means. A run is drawn with all of its points.
 
     Args:
         strata: runs of one kind each, such as one environment; shapes (runs, points).
@@ -128,7 +128,7 @@ def stratified_iqm(strata: Sequence[Doubles]) -> tuple[Doubles, Doubles | None]:
     cut = len(pooled) // 4
 
     def drawn(rng: np.random.Generator, count: int) -> Doubles:
-        # How often each run is drawn, put in the order of the values, takes the place of sorting.
+        # Counting how often each run is drawn, in the order of the values, replaces sorting.
         times = np.concatenate([_times_drawn(rng, size, count) for size in sizes], axis=1)
         upto = np.cumsum(times[:, order], axis=1).clip(cut, len(pooled) - cut)
         kept = np.diff(upto, axis=1, prepend=cut)
@@ -183,7 +183,7 @@ def percentiles(statistics: Doubles) -> Doubles:
     """Return the ends of the 95 % percentile intervals, shape (2, points).
 
     Args:
-        statistics: of every resample, shape (resamples, points).
+        statistics: the statistic of every resample, shape (resamples, points).
     """
     tail = (1 - CONFIDENCE) / 2
     ends: Doubles = np.quantile(statistics, [tail, 1 - tail], axis=0)
@@ -193,7 +193,7 @@ def percentiles(statistics: Doubles) -> Doubles:
 def _resampled(drawn: Callable[[np.random.Generator, int], Doubles], cells: int) -> Doubles:
     """Return the statistic of all resamples, computed a few at a time to bound the memory.
 
-    ``cells`` is how many numbers one resample takes.
+    ``cells`` is the number of values in one resample.
     """
     rng = np.random.default_rng(SEED)
     batch = max(1, min(RESAMPLES, _MOST_CELLS // max(cells, 1)))

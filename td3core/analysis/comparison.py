@@ -30,17 +30,18 @@ from td3core.errors import RequestError
 from td3core.text import Text, Value
 
 MOST_RUNS = 100
-"""Compared at once; more cannot be told apart, and would take long to read."""
+"""Most runs compared at once; more cannot be told apart, and would take long to read."""
 LEAST_RUNS = 3
-"""Of either group, to say which is better: from one run each that would be a certain 0 or 1."""
+"""Fewest runs of each group to say which is better: from one run each that would be a certain 0 or
+1."""
 MOST_POINTS = 128
-"""Of a band."""
+"""Grid points of a band."""
 _SAME_LENGTH = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """What a group of runs comes to."""
+    """Statistics of one group of runs."""
 
     group: ComparedGroup
     finals: Doubles
@@ -48,9 +49,9 @@ class GroupResult:
     final: Estimate | None
     """Interquartile mean of the finals; None if no run has values."""
     best: Estimate | None
-    """Of returns; None of the bias."""
+    """Best return; None for other metrics."""
     deviation: Estimate | None = None
-    """Of the bias over the states; None of returns."""
+    """Deviation of the bias over the states; None for other metrics."""
 
     @property
     def name(self) -> str:
@@ -65,15 +66,15 @@ class Comparison:
     metric: Metric
     groups: tuple[GroupResult, ...]
     differing: tuple[str, ...]
-    """Settings that are not the same in all runs, the seed excepted."""
+    """Settings that are not the same in all runs, except the seed."""
     notes: tuple[Text, ...]
-    """What a reader has to know before trusting the numbers."""
+    """Caveats that a reader must know."""
 
     def find(self, name: str) -> GroupResult:
         """Return the group of this name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such group.
         """
         for each in self.groups:
             if each.name == name:
@@ -91,19 +92,19 @@ def compare(
 ) -> Comparison:
     """Compare runs in groups.
 
-    Where no run has evaluations, episode returns are compared instead; else those without are left
-    out. Both are noted.
+    If no run has evaluations, episode returns are compared instead; otherwise runs without any are
+    left out. Both are noted.
 
     Args:
         runs: the runs.
         metric: ``eval``: mean returns of evaluations; ``return``: returns of training episodes;
             ``bias``: how far the critics overestimate; ``info.NAME``: a number of the environment's
-            info. Nothing takes the place of the last two where they were not measured.
-        by: what makes a group, see :func:`~td3core.analysis.groups.group_runs`.
-        names: what groups are called instead of the name they have by themselves, by the folder of
-            their first run. One that another group has is left out.
-        x: the axis that the curves are drawn along; what has no place on it is noted.
-        called: returns what a setting is called in the name of a group; by default its key.
+            info. The last two have no replacement if they were not measured.
+        by: the grouping, see :func:`~td3core.analysis.groups.group_runs`.
+        names: names of groups in place of their default, by the folder of their first run. A name
+            that another group has is ignored.
+        x: the x axis of the curves; runs that have no place on it are noted.
+        called: returns the name of a setting in the name of a group; by default its key.
 
     Raises:
         RequestError: no run is given, or they cannot be grouped in this way.
@@ -136,7 +137,7 @@ def _renamed(groups: Sequence[ComparedGroup], names: Mapping[Path, str]) -> Iter
 
 
 def improvement(better: GroupResult, worse: GroupResult) -> Estimate:
-    """Return how likely a run of one group has a higher final return than one of another.
+    """Return the probability that a run of one group has a higher final return than one of another.
 
     Raises:
         RequestError: their environments differ, or one has too few results.
@@ -172,14 +173,14 @@ def improvements(
 def band(group: ComparedGroup, metric: Metric, x: XAxis, smoothing: int = 1) -> Band:
     """Return the interquartile mean of a group's curves with its 95 % band.
 
-    It covers the range in which every run of the group that has values has them.
+    It covers the range in which all runs of the group with values have them.
     """
     curves = [run.curve(metric, x, smoothing) for run in group.runs]
     return band_of([curve for curve in curves if len(curve[0])])
 
 
 def band_of(curves: Sequence[tuple[Doubles, Doubles]]) -> Band:
-    """Return the interquartile mean of curves, none of them empty, with its 95 % band."""
+    """Return the interquartile mean of non-empty curves, with its 95 % band."""
     grid, values = align(curves, MOST_POINTS)
     if not len(grid):
         return Band(x=grid, middle=np.empty(0), low=None, high=None)
@@ -187,14 +188,14 @@ def band_of(curves: Sequence[tuple[Doubles, Doubles]]) -> Band:
 
 
 def curve_smoothing(metric: Metric) -> int:
-    """Return how many values a curve's mean is taken of, unless the user asks for another."""
+    """Return the default number of values averaged for a point of a curve."""
     return SMOOTHED_EPISODES if of_episodes(metric) else 1
 
 
 def _measurable(runs: Sequence[RunResults], metric: Metric) -> tuple[Metric, list[Text]]:
-    """Return what runs are compared by, and why it is not what was asked for, or not all of them.
+    """Return the metric to compare, and notes if it is not the requested one or not for all runs.
 
-    A run that trains may be evaluated later.
+    A training run may be evaluated later.
     """
     if metric != "eval":
         return metric, []
@@ -239,7 +240,7 @@ def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
 
 
 def _few(results: Sequence[GroupResult]) -> list[Text]:
-    """Return what is to be said of groups with few runs."""
+    """Return the notes about groups with few runs."""
     found = []
     single = [each for each in results if len(each.finals) == 1]
     few = [each for each in results if 1 < len(each.finals) < FEW_RUNS]
@@ -269,13 +270,13 @@ def _few(results: Sequence[GroupResult]) -> list[Text]:
 
 
 def unplaced(runs: Sequence[RunResults], x: XAxis) -> list[RunResults]:
-    """Return the runs of whose values it is not on record where they lie on an axis."""
+    """Return the runs for which no positions on an axis are on record."""
     measured = [run for run in runs if len(run.evaluations) or len(run.episodes)]
     return [run for run in measured if not run.is_placed(x)]
 
 
 def _unplaced(runs: Sequence[RunResults], x: XAxis) -> list[Text]:
-    """Say which runs cannot be drawn along an axis, and why."""
+    """Return notes about runs that cannot be drawn along an axis, and why."""
     without = unplaced(runs, x)
     if not without:
         return []
@@ -304,7 +305,7 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
     found = []
     missing = len(runs) - len(result.finals)
     if metric == "eval":
-        # Of those that never will be evaluated another note speaks.
+        # Another note covers runs that will never be evaluated.
         missing = sum(not len(run.evaluations) and _to_be_evaluated(run) for run in runs)
     if missing:
         values: dict[str, Value] = {"missing": missing, "count": len(runs), "group": name}
@@ -325,7 +326,7 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
                 Text("{missing} of {count} runs of {group} have no results yet.", **values)
             )
     ends = [run.rows(metric)[-1, 0] for run in runs if len(run.rows(metric))]
-    # One that trains has not ended.
+    # A training run has not ended.
     if ends and not any(run.live for run in runs) and min(ends) < _SAME_LENGTH * max(ends):
         found.append(
             Text(
@@ -339,7 +340,7 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
 
 
 def _apart(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
-    """Say that a group has no curve because its runs have no place on the axis in common."""
+    """Note that a group has no curve because its runs share no range of the axis."""
     curves = (run.curve(metric, x)[0] for run in result.group.runs)
     places = [places for places in curves if len(places)]
     if not places or max(each[0] for each in places) <= min(each[-1] for each in places):

@@ -30,7 +30,7 @@ _LABELS: dict[Metric, Text] = {
 }
 STEPS, EPISODES = Text("Environment steps"), Text("Episodes")
 WHOLE_AXES = (STEPS, EPISODES)
-"""Labels of x axes that count something."""
+"""Labels of x axes with whole numbers."""
 _UNITS = ((3 * 3600.0, "h", 3600.0), (600.0, "min", 60.0), (0.0, "s", 1.0))
 
 
@@ -40,15 +40,15 @@ class FigureLine:
 
     label: str
     place: int
-    """Its colour's place in the palette."""
+    """Index of its colour in the palette."""
     x: Doubles
     y: Doubles
     low: Doubles | None = None
     high: Doubles | None = None
     faint: bool = False
-    """True for what lies behind the others, such as the single runs of a group."""
+    """True for background lines, such as the single runs of a group."""
     points: bool = False
-    """True for dots that no line connects."""
+    """True for unconnected dots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,9 @@ class FigureData:
     height_in: float = COLUMN_WIDTHS_IN[1] * _ASPECT
     logarithmic: bool = False
     threshold: float | None = None
-    """Where y counts as good enough: a dashed line; None without one."""
+    """Good enough value of y, drawn as a dashed line; None without one."""
     marks: tuple[float, ...] = ()
-    """Where on the x axis something happened: a thin line each."""
+    """Positions of events on the x axis, each drawn as a thin line."""
 
 
 def line_of(label: str, place: int, curve: Band) -> FigureLine:
@@ -83,8 +83,8 @@ def figure_of(
     Args:
         comparison: the groups.
         x: the x axis.
-        title: of the figure; by default the environments.
-        smoothing: values that a curve's mean is taken of; by default 20 episodes or 1 evaluation.
+        title: title of the figure; by default the environments.
+        smoothing: number of values averaged; by default 20 episodes or 1 evaluation.
     """
     count = curve_smoothing(comparison.metric) if smoothing is None else smoothing
     lines = [
@@ -115,7 +115,7 @@ def return_label(metric: Metric) -> Text:
 
 
 def in_units(figure: FigureData, x: XAxis) -> FigureData:
-    """Label the x axis, and bring times, given in seconds, to a suitable unit."""
+    """Label the x axis, and convert times from seconds to a suitable unit."""
     if x != "time":
         label = {"steps": STEPS, "episodes": EPISODES}[x]
         return replace(figure, x_label=label)
@@ -126,12 +126,12 @@ def in_units(figure: FigureData, x: XAxis) -> FigureData:
 
 
 def sized(figure: FigureData, size: str, columns: int = 1) -> FigureData:
-    """Return a figure of another size.
+    """Return a figure in another size.
 
     Args:
         figure: the figure.
-        size: ``WIDTHxHEIGHT`` in inches, such as ``3.5x2.5``; empty for that of ``columns``.
-        columns: text columns that it is as wide as, 1 or 2.
+        size: ``WIDTHxHEIGHT`` in inches, such as ``3.5x2.5``; empty for the size of ``columns``.
+        columns: width in text columns, 1 or 2.
 
     Raises:
         RequestError: the size is not two lengths from 1 to 40 inches.

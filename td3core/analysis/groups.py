@@ -1,4 +1,4 @@
-"""Which runs are compared as one group, what the groups are called, and how they differ."""
+"""Groups of compared runs: members, names and differences."""
 
 import re
 from collections import Counter
@@ -14,15 +14,15 @@ from td3core.runs.naming import told_apart, with_env
 from td3core.text import tr
 
 _BY_ITSELF = re.compile(r"_\d+seeds_")
-"""Part of the names that groups get where the user gives none."""
+"""Part of the default names of groups."""
 BY_SETTINGS, BY_RUN = "settings", "run"
 _MOST_NAMED = 3
 _LONGEST = 40
 _WITHOUT_EFFECT = ("threads",)
-"""Settings in which runs of one group may differ: a group trains its runs with threads of its own,
-and nothing that is learned depends on them."""
+"""Settings in which runs of one group may differ: a group chooses the threads of its runs, and
+nothing that is learned depends on them."""
 _IN_NAME_ONLY = ("preset", "env", "history")
-"""Settings that a group's name has words of its own for, or none."""
+"""Settings for which a group's name has words of its own, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class ComparedGroup:
         return self.runs[0].config.env
 
     def member_name(self, run: RunResults) -> str:
-        """Return what tells a run of the group from the others: its own name, else its seed."""
+        """Return the run's name within the group: its own name, else its seed."""
         seeds = {each.config.seed for each in self.runs}
         if run.name or len(seeds) < len(self.runs):
             return run.title
@@ -55,13 +55,13 @@ def group_runs(
     by: Sequence[str] = (BY_SETTINGS,),
     called: Callable[[str], str] = str,
 ) -> tuple[ComparedGroup, ...]:
-    """Sort runs into groups, in the order in which each group comes up first.
+    """Sort runs into groups, ordered by first appearance.
 
     Args:
         runs: the runs.
-        by: ``settings``: runs that were started as a group, or whose settings differ in the seed
-            only; ``run``: each run by itself; or names of settings that runs of a group share.
-        called: returns what a setting is called in the name of a group; by default its key.
+        by: ``settings``: runs that were started as a group, or whose settings differ only in the
+            seed; ``run``: each run by itself; or names of settings that runs of a group share.
+        called: returns the name of a setting in the name of a group; by default its key.
 
     Raises:
         RequestError: there is no such setting, or a group would pool several environments.
@@ -81,7 +81,7 @@ def group_runs(
 
 
 def differing(runs: Iterable[RunResults]) -> tuple[str, ...]:
-    """Return the settings that are not the same in all runs, but for seed and threads."""
+    """Return the settings that are not the same in all runs, except seed and threads."""
     all_settings = [settings_of(run) for run in runs]
     names = (
         [name for name in all_settings[0] if name not in _WITHOUT_EFFECT] if all_settings else []
@@ -135,12 +135,12 @@ def _require_one_env(name: str, group: Sequence[RunResults]) -> None:
 def _names(
     groups: Sequence[Sequence[RunResults]], by: Sequence[str], called: Callable[[str], str]
 ) -> list[str]:
-    """Name each group, as short as tells them apart."""
+    """Return the shortest names that tell the groups apart."""
     if tuple(by) == (BY_RUN,):
         return _unique([_run_names(groups)])
     if tuple(by) != (BY_SETTINGS,):
         return _unique([[_described(settings_of(group[0]), by, called) for group in groups]])
-    # Groups with the same settings can still be told apart by the names of their folders.
+    # Groups with the same settings can still be distinguished by their folder names.
     names = [
         run if len(group) == 1 and group[0].name else settings
         for group, run, settings in zip(
@@ -153,7 +153,7 @@ def _names(
 
 
 def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
-    """Return what the first run of each group is called; its start where several are alike."""
+    """Return the name of each group's first run, with its starting time if several are alike."""
     runs = [group[0] for group in groups]
     several = len({run.config.env for run in runs}) > 1
     names = [with_env(run.config.env if several else "", run.title) for run in runs]
@@ -161,7 +161,7 @@ def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
 
 
 def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
-    """Name groups as the user does, else by environment, if it differs, and variant."""
+    """Name groups by the user's name, else by environment, if it differs, and variant."""
     several = len({run.config.env for group in groups for run in group}) > 1
     names = []
     for group in groups:
@@ -177,7 +177,7 @@ def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
 def _setting_names(
     groups: Sequence[Sequence[RunResults]], called: Callable[[str], str]
 ) -> list[str]:
-    """Add to names that several groups have the first settings in which these groups differ."""
+    """Add to equal names of groups the first settings in which these groups differ."""
     heads = _preset_names(groups)
     named: dict[str, list[str]] = {}
     for head, count in Counter(heads).items():
@@ -192,7 +192,7 @@ def _setting_names(
 
 
 def _telling(names: list[str], runs: Sequence[RunResults]) -> list[str]:
-    """Return the first few settings or, where these tell no more apart, the first that do."""
+    """Return the first few settings or, if more would distinguish more runs, the first that do."""
 
     def kinds(some: Sequence[str]) -> int:
         each_settings = [settings_of(run) for run in runs]
@@ -215,7 +215,7 @@ def _described(
 
 
 def _unique(attempts: Sequence[list[str]]) -> list[str]:
-    """Return the first attempt without equal names, else the last one with numbers."""
+    """Return the first list without equal names, else the last one with numbers."""
     for names in attempts:
         if len(set(names)) == len(names):
             return names

@@ -1,7 +1,7 @@
-"""What runs of the presets looked like while they learned, for the pictures beside explanations.
+"""Curves of healthy runs of the presets, for the pictures next to explanations.
 
 ``resources/healthy/ENV.csv`` holds a run of the preset until 20,000 updates; for the return, the
-evaluations of the whole run that a bundled agent comes from are better where there is one.
+evaluations of a bundled agent's whole run are better, if there are any.
 ``tests/benchmarks/health.py`` makes the tables.
 """
 
@@ -33,11 +33,11 @@ class Course:
     values: Doubles
     """(n,)"""
     evaluated: bool
-    """Whether the values are evaluations of a whole run, not the beginning of one."""
+    """Whether the values are evaluations of a whole run, not its beginning."""
 
 
 def healthy_course(env: str, column: str) -> Course | None:
-    """Return how a quantity went in a healthy run of an environment, or else of the usual one.
+    """Return the course of a quantity in a healthy run of an environment, else of the usual one.
 
     None for a quantity that is not on record.
     """
@@ -77,7 +77,7 @@ def _evaluations(env: str) -> tuple[Doubles, Doubles] | None:
 
 
 def _text(folder: str, name: str) -> str | None:
-    """Return a bundled file; None if there is none of that name."""
+    """Return a bundled file; None if it does not exist."""
     if "/" in name or "\\" in name:
         return None
     path = files("resources") / folder / name

@@ -1,7 +1,7 @@
-"""What a saved agent makes of transitions in its replay buffer, and of actions in a state.
+"""A saved agent's values of transitions in its replay buffer, and of actions in a state.
 
-Batches are those of the training's own sampler: n steps long, with the rewards that the critics
-learn from, normalised as the agent normalises. Only the rows that are drawn are read.
+Batches come from the training's own sampler: n steps long, with the rewards that the critics learn
+from, normalised for the agent. Only the drawn rows are read.
 """
 
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ from td3core.runs.layout import LAST, buffer_file_of
 from td3core.system.regular_files import open_regular
 
 MOST = 1_000
-"""Transitions of an inspected batch."""
+"""Most transitions of an inspected batch."""
 POINTS = 61
-"""Of a landscape in each of its two dimensions; odd, so that 0 is one of them."""
+"""Points of a landscape in each of its two dimensions; odd, so that 0 is one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landscape:
-    """Q₁ over two dimensions of the action in one state; the others are those of the policy."""
+    """Q₁ over two dimensions of the action in one state; the others are set by the policy."""
 
     dims: tuple[int, int]
-    """The same twice where there is one dimension: ``values`` then has one column."""
+    """The same dimension twice if there is only one: ``values`` then has one column."""
     axis: Floats
     """Actions in [-1, 1], shape (points,)."""
     values: Floats
@@ -49,18 +49,18 @@ class Landscape:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Inspection:
-    """A batch of transitions as a saved agent sees it, one row each; ``n`` of them."""
+    """A batch of ``n`` transitions with a saved agent's values, one row each."""
 
     path: Path
     env_steps: int
     numbers: NDArray[np.int64]
-    """Which transitions, counted from 0 as they were stored, shape (n,)."""
+    """Numbers of the transitions, counted from 0 as they were stored, shape (n,)."""
     batch: Batch[Floats]
-    """As they are in the buffer, n steps long, observations not normalised."""
+    """As in the buffer, n steps long, observations not normalised."""
     target: Floats
     """y, shape (n,)."""
     values: Floats
-    """Q₁(s, a) and, unless there is one critic, Q₂(s, a), shape (critics, n)."""
+    """Q₁(s, a) and, if there are two critics, Q₂(s, a), shape (critics, n)."""
     action: Floats
     """π(s), shape (n, act_dim)."""
     critic: Critic
@@ -106,16 +106,16 @@ class Inspection:
 
 
 def inspect(path: Path, count: int = 256, seed: int = 0) -> Inspection:
-    """Draw transitions from the replay buffer of a checkpoint's run, and value them.
+    """Draw transitions from the replay buffer of a checkpoint's run, and evaluate them.
 
     Args:
         path: the checkpoint.
-        count: how many transitions; fewer if the buffer has fewer.
-        seed: of the draw, and of the noise that smooths the target as in an update.
+        count: number of transitions; fewer if the buffer has fewer.
+        seed: seed of the draw, and of the noise that smooths the target as in an update.
 
     Raises:
         RequestError: the checkpoint cannot be read or has no critics, or its run has kept no
-            replay buffer, or has overwritten what it held then.
+            replay buffer, or has overwritten its former contents.
     """
     saved = checkpoint.load(path)
     source = np.random.default_rng(seed)
@@ -170,7 +170,7 @@ def _valued(
 def target_of(saved: Checkpoint, batch: Batch[Floats], noise: Floats) -> Floats:
     """Return y = r + γ (1 - terminated) min Q'(s', clip(π'(s') + clip(σ̃ n, -c, c), -1, 1)).
 
-    With quantile critics it is the mean of y over the quantiles that are kept. Shape (n,), for raw
+    With quantile critics it is the mean of y over the kept quantiles. Shape (n,), for raw
     transitions and standard normal ``noise`` (n, act_dim).
     """
     critic, policy, tunables = saved.target_critic(), saved.target_policy(), saved.header.tunables
@@ -183,7 +183,7 @@ def target_of(saved: Checkpoint, batch: Batch[Floats], noise: Floats) -> Floats:
 
 
 def _buffer_of(saved: Checkpoint, file: BinaryIO) -> ReplayBuffer:
-    """Return the replay buffer of a checkpoint, whose rows are read from its file as needed."""
+    """Return the replay buffer of a checkpoint; its rows are read from its file on demand."""
     config, env, counters = saved.header.config, saved.header.env, saved.header.counters
     buffer = ReplayBuffer(1, env.obs_dim, env.act_dim)
     buffer.capacity, buffer.slack = config.buffer_size, SLACK
@@ -204,7 +204,7 @@ def _oldest_kept(path: Path, ring: int) -> int:
 
 
 class _StoredRows:
-    """The rows of a replay buffer in its file; only those that are asked for are read.
+    """The rows of a replay buffer in its file; only requested ones are read.
 
     Raises:
         OSError: the file ends before one of them.

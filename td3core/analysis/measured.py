@@ -1,4 +1,4 @@
-"""What a run measures, folded from its events: as it reports them, or as its reader does."""
+"""Measurements of a run, folded from its events, live or read from its folder."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,25 +22,26 @@ class Measured:
     evaluations: Doubles
     """Environment steps, mean return and seconds since the start, shape (n, 3)."""
     episodes: Doubles
-    """The same of training episodes, shape (m, 3)."""
+    """The same columns for training episodes, shape (m, 3)."""
     bias: Doubles
     """Environment steps, bias, seconds and deviation of the bias over the states, of evaluations
     that measured it, shape (k, 4)."""
     training: Doubles
     """Training statistics, shape (t, len(TRAINING_COLUMNS))."""
     info: Mapping[str, Doubles]
-    """By column, such as ``info.x_velocity``: environment steps, mean over a training episode and
-    seconds, shape (m, 3); NaN for an episode without it."""
+    """Tables by column, such as ``info.x_velocity``: environment steps, mean over a training
+    episode and seconds, shape (m, 3); NaN for an episode without it."""
     reached: Doubles
-    """The last step and the seconds at which it was reached, shape (1, 2); (0, 2) before."""
+    """The last step and the seconds at which it was reached, shape (1, 2); (0, 2) before the first.
+    """
     threshold: float | None
-    """The return at which its environment counts as solved, if that is known."""
+    """The return at which its environment counts as solved, if known."""
     changes: int
-    """How often live settings were changed so far."""
+    """Number of live changes so far."""
 
 
 class MeasuredRun:
-    """Takes the events of one run in their order."""
+    """Processes the events of one run in order."""
 
     def __init__(self) -> None:
         self._evaluations, self._episodes, self._bias = _Rows(3), _Rows(3), _Rows(4)
@@ -52,13 +53,13 @@ class MeasuredRun:
         self._measured: Measured | None = None
 
     def take(self, event: Event) -> None:
-        """Take in one event."""
+        """Process one event."""
         self._measured = None
         match event:
             case Started():
                 self._threshold = event.reward_threshold
                 self._reached = np.empty((0, 2))
-                # What comes later did not happen, if the run was resumed.
+                # If the run was resumed, later measurements did not happen.
                 tables = (self._evaluations, self._episodes, self._bias, self._training)
                 for table in (*tables, *self._info.values()):
                     table.keep_to(event.env_steps)
@@ -79,7 +80,7 @@ class MeasuredRun:
 
     @property
     def measured(self) -> Measured:
-        """What was measured so far; the same object until the next event."""
+        """Measurements so far; the same object until the next event."""
         if self._measured is None:
             self._measured = Measured(
                 evaluations=self._evaluations.all,
@@ -95,7 +96,7 @@ class MeasuredRun:
 
 
 def measured_by(reader: RunReader, stopped: Callable[[], bool] = lambda: False) -> MeasuredRun:
-    """Return what a run on disk has measured so far, ready to take what it does next."""
+    """Return the measurements of a run on disk so far, ready for its next events."""
     run = MeasuredRun()
     for event in reader.drain(stopped):
         run.take(event)
@@ -103,7 +104,7 @@ def measured_by(reader: RunReader, stopped: Callable[[], bool] = lambda: False) 
 
 
 def measured_in(path: Path, stopped: Callable[[], bool] = lambda: False) -> MeasuredRun:
-    """Return what a run of this folder has measured, as :func:`measured_by`.
+    """Return the measurements of the run in a folder, as :func:`measured_by` does.
 
     Raises:
         RequestError: it is no run, or its description is damaged.
@@ -112,7 +113,7 @@ def measured_in(path: Path, stopped: Callable[[], bool] = lambda: False) -> Meas
 
 
 class _Rows:
-    """Rows of numbers that grow at their end; the first column rises."""
+    """Rows of numbers that grow at the end; the first column rises."""
 
     def __init__(self, columns: int) -> None:
         self._room: Doubles = np.empty((_LEAST_ROOM, columns))
@@ -130,7 +131,7 @@ class _Rows:
     def keep_to(self, last: float) -> None:
         """Drop the rows after a step."""
         self._size = int(np.searchsorted(self._room[: self._size, 0], last, "right"))
-        # What was handed out must not change.
+        # Returned arrays must not change.
         self._move(len(self._room))
 
     def _move(self, room: int) -> None:

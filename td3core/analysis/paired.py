@@ -1,4 +1,4 @@
-"""Pairs of runs that differ in one change: how much better it is, and whether that is certain."""
+"""Pairs of runs that differ in one change: the size of its effect, and whether it is certain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from td3core.text import Text, Value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedDifference:
-    """By how much the first of each pair is higher than the second."""
+    """How much higher the first of each pair is than the second."""
 
     differences: tuple[float, ...]
     interval: Interval | None
@@ -19,12 +19,12 @@ class PairedDifference:
 
     @property
     def mean(self) -> float:
-        """Their mean."""
+        """Mean difference."""
         return float(np.mean(self.differences))
 
     @property
     def higher(self) -> int:
-        """How many of them are above 0."""
+        """Number of differences above 0."""
         return sum(each > 0.0 for each in self.differences)
 
     @property
@@ -34,7 +34,7 @@ class PairedDifference:
         return interval is not None and (interval.low > 0.0 or interval.high < 0.0)
 
     def in_words(self, steps: int) -> Text:
-        """Return it as a sentence, for a change of which runs were told after ``steps`` steps."""
+        """Return the result as a sentence, for a change judged after ``steps`` steps."""
         interval = self.interval
         ends = () if interval is None else (interval.low, interval.high)
         digits = _digits(max(map(abs, (self.mean, *ends))))
@@ -86,19 +86,19 @@ class PairedDifference:
 
 
 def _digits(largest: float) -> int:
-    """Return how many decimals numbers up to this size are worth."""
+    """Return how many decimals are meaningful for numbers up to this size."""
     sizes = (10.0, 1.0, 0.1, 0.01)
     return next((digits for digits, size in enumerate(sizes) if largest >= size), 4)
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> PairedDifference:
-    """Compare values by pairs, one of each run; Student's interval of their mean difference.
+    """Compare values in pairs, one of each run; Student's interval of their mean difference.
 
     A bootstrap of three pairs could not be wider than from the smallest to the largest, and would
     exclude 0 by chance in a quarter of all cases.
 
     Raises:
-        ValueError: there are none, or not as many of both.
+        ValueError: there are no pairs, or not as many values of both.
     """
     differences = np.array(first, np.float64) - np.array(second, np.float64)
     if not len(differences):
@@ -106,7 +106,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Paired
     count, interval = len(differences), None
     if count > 1:
         middle = float(differences.mean())
-        # Here, not at the top: a window that opens would wait a fifth of a second for it.
+        # Here, not at the top: it would delay the window's start by a fifth of a second.
         from scipy.special import stdtrit
 
         tail = float(stdtrit(count - 1, (1.0 + CONFIDENCE) / 2.0))

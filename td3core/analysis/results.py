@@ -1,4 +1,4 @@
-"""What one run measured: its evaluations and episodes, along any x axis."""
+"""Measurements of one run: its evaluations and episodes, along any x axis."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,17 +22,17 @@ from td3core.runs.reader import RunReader
 from td3core.text import SettingName
 
 Metric = str
-"""``eval``: mean return of an evaluation; ``return``: return of a training episode; ``bias``: how
-far an evaluation found the critics to overestimate (see :mod:`td3core.evaluation.overestimation`);
-``info.NAME``: what training episodes recorded of the environment's info."""
+"""``eval``: mean return of an evaluation; ``return``: return of a training episode; ``bias``:
+overestimation of the critics in an evaluation (see :mod:`td3core.evaluation.overestimation`);
+``info.NAME``: a number of the environment's info in training episodes."""
 METRICS = ("eval", "return", "bias")
-"""Those that every run may have."""
+"""Metrics that every run may have."""
 XAxis = Literal["steps", "episodes", "time"]
 
 SMOOTHED_EPISODES = 20
-"""Episode returns are compared by their mean over this many episodes: one says little."""
+"""Episode returns are compared by their mean over this many episodes: a single one says little."""
 _MOST_ROWS = 32_768
-"""Of a run's training statistics: all of 1.6 million steps, longer runs are averaged."""
+"""Rows of a run's training statistics: enough for 1.6 million steps, longer runs are averaged."""
 _MOST_LAST = {"eval": 10, "bias": 10}
 _MOST_EPISODES = 100
 
@@ -44,31 +44,31 @@ class RunResults:
     path: Path
     config: RunConfig
     tunables: Tunables
-    """Those it was started with."""
+    """Live settings it was started with."""
     name: str = ""
-    """What the user calls it."""
+    """The user's name for it."""
     title: str = ""
-    """What it is called among runs of its environment (see :mod:`td3core.runs.naming`)."""
+    """Its name among runs of its environment (see :mod:`td3core.runs.naming`)."""
     created: str = ""
     """When it was started."""
     group: str = ""
-    """The group it was started in, if that is on record."""
+    """The group it was started in, if on record."""
     history: str = ""
-    """What else sets it apart: the checkpoint it was branched from, live changes."""
+    """Other distinctions: the checkpoint it was branched from, live changes."""
     evaluations: Doubles
     """Environment steps, mean return and seconds since the start, shape (n, 3)."""
     episodes: Doubles
-    """The same of training episodes, shape (m, 3)."""
+    """The same columns for training episodes, shape (m, 3)."""
     bias: Doubles
     """Environment steps, bias, seconds and deviation of the bias over the states, of evaluations
     that measured it, shape (k, 4)."""
     info: Mapping[str, Doubles] = field(default_factory=dict)
-    """By column, such as ``info.x_velocity``: environment steps, mean over a training episode and
-    seconds, of the episodes that have it, shape (n, 3)."""
+    """Tables by column, such as ``info.x_velocity``: environment steps, mean over a training
+    episode and seconds, of the episodes that have it, shape (n, 3)."""
     live: bool = False
     """True if it was training when it was read."""
     threshold: float | None = None
-    """The return at which its environment counts as solved, if that is on record."""
+    """The return at which its environment counts as solved, if on record."""
     clock: Doubles
     """Steps and the seconds since the start at which they were reached, rising, shape (k, 2);
     empty for a run of an early version, and for curves that were imported without times."""
@@ -81,14 +81,14 @@ class RunResults:
         return tables[metric]
 
     def is_placed(self, x: XAxis) -> bool:
-        """Whether it is on record where on an x axis something was measured."""
+        """Whether positions on an x axis are on record."""
         return x == "steps" or len(self.clock if x == "time" else self.episodes) > 0
 
     def on_axis(self, env_steps: Doubles, x: XAxis) -> Doubles:
-        """Return where on an x axis something measured at rising steps lies, shape (n,).
+        """Return the positions on an x axis of measurements at rising steps, shape (n,).
 
-        On the axis of episodes that is how many had ended by then, on that of time the seconds
-        since the start; NaN for a run that has no episodes, or no times, on record.
+        On the axis of episodes that is how many had ended by then, on the time axis the seconds
+        since the start; NaN for a run without episodes, or times, on record.
         """
         if x == "steps":
             return env_steps
@@ -99,12 +99,12 @@ class RunResults:
         return np.searchsorted(self.episodes[:, 0], env_steps, side="right").astype(np.float64)
 
     def curve(self, metric: Metric, x: XAxis, smoothing: int = 1) -> tuple[Doubles, Doubles]:
-        """Return a metric along an x axis, shapes (n,), each value a mean of the last ones.
+        """Return a metric along an x axis, shapes (n,), as a trailing mean.
 
         Args:
-            metric: what was measured.
+            metric: the metric.
             x: the axis.
-            smoothing: how many values a mean is taken of; 1 leaves them as they are.
+            smoothing: number of values averaged; 1 for none.
         """
         rows = self.rows(metric)
         at = self.on_axis(rows[:, 0], x)
@@ -120,8 +120,8 @@ class RunResults:
     def best(self, metric: Metric) -> float:
         """Return the best evaluation, or the best mean of 20 episodes.
 
-        NaN without any, and for the bias: one that is small by chance is no merit. Also for the
-        environment's info, of which nobody knows whether more is better.
+        NaN without any, and for the bias: a chance minimum is no merit. Also for the environment's
+        info: it is unknown whether more is better.
         """
         values = self.rows(metric)[:, 1]
         if metric == "bias" or is_info(metric) or not len(values):
@@ -132,7 +132,7 @@ class RunResults:
         return float(whole.max()) if len(whole) else float(values.mean())
 
     def deviation(self) -> float:
-        """Return the deviation of the bias, as :meth:`final`; NaN if it was not measured."""
+        """Return the deviation of the bias, as in :meth:`final`; NaN if it was not measured."""
         count = last_values(len(self.bias), "bias")
         return float(self.bias[-count:, 3].mean()) if count else math.nan
 
@@ -143,12 +143,12 @@ def is_info(metric: Metric) -> bool:
 
 
 def of_episodes(metric: Metric) -> bool:
-    """Return whether a metric is measured in training episodes, of which each says little."""
+    """Return whether a metric is measured in training episodes, which say little one by one."""
     return metric == "return" or is_info(metric)
 
 
 def recorded_info(runs: Iterable[RunResults]) -> tuple[str, ...]:
-    """Return the columns of the environments' info that any of the runs recorded."""
+    """Return the columns of the environments' info that any run recorded."""
     return tuple(sorted({column for run in runs for column in run.info}))
 
 
@@ -156,7 +156,7 @@ def require_recorded(metric: Metric, runs: Sequence[RunResults]) -> None:
     """Refuse a number of the environment's info that no run recorded.
 
     Raises:
-        RequestError: with those that are recorded.
+        RequestError: with the recorded ones.
     """
     recorded = recorded_info(runs)
     if not is_info(metric) or metric in recorded:
@@ -171,7 +171,7 @@ def require_recorded(metric: Metric, runs: Sequence[RunResults]) -> None:
 
 
 def last_values(count: int, metric: Metric) -> int:
-    """Return how many values at its end a run is judged by.
+    """Return how many of a run's last values it is judged by.
 
     A tenth of them, at least one and at most 10 evaluations or 100 episodes.
     """
@@ -199,11 +199,11 @@ def trailing_mean(values: Doubles, count: int) -> Doubles:
 
 
 def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunResults:
-    """Read what a run measured; its other tables and its checkpoints are left alone.
+    """Read the measurements of a run, without its other tables and its checkpoints.
 
     Args:
         path: the run's folder.
-        stopped: asked now and then; True ends the reading early.
+        stopped: polled; True ends the reading early.
 
     Raises:
         RequestError: it is no run, or its description is damaged.
@@ -214,7 +214,7 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
 
 
 def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResults:
-    """Return what a run measured, with what its folder says about it; ``live`` while it trains."""
+    """Return the measurements of a run and the facts in its folder; ``live`` while it trains."""
     return RunResults(
         path=run.path,
         config=run.config,
@@ -263,7 +263,7 @@ def read_training(path: Path, stopped: Callable[[], bool] = lambda: False) -> Do
 
 
 def training_of(measured: Measured) -> Doubles:
-    """Return the training statistics of a run; those of a very long one are averaged.
+    """Return the training statistics of a run, averaged if it is very long.
 
     Returns:
         Shape (n, len(TRAINING_COLUMNS)); a column that the run did not measure is NaN.
@@ -277,7 +277,7 @@ def training_of(measured: Measured) -> Doubles:
 
 
 def _mean_of_known(blocks: Doubles) -> Doubles:
-    """Return the mean over the second axis of what is known, NaN where nothing is."""
+    """Return the mean over the second axis, ignoring NaN; NaN if nothing is known."""
     counts = np.isfinite(blocks).sum(axis=1)
     sums = np.nansum(blocks, axis=1)
     means: Doubles = np.full_like(sums, math.nan)
@@ -288,19 +288,19 @@ def _mean_of_known(blocks: Doubles) -> Doubles:
 def _clock(times: Doubles) -> Doubles:
     known = times[np.isfinite(times[:, 1])]
     if not (known[:, 1] > 0.0).any():
-        # Nothing is measured within no time: the times are not on record.
+        # All times are 0: they are not on record.
         return known[:0]
     known = known[np.argsort(known[:, 0], kind="stable")]
-    # A clock that was set back must not turn a curve around.
+    # A clock that was set back must not make a curve run backwards.
     known[:, 1] = np.fmax.accumulate(known[:, 1])
     return known
 
 
 def settings_of(run: RunResults) -> dict[str, Any]:
-    """Return everything that sets a run apart from others, the seed excepted.
+    """Return everything that distinguishes a run from others, except the seed.
 
-    What is recorded of the environment's info changes no run either, nor does a setting that only
-    other algorithms use: it counts as its default.
+    Recording the environment's info changes no run either; a setting that only other algorithms use
+    counts as its default.
     """
     values = to_dict(run.config) | to_dict(run.tunables)
     values |= {name: default(name) for name in unused_by(run.config.algorithm)}
@@ -310,7 +310,7 @@ def settings_of(run: RunResults) -> dict[str, Any]:
 
 
 def _history(run: RunDirectory) -> str:
-    """Describe what happened to a run besides training with its settings; mostly nothing."""
+    """Describe the history of a run besides training with its settings; usually empty."""
     parts = []
     if run.parent is not None:
         parts.append(f"branched from {run.parent.run} at {run.parent.env_steps}")

@@ -1,4 +1,4 @@
-"""How many of an agent's actions are at their limit, for each dimension."""
+"""Share of an agent's actions at their limit, for each dimension."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def saturation(path: Path) -> Doubles:
     """Return the share of |π(s)| ≥ 0.99 of each action dimension, shape (act_dim,).
 
     Args:
-        path: a checkpoint; the states are evenly spaced over what its run's replay buffer holds.
+        path: a checkpoint; the states are evenly spaced over its run's replay buffer.
 
     Raises:
         RequestError: the checkpoint cannot be read, or its run has kept no replay buffer.
@@ -42,7 +42,7 @@ def _states(file: Path, layout: RowLayout, stored: int) -> Floats:
     """Return observations (n, obs_dim) from the rows of a buffer's file.
 
     Raises:
-        OSError: it is not there or holds none.
+        OSError: it is missing or empty.
     """
     width = layout.end * np.dtype(np.float32).itemsize
     with open_regular(file) as opened:

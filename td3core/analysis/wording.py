@@ -14,11 +14,11 @@ _TITLES = {
 _DECIMALS = {"eval": 1, "return": 1}
 _LARGE = 1_000
 _SMALL = 3
-"""Decimals of what need not be as large as a return."""
+"""Decimals of numbers that may be small, unlike returns."""
 
 
 def metric_title(metric: Metric) -> Text:
-    """Return what a table of a metric is called."""
+    """Return the title of a metric's table."""
     if is_info(metric):
         return Text(
             "{column}: interquartile mean [{share:.0%} interval]", column=metric, share=CONFIDENCE
@@ -59,7 +59,7 @@ IMPROVEMENT_ABOUT = Text(
 def estimate_text(found: Estimate | None, decimals: int = 1) -> str:
     """Return a value with its interval, such as ``-168.0 [-180.1, -140.3]``.
 
-    Without decimals where a number is of four digits or more: they would say nothing.
+    Without decimals if a number has four digits or more: they would say nothing.
     """
     if found is None:
         return "-"

@@ -1,4 +1,4 @@
-"""What a process or thread is to train, as values that can be sent to it."""
+"""Jobs for a training process or thread, as values that can be sent to it."""
 
 import importlib
 import time
@@ -31,7 +31,7 @@ class NewRun:
 
     @property
     def numerics(self) -> str:
-        """The class it needs."""
+        """The numerics class it needs."""
         return self.config.numerics
 
     @property
@@ -42,7 +42,7 @@ class NewRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedRun:
-    """A run that is resumed; ``steps`` is its new length, if it gets one."""
+    """A run to resume; ``steps`` is its new length, if given."""
 
     run: Path
     steps: int | None = None
@@ -76,7 +76,7 @@ Job = NewRun | ResumedRun | Branch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preload:
-    """Load what training needs, and wait for a job of this class."""
+    """Load everything training needs, and wait for a job of this class."""
 
     numerics: str = AUTO
 
@@ -84,7 +84,7 @@ class Preload:
 _LOOK_S = 0.1
 
 CODEC = Codec(*KINDS, *get_args(Job), Preload)
-"""What a process that trains a run and the one that started it send each other."""
+"""Messages between a process that trains a run and the one that started it."""
 
 
 def load_training() -> None:
@@ -94,7 +94,7 @@ def load_training() -> None:
 
 def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ended | Failed:
     """Train until the run ends. Loads torch."""
-    # Here, not at the top: who only describes jobs must not wait for torch.
+    # Here, not at the top: code that only describes jobs must not wait for torch.
     from td3core.training import launch
 
     match job:
@@ -120,7 +120,7 @@ def perform(job: Job, control: Control, report: Callable[[Event], None]) -> Ende
 
 
 def _finished_meanwhile(job: ResumedRun, control: Control) -> Ended | None:
-    """Wait until no other process has the run; return how it ended if no step is missing."""
+    """Wait until no other process holds the run; return its ending if no step is left."""
     end = time.monotonic() + job.patience_s
     while lock.holder(job.run) is not None and time.monotonic() < end and not control.stopping:
         time.sleep(_LOOK_S)

@@ -1,7 +1,7 @@
 """Guided experiments: a question, and groups of seeds that answer it.
 
 A lesson is a TOML file in ``resources/lessons``; its arms differ from the environment's preset in a
-few settings, and each is trained over the same seeds.
+few settings, and all are trained with the same seeds.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _KEYS = {*_TEXTS, "environment", "order", "steps", "seeds", "settings", "arms"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """One way to train, whose outcome is compared with that of the others."""
+    """One of the variants that a lesson trains and compares."""
 
     name: str
     config: RunConfig
@@ -35,7 +35,7 @@ class Lesson:
     """One guided experiment. Its texts are Markdown."""
 
     name: str
-    """That of its file, without the suffix."""
+    """Its file name without the suffix."""
     order: int
     title: Text
     question: Text
@@ -44,18 +44,18 @@ class Lesson:
     look: Text
     """What to look at while the runs train."""
     seen: Text
-    """What came of it in runs of ours, with their number of seeds."""
+    """Results of our own runs, with their number of seeds."""
     seeds: tuple[int, ...]
     arms: tuple[Arm, ...]
 
     @property
     def steps(self) -> int:
-        """All steps of all runs."""
+        """Total steps of all runs."""
         return sum(arm.config.steps for arm in self.arms) * len(self.seeds)
 
 
 def load_lessons() -> tuple[Lesson, ...]:
-    """Return the bundled lessons in the order in which they are taught."""
+    """Return the bundled lessons in teaching order."""
     found = read_bundled("lessons", parse_lesson)
     return tuple(sorted(found, key=lambda lesson: lesson.order))
 

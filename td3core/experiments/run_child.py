@@ -1,4 +1,4 @@
-"""One run in a process of its own: what that process does."""
+"""One run in a process of its own: the child's side."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from td3core.system.message_process import ParentLink, detach_output, ignore_ter
 
 
 def main() -> None:
-    """Train the job that the parent sends, and send it every event."""
+    """Train the job that the parent sends, and send back every event."""
     link = ParentLink(CODEC)
     ignore_terminal()
     try:
@@ -30,21 +30,21 @@ def main() -> None:
     requests = _Requests(control)
     link.listen(requests.take, requests.parent_gone)
     load_training()
-    # A run that has not begun leaves nothing to resume; whoever comes next begins it.
+    # A run that has not begun leaves nothing to resume; the next process begins it.
     if not requests.abandoned:
         perform(job, control, lambda event: link.send(requests.as_numbered_by_parent(event)))
 
 
 class _Requests:
-    """Passes on to the control what the parent asks for."""
+    """Passes the parent's requests to the control."""
 
     def __init__(self, control: Control) -> None:
         self._control, self._detached = control, False
         self._lock = threading.Lock()
         self._revisions: list[int] = []
-        """Those of the control for each change that the parent has asked for."""
+        """Revision in the control of each change that the parent requested."""
         self.abandoned = False
-        """True once the parent is gone and the run is not to continue without it."""
+        """True once the parent is gone and the run must not continue without it."""
 
     def take(self, request: Ask | Tune) -> None:
         """Handle one request."""
@@ -52,21 +52,21 @@ class _Requests:
             self._detached = True
             detach_output()
         elif isinstance(request, Tune):
-            # Before the run reports it.
+            # Under the lock, before the run can report it.
             with self._lock:
                 self._revisions.append(self._control.tune(request.tunables, request.before))
         else:
             steer(self._control, request)
 
     def as_numbered_by_parent(self, event: Event) -> Event:
-        """Return an event whose revision counts the parent's changes: others make some, too."""
+        """Return an event with the revision in the parent's count: others make changes, too."""
         if not isinstance(event, Progress | Tuned):
             return event
         with self._lock:
             return replace(event, revision=bisect_right(self._revisions, event.revision))
 
     def parent_gone(self) -> None:
-        """Save and end, unless the parent has said that it would leave."""
+        """Save and end, unless the parent announced that it would leave."""
         if not self._detached:
             detach_output()
             self.abandoned = True

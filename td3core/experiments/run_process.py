@@ -1,4 +1,4 @@
-"""One run in a process of its own: this end of it."""
+"""One run in a process of its own: the parent's side."""
 
 import logging
 from collections import deque
@@ -33,11 +33,11 @@ class RunProcess(Requesting):
     """Trains one run in a new process; a ``Steering``.
 
     Every event of the run goes to ``report``, in a thread of this object. The last one is always an
-    ``Ended`` or a ``Failed``, also if the process was killed. Whatever becomes of this process, the
-    other one saves the run and ends; after :meth:`detach` it trains on.
+    ``Ended`` or a ``Failed``, even if the process was killed. However this process ends, the other
+    one saves the run and ends; after :meth:`detach` it continues training.
 
     Raises:
-        OSError: the system has no room for another process.
+        OSError: the system cannot start another process.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class RunProcess(Requesting):
         self.stopping = False
         self._gave_up = False
         self.lost: int | None = None
-        """The exit code of a process that ended without the last event of its run."""
+        """Exit code of a process that ended without its run's last event."""
         self._process = MessageProcess(
             _CHILD,
             CODEC,
@@ -67,15 +67,15 @@ class RunProcess(Requesting):
 
     @property
     def pid(self) -> int:
-        """The system's number of the process."""
+        """The process id."""
         return self._process.pid
 
     def begin(self, job: Job) -> None:
-        """Train this run, in a process that was started to :class:`Preload`."""
+        """Train this run, in a process that was started for :class:`Preload`."""
         self._process.send(job)
 
     def request(self, request: Request) -> int:
-        """Send a request to the process; return how many changes of live settings it was sent."""
+        """Send a request to the process; return how many live changes it has been sent."""
         self._changes += isinstance(request, Tune)
         self.stopping = self.stopping or request == Ask(Verb.STOP)
         self._process.send(request)
@@ -90,19 +90,19 @@ class RunProcess(Requesting):
         self._process.kill()
 
     def give_up(self) -> None:
-        """End a process that was asked to stop and does not answer; its run fails with that."""
+        """End a process that does not answer a request to stop; its run fails with that."""
         self._gave_up = True
         self.kill()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until the process has ended and its last event was reported; return whether so."""
+        """Wait until the process has ended and its last event was reported; return success."""
         return self._process.join(timeout_s)
 
     def join(self, timeout_s: float) -> None:
         """Wait until the process has ended and its last event was reported.
 
         It is killed if it has not ended after ``timeout_s``: its run is saved by then, and a thread
-        of an environment may keep the process alive. One that waits for a disk that does not answer
+        of an environment may keep the process alive. A process waiting for an unresponsive disk
         cannot even be killed, and is left.
         """
         if not self._process.join(timeout_s):

@@ -1,7 +1,7 @@
-"""A change that is tried: branches of one checkpoint in pairs, with it and without it.
+"""Trial of a change: pairs of branches from one checkpoint, with and without it.
 
-Both runs of a pair draw from the same seed, and every pair but the first from one of its own, so
-that what the change does can be told from what chance does.
+Both runs of a pair share a seed, and every pair but the first has a new one, so that the effect of
+the change can be told from chance.
 """
 
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ from td3core.text import SettingName
 
 MOST_PAIRS = 10
 _EVALUATIONS = 4
-"""Of each run, on the way and at the end."""
+"""Evaluations of each run, on the way and at the end."""
 _LEAST_EPISODES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialArm:
-    """The settings of one run of each pair, but for the seed."""
+    """The settings of one run of each pair, except the seed."""
 
     config: RunConfig
     tunables: Tunables
@@ -37,15 +37,15 @@ class TrialArm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What is tried, and how."""
+    """A change to try, with its steps and seeds."""
 
     checkpoint: Path
     values: Mapping[str, Any]
-    """The change."""
+    """The changed settings."""
     steps: int
-    """Of each run, from the checkpoint on."""
+    """Steps of each run, from the checkpoint on."""
     seeds: tuple[int, ...]
-    """One for each pair."""
+    """One seed for each pair."""
     with_change: TrialArm
     without: TrialArm
 
@@ -56,11 +56,11 @@ class Trial:
 
     @property
     def total_steps(self) -> int:
-        """All steps of all runs."""
+        """Total steps of all runs."""
         return 2 * len(self.seeds) * self.steps
 
     def seconds(self, steps_per_s: float, jobs: int) -> float:
-        """Return about how long it takes at the speed of one run, so many at once."""
+        """Return the approximate duration at the speed of one run, with this many at once."""
         rounds = -(-len(self.seeds) // max(jobs, 1))
         return 2 * rounds * self.steps / max(steps_per_s, 1e-9)
 
@@ -70,8 +70,8 @@ def plan_trial(
 ) -> Trial:
     """Return the trial of a change of settings in branches of a checkpoint.
 
-    The first pair continues the checkpoint's own run, the others draw from other seeds. What
-    follows a schedule is held where it is: the branches are shorter.
+    The first pair continues the checkpoint's own run, the others use new seeds. Scheduled settings
+    are held at their current values: the branches are shorter.
 
     Raises:
         RequestError: a setting cannot change in a branch or is out of range, or there are too
@@ -92,7 +92,7 @@ def plan_trial(
         "steps": reached + steps,
         "eval_interval": max(steps // _EVALUATIONS, 1),
         "eval_episodes": max(config.eval_episodes, _LEAST_EPISODES),
-        # Several train at once, perhaps beside the run itself.
+        # Several train at once, perhaps next to the run itself.
         "threads": 1,
     }
     with_change, without = (
@@ -114,7 +114,7 @@ def plan_trial(
 
 
 def _held(header: Header, values: dict[str, Any]) -> dict[str, Any]:
-    """Return settings of a branch in which what follows a schedule stays where it is."""
+    """Return settings of a branch in which scheduled settings keep their current values."""
     live = header.tunables
     return {name: getattr(live, name) for name, _ in live.schedules} | values
 
@@ -131,7 +131,7 @@ def judge(with_change: Mapping[int, Path], without: Mapping[int, Path]) -> Paire
     paths = [runs[seed] for runs in (with_change, without) for seed in seeds]
     begun = {RunDirectory.open(path).parent for path in paths}
     if len(begun) > 1:
-        # A checkpoint that is renewed keeps its name.
+        # A renewed checkpoint keeps its name.
         raise RequestError("The runs of this trial do not branch off the same agent.")
     finals = [
         _finals(*(read_results(runs[seed]) for runs in (with_change, without))) for seed in seeds
@@ -140,9 +140,9 @@ def judge(with_change: Mapping[int, Path], without: Mapping[int, Path]) -> Paire
 
 
 def _finals(*pair: RunResults) -> list[float]:
-    """Return what each run of a pair came to in the last evaluations that both have.
+    """Return the mean of each run of a pair over the last evaluations that both have.
 
-    A run that was stopped in its last moments has finished, but lacks evaluations.
+    A run stopped at its very end has finished, but lacks evaluations.
     """
     for run in pair:
         if not len(run.evaluations):

@@ -12,7 +12,7 @@ from td3core.system.capacity import free_memory, usable_cores
 from td3core.text import Text
 
 PROCESS_BYTES = 600 * 2**20
-"""What a process takes before its first step: mostly torch, and the process that evaluates."""
+"""Memory of a process before its first step: mostly torch, and the evaluation process."""
 MOST_JOBS = 1024
 
 
@@ -21,15 +21,15 @@ class Allocation:
     """How the runs of a group share this machine."""
 
     jobs: int
-    """Runs at once."""
+    """Number of runs at once."""
     threads: int
-    """Torch threads of each."""
+    """Torch threads of each run."""
     reason: Text
-    """Why so many, as a sentence."""
+    """Why this many runs train at once, as a sentence."""
 
 
 def bytes_of_run(config: RunConfig, tunables: Tunables, info: EnvInfo) -> int:
-    """Return about how much memory a process takes that trains with these settings."""
+    """Return about how much memory a process takes to train with these settings."""
     rows = config.buffer_size + (SLACK if config.keep_replay else 0)
     # Memory is taken as rows are filled; a short run never fills the buffer.
     rows = min(rows, config.steps + config.num_envs)
@@ -42,10 +42,11 @@ def allocate(runs: int, needed: int, jobs: int | None = None, threads: int = 0) 
     """Decide how many of ``runs`` train at once.
 
     Args:
-        runs: How many there are.
-        needed: Bytes of memory that each takes.
-        jobs: How many the user wants at once; None leaves it to the cores and the memory.
-        threads: How many threads each run has; 0 leaves it to the cores.
+        runs: Number of runs.
+        needed: Bytes of memory per run.
+        jobs: Number of runs at once that the user wants; None for as many as cores and memory
+            allow.
+        threads: Threads per run; 0 to decide by the cores.
 
     Raises:
         RequestError: ``jobs`` is out of range.

@@ -1,4 +1,4 @@
-"""A group in a process of its own: what that process does."""
+"""A group in a process of its own: the child's side."""
 
 import threading
 import time
@@ -24,11 +24,11 @@ from td3core.system.message_process import ParentLink, detach_output, ignore_ter
 from td3core.text import Text
 
 _BETWEEN_S = 0.2
-"""Between two reports of one run's progress: a window draws no faster."""
+"""Seconds between two reports of one run's progress: a window draws no faster."""
 
 
 def main() -> None:
-    """Train the group that the parent asks for, and send it the status of each run."""
+    """Train the group that the parent requests, and send it the status of each run."""
     link = ParentLink(CODEC)
     ignore_terminal()
     try:
@@ -68,13 +68,13 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands"
 
 
 class _Reporter:
-    """Sends every event and where its run stands; what runs progress in one report for many."""
+    """Sends every event and its run's status; progress of a run is merged if it comes too often."""
 
     def __init__(self, link: ParentLink) -> None:
         self._link = link
         self._sent: dict[int, tuple[float, SeedStatus]] = {}
         self._held: dict[int, Progress] = {}
-        """What is to be sent with the next event of a run."""
+        """Progress to send with the next event of a run."""
 
     def report(self, status: SeedStatus, event: Event | None) -> None:
         seed, now = status.seed, time.monotonic()
@@ -95,7 +95,7 @@ class _Reporter:
 
 
 class _Commands:
-    """Passes on what the parent asks for; what comes before the runs begin waits for them."""
+    """Passes on the parent's commands; those from before the runs begin wait for them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -110,7 +110,7 @@ class _Commands:
                 runner.command(command)
 
     def stopped(self) -> bool:
-        """Return whether the group is to end before it has begun."""
+        """Return whether a stop was requested before the group began."""
         return any(command.verb is Verb.STOP and command.seed is None for command in self._early)
 
     def take(self, message: Command | Ask) -> None:
@@ -128,7 +128,7 @@ class _Commands:
                 self._runner.command(command)
 
     def parent_gone(self) -> None:
-        """Save all runs and end, unless the parent has said that it would leave."""
+        """Save all runs and end, unless the parent announced that it would leave."""
         if not self._detached:
             detach_output()
             self._command(Command(verb=Verb.STOP))

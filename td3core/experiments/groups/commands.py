@@ -1,4 +1,4 @@
-"""What is asked of a group that trains: in its own process, or through its folder."""
+"""Commands to a training group, through its process or its folder."""
 
 import shutil
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ from td3core.protocol.steering import Verb
 from td3core.remote.inbox import REQUESTS, Inbox, put
 
 _OF_A_GROUP = (Verb.PAUSE, Verb.RESUME, Verb.SAVE, Verb.STOP, Verb.KILL)
-"""To let a group go on is for the process that started it, and nobody watches its updates."""
+"""Only the parent process can detach a group, and updates of a group are not traced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What is asked of one run, or of all if ``seed`` is None."""
+    """A command to one run, or to all if ``seed`` is None."""
 
     verb: Verb
     seed: int | None = None
 
 
 def request(group: Group, command: Command) -> None:
-    """Ask the process that trains a group for something; it looks about once a second.
+    """Send a command to the process that trains a group; it checks about once a second.
 
     Raises:
         RequestError: the folder cannot be written, or no process has made it yet.

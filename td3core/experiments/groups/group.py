@@ -1,4 +1,4 @@
-"""A group: runs that differ in their seeds only, and the small file that describes them.
+"""A group: runs that differ only in their seeds, and the small file that describes them.
 
 ``RUNS/groups/NAME/group.json`` holds the settings and the seeds. Which runs belong to it is in each
 run's ``run.toml``, so nothing has to be written to two places at once.
@@ -34,13 +34,13 @@ class Group:
     name: str
     seeds: tuple[int, ...]
     config: RunConfig
-    """The settings of all its runs, but for the seed."""
+    """The settings of all its runs, except the seed."""
     tunables: Tunables
     jobs: int | None = None
-    """How many the user wants to train at once."""
+    """Number of runs that the user wants to train at once."""
     created: str = ""
     checkpoint: Path | None = None
-    """What its runs branch off; None if they begin with their first step."""
+    """The checkpoint its runs branch from; None if they start from scratch."""
 
     @property
     def path(self) -> Path:
@@ -98,7 +98,7 @@ class Group:
             shutil.rmtree(self.path, ignore_errors=True)
 
     def runs(self) -> dict[int, RunSummary]:
-        """Return what there is of its runs by seed; the newest if a seed has several."""
+        """Return its existing runs by seed; the newest if a seed has several."""
         found: dict[int, RunSummary] = {}
         for run in list_runs(self.runs_dir):
             if run.group == self.name and run.config.seed not in found:
@@ -149,7 +149,7 @@ def open_group(path: Path) -> Group:
     """Read the group of a folder.
 
     Raises:
-        RequestError: it holds none, or its file is damaged.
+        RequestError: the folder holds no group, or the group's file is damaged.
     """
     path = path.absolute()
     try:
@@ -179,7 +179,7 @@ def open_group(path: Path) -> Group:
 
 
 def find_group(name: Path, runs_dir: Path) -> Group | None:
-    """Return the group of this name in a folder of runs, or in this folder; None if it is none."""
+    """Return the group of this name in a folder of runs, or in this folder; None without one."""
     named = runs_dir / FOLDER / name
     for path in (named, name):
         if (path / FILE).is_file():

@@ -1,4 +1,4 @@
-"""What a window and the process that trains a group send to each other."""
+"""Messages between a window and the process that trains a group."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +27,12 @@ class NewGroup:
     tunables: Tunables
     jobs: int | None = None
     checkpoint: Path | None = None
-    """What its runs branch off; None if they begin with their first step."""
+    """The checkpoint its runs branch from; None if they start from scratch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedGroup:
-    """Continue the group of a folder; ``steps`` is the new length of its runs, if they get one."""
+    """Continue the group in a folder; ``steps`` is the new length of its runs, if given."""
 
     path: Path
     steps: int | None = None
@@ -49,19 +49,19 @@ class GroupStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedEvent:
-    """One run of the group has reported something."""
+    """An event of one run of the group."""
 
     seed: int
     event: Event
 
     def as_plain(self, converter: "Converter") -> object:
-        """Return what a line of JSON holds: the event with its kind."""
+        """Return the message as a value for a line of JSON: the event with its kind."""
         kind, event = type(self.event).__name__, converter.unstructure(self.event)
         return {"seed": self.seed, "kind": kind, "event": event}
 
     @classmethod
     def from_plain(cls, value: Any, converter: "Converter") -> "SeedEvent":
-        """Return the event of a line."""
+        """Return the event of a line of JSON."""
         event: Event = converter.structure(value["event"], _EVENTS[value["kind"]])
         return cls(seed=int(value["seed"]), event=event)
 

@@ -1,4 +1,4 @@
-"""A group in a process of its own: this end of it."""
+"""A group in a process of its own: the parent's side."""
 
 import threading
 from collections.abc import Callable
@@ -22,15 +22,14 @@ _EXIT_S = 10.0
 
 
 class GroupProcess:
-    """Trains a group in a new process, for a window that must not be held up.
+    """Trains a group in a new process, so that a window never waits.
 
-    Every message goes to ``report``, in a thread of this object; the last is a ``GroupEnded``, when
-    the process has ended, too.
-    Whatever becomes of this process, the runs are saved and end; after :meth:`detach` they
-    continue.
+    Every message goes to ``report``, in a thread of this object; the last is a ``GroupEnded``,
+    after the process has ended. However this process ends, the runs are saved and end; after
+    :meth:`detach` they continue.
 
     Raises:
-        OSError: the system has no room for another process.
+        OSError: the system cannot start another process.
     """
 
     def __init__(
@@ -46,11 +45,11 @@ class GroupProcess:
 
     @property
     def pid(self) -> int:
-        """The system's number of the process."""
+        """The process id."""
         return self._process.pid
 
     def command(self, command: Command) -> None:
-        """Ask for something; from one thread only."""
+        """Send a command; from one thread only."""
         self._process.send(command)
 
     def detach(self) -> None:

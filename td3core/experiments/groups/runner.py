@@ -27,11 +27,11 @@ from td3core.text import NO_TEXT, Text
 
 _EXIT_S = 10.0
 _SAVE_S = 60.0
-"""How long the runs that are left at the end may take together to save."""
+"""Most seconds that the runs left at the end may together take to save."""
 _RELEASE_S, _RELEASE_LOOK_S = 60.0, 0.2
-"""How long runs of an earlier process of the group may take to save and end."""
+"""Most seconds that runs of an earlier process of the group may take to save and end."""
 _LOOK_S = 1.0
-"""How long a wait lasts at most, so that signals are handled where they do not end a wait."""
+"""Longest wait, so that signals are handled where they do not interrupt one."""
 
 
 def _ignore(*_: object) -> None:
@@ -41,8 +41,8 @@ def _ignore(*_: object) -> None:
 class GroupRunner:
     """Starts runs as places get free, passes on commands, and keeps the status of each.
 
-    Runs that are finished are left alone, those that were interrupted are resumed. A run that fails
-    does not stop the others.
+    Finished runs are left alone, interrupted ones are resumed. A run that fails does not stop the
+    others.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class GroupRunner:
         *,
         exact: bool = False,
     ) -> None:
-        """``report`` gets the new status of a run, and the event it comes from, in one thread.
+        """``report`` gets the new status of a run and the event behind it, in one thread.
 
         ``on_log`` gets what a run writes to standard error, in threads of their own. With ``exact``
         a run is not resumed where it would not continue bit for bit.
@@ -69,10 +69,10 @@ class GroupRunner:
         self._looked_at = 0.0
         self._processes: dict[int, RunProcess] = {}
         self.statuses: dict[int, SeedStatus] = {}
-        """By seed, in the order of the group."""
+        """Statuses by seed, in the order of the group."""
 
     def command(self, command: Command) -> None:
-        """Ask for something; from any thread, and from a signal handler."""
+        """Send a command; from any thread, and from a signal handler."""
         self._inbox.put(command)
 
     @property
@@ -86,7 +86,7 @@ class GroupRunner:
         self.command(Command(verb=Verb.STOP))
 
     def run(self, *, save: bool = False) -> tuple[SeedStatus, ...]:
-        """Train until every run is over; return where each stands.
+        """Train until every run is over; return the status of each.
 
         ``save`` writes the group's file first, if its settings have changed. Ctrl-C kills all runs.
 
@@ -141,7 +141,7 @@ class GroupRunner:
             finished = status.state is SeedState.FINISHED and status.env_steps >= status.steps
             extended = self._group.config.steps > status.steps
             if not finished or extended:
-                # One that another process is training is refused by its lock.
+                # A run that another process trains is refused by its lock.
                 steps = self._group.config.steps
                 status = replace(status, state=SeedState.WAITING, message=NO_TEXT, steps=steps)
             self._show(status)
@@ -154,7 +154,7 @@ class GroupRunner:
         self._report(status, event)
 
     def _start_next(self) -> None:
-        """Start runs that wait, as long as places are free."""
+        """Start waiting runs while slots are free."""
         for status in list(self.statuses.values()):
             if len(self._processes) >= self._allocation.jobs:
                 return
@@ -182,7 +182,7 @@ class GroupRunner:
             self._show(replace(status, state=SeedState.STARTING))
 
     def job_of(self, status: SeedStatus) -> Job:
-        """Return what the process of a seed does: begin its run, branch, or resume it."""
+        """Return the job of a seed's process: start its run, branch, or resume it."""
         group = self._group
         if status.run is not None:
             return ResumedRun(
@@ -232,7 +232,7 @@ class GroupRunner:
     def _take(self, seed: int, event: Event) -> None:
         self._show(self.statuses[seed].after(event), event)
         if self.statuses[seed].state.is_over:
-            # After its last event it only has to exit; memory is free once it has.
+            # After its last event the process only has to exit; then its memory is free.
             self._processes.pop(seed).join(_EXIT_S)
 
     def _obey(self, command: Command) -> None:
@@ -259,7 +259,7 @@ class GroupRunner:
             self._show(replace(self.statuses[seed], state=SeedState.INTERRUPTED))
 
     def _end_processes(self) -> None:
-        """Leave no process behind, whatever has happened."""
+        """Leave no process behind, in any case."""
         for process in self._processes.values():
             process.stop()
         end = time.monotonic() + _SAVE_S
@@ -276,11 +276,11 @@ _WITHOUT_PROCESS = {
     Verb.STOP: SeedState.STOPPED,
     Verb.KILL: SeedState.STOPPED,
 }
-"""What a command makes of a run that waits; it has nothing to save."""
+"""New state of a waiting run after a command; it has nothing to save."""
 
 
 def _class_of(run: Path) -> str:
-    """Return the numerics class that a run needs; its own process refuses what cannot be read."""
+    """Return the numerics class that a run needs; its own process refuses unreadable ones."""
     try:
         return class_of_run(RunDirectory.open(run))
     except RequestError:

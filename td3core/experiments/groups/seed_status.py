@@ -1,4 +1,4 @@
-"""Where each run of a group stands."""
+"""Status of each run of a group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +23,11 @@ from td3core.text import NO_TEXT, Text
 
 
 class SeedState(StrEnum):
-    """What a run of a group is doing."""
+    """State of a run of a group."""
 
     WAITING = "waiting"
     HELD = "held back"
-    """Waiting, and not to be started until it is resumed."""
+    """Waiting, and not started until it is resumed."""
     STARTING = "starting"
     TRAINING = "training"
     PAUSED = "paused"
@@ -39,22 +39,22 @@ class SeedState(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """True if nothing more happens to it."""
+        """True if nothing more happens to the run."""
         return self in _OVER
 
     @property
     def stopped(self) -> str | None:
-        """The word of ``ending.json`` for it; None if it has none."""
+        """Its word in ``ending.json``; None if it has none."""
         return RunStatus(self).stopped if self.is_over else None
 
     @property
     def is_resumable(self) -> bool:
-        """True if it is over with steps missing."""
+        """True if the run is over but has steps left."""
         return self.is_over and self is not SeedState.FINISHED
 
     @property
     def is_running(self) -> bool:
-        """True if it has a process."""
+        """True if the run has a process."""
         return not self.is_over and self not in (SeedState.WAITING, SeedState.HELD)
 
 
@@ -70,14 +70,14 @@ SEED_STATES = {
     SeedState.FAILED: Text("failed"),
     SeedState.INTERRUPTED: Text("interrupted"),
 }
-"""What the states are called."""
+"""Names of the states."""
 _OVER = (SeedState.FINISHED, SeedState.STOPPED, SeedState.FAILED, SeedState.INTERRUPTED)
 _PREPARING = "preparing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedStatus:
-    """One line of the progress of a group."""
+    """Status of one run, a line of the progress of a group."""
 
     seed: int
     state: SeedState = SeedState.WAITING
@@ -90,14 +90,14 @@ class SeedStatus:
     best: float | None = None
     steps_per_s: float = 0.0
     message: Text = NO_TEXT
-    """Why it failed."""
+    """Why the run failed."""
     refused: bool = False
     """True if its settings were wrong, so that nothing was started."""
     ending: Ended | None = None
 
     @property
     def is_preparing(self) -> bool:
-        """True while what it needs takes a while, such as the compiled update."""
+        """True while it prepares something that takes a while, such as the compiled update."""
         return self.state is SeedState.STARTING and self.phase == _PREPARING
 
     def after(self, event: Event) -> "SeedStatus":
@@ -156,7 +156,7 @@ class SeedStatus:
 
 
 def status_on_disk(seed: int, steps: int, found: RunSummary | None) -> SeedStatus:
-    """Return where a run stands by its files; ``found`` is None if it was never started."""
+    """Return the status of a run from its files; ``found`` is None if it was never started."""
     if found is None:
         return SeedStatus(seed=seed, steps=steps)
     return SeedStatus(
@@ -181,7 +181,7 @@ class Spread:
 
 
 def spread(values: Sequence[float | None]) -> Spread | None:
-    """Return mean and standard deviation of the values there are; None without any."""
+    """Return mean and standard deviation of the known values; None without any."""
     known = [value for value in values if value is not None]
     if not known:
         return None

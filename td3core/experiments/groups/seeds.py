@@ -16,10 +16,10 @@ _PART = re.compile(r"(\d{1,12})(?:\s*-\s*(\d{1,12}))?", re.ASCII)
 def parse_seeds(text: str) -> tuple[int, ...]:
     """Return the seeds that a text names, in its order.
 
-    A single number is how many there are, starting at 0; a list has commas or ranges.
+    A single number is a count, starting at seed 0; a list has commas or ranges.
 
     Raises:
-        RequestError: it names no seeds, too many, one twice, or is no such text.
+        RequestError: it names no seeds, too many, one twice, or has another form.
     """
     words = text.strip()
     if not words:

@@ -29,9 +29,9 @@ def plan_group(
 ) -> tuple[Group, Allocation]:
     """Make a new group, and decide how many of its runs train at once.
 
-    Threads and numerics class are part of its settings, because results depend on them.
-    Its runs branch off ``checkpoint``, if there is one.
-    ``stopped`` is asked while its environment is made in another process.
+    Threads and numerics class are part of its settings, because results depend on them. Its runs
+    branch from ``checkpoint``, if there is one. ``stopped`` is polled while its environment is made
+    in another process.
 
     Raises:
         RequestError: the settings are refused, or the folder cannot be written.
@@ -47,9 +47,9 @@ def plan_group(
 
 
 def on_this_machine(group: Group) -> tuple[Group, Text | None]:
-    """Return a group with the numerics class of runs that begin here, and what to say of it.
+    """Return a group with the numerics class of runs that begin here, and notices.
 
-    Those that have begun resume in theirs, or say themselves that they cannot.
+    Runs that have begun resume in their own class, or report that they cannot.
     """
     wanted = group.config.numerics
     earlier = "" if wanted == numerics.AUTO else wanted
@@ -63,9 +63,9 @@ def allocation_of(
     jobs: int | None = None,
     stopped: Callable[[], bool] = _never,
 ) -> Allocation:
-    """Decide how many runs of a group train at once, with as many threads as they began with.
+    """Decide how many runs of a group train at once, with the number of threads they began with.
 
-    ``jobs`` replaces the number that the user wanted when it was started; ``stopped`` is as in
+    ``jobs`` replaces the number that the user wanted at its start; ``stopped`` is as in
     :func:`plan_group`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A group that trains in another process: found, and watched through its folder."""
+"""Finds groups that train in other processes, and watches them through their folders."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from td3core.system.regular_files import glob
 
 
 def training_groups(runs_dir: Path) -> list[Group]:
-    """Return the groups of a folder of runs that train at this moment, in any process."""
+    """Return the groups in a folder of runs that are training now, in any process."""
     found = []
     for file in glob(runs_dir / FOLDER, f"*/{FILE}"):
         try:
@@ -20,13 +20,13 @@ def training_groups(runs_dir: Path) -> list[Group]:
             if group.is_training():
                 found.append(group)
         except RequestError:
-            # Damaged, or of another version: whoever trains it can read it.
+            # Damaged, or of another version: the process that trains it can read it.
             continue
     return found
 
 
 def watch(group: Group) -> tuple[SeedStatus, ...]:
-    """Return where each run of a group that trains stands, by the files of the runs."""
+    """Return the status of each run of a training group, from the files of the runs."""
     runs = group.runs()
     return tuple(
         _lively(status_on_disk(seed, group.config.steps, runs.get(seed))) for seed in group.seeds
@@ -34,7 +34,7 @@ def watch(group: Group) -> tuple[SeedStatus, ...]:
 
 
 def _lively(status: SeedStatus) -> SeedStatus:
-    """Add to the status of a run that trains what only its process knows."""
+    """Add facts to the status of a training run that only its process knows."""
     if status.state is not SeedState.TRAINING or status.run is None:
         return status
     found = Status.read(status.run)

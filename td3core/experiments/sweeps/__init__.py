@@ -1,4 +1,4 @@
 """Sweeps: many trials that search for good settings.
 
-Start with ``spec.py``, which is what a sweep's file describes, and ``runner.py``, which runs it.
+Start with ``spec.py``, the contents of a sweep's file, and ``runner.py``, which runs it.
 """

@@ -1,4 +1,4 @@
-"""Where the runs of a sweep train: the interface, and processes of this machine."""
+"""Executors for the runs of a sweep: the interface, and processes of this machine."""
 
 import contextlib
 import os
@@ -17,19 +17,19 @@ from td3core.text import NO_TEXT, Text
 _POLL_S = 0.05
 _CLOSE_S = 60.0
 PATIENCE_S = 60.0
-"""A worker whose sweep was killed saves its run before it lets go of it."""
+"""A worker whose sweep was killed saves its run before it releases it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended: ``finished``, ``user`` (it was stopped) or ``failed``."""
+    """Outcome of a run: ``finished``, ``user`` (it was stopped) or ``failed``."""
 
     stopped: str
     message: Text = NO_TEXT
 
 
 def outcome_of(event: Ended | Failed) -> Outcome:
-    """Return how a run ended that reported this at last."""
+    """Return the outcome of a run from its last event."""
     if isinstance(event, Ended):
         return Outcome(stopped=event.stopped)
     stopped = "user" if event.cancelled else "failed"
@@ -42,24 +42,24 @@ class RunEnd:
 
     run: Path
     outcome: Outcome | None
-    """None if the worker was lost: killed, crashed, or its node is gone."""
+    """None if the worker was lost: killed, crashed, or its node failed."""
     lost: Text = NO_TEXT
-    """What became of a worker that was lost."""
+    """Why the worker was lost."""
 
 
 class Executor(Protocol):
-    """Trains run folders, several at once. Every call returns at once but :meth:`wait`."""
+    """Trains run folders, several at once. Every call except :meth:`wait` returns at once."""
 
     @property
     def slots(self) -> int:
-        """How many runs train at once."""
+        """Number of runs that train at once."""
 
     @property
     def numerics(self) -> str:
         """The numerics class of its processes."""
 
     def start(self, run: Path) -> None:
-        """Train this run from where it stands.
+        """Train this run from its current state.
 
         Raises:
             OSError: there is no room for another one.
@@ -69,16 +69,16 @@ class Executor(Protocol):
         """Ask a run to save and end."""
 
     def wait(self, timeout_s: float) -> list[RunEnd]:
-        """Return the runs that have ended since the last call; wait until one has, or so long."""
+        """Return the runs that ended since the last call; wait for one, but no longer than this."""
 
     def close(self) -> None:
-        """Stop everything that is left and release what the executor holds."""
+        """Stop all remaining runs and release the executor's resources."""
 
 
 class LocalExecutor:
     """One process of this machine for each run.
 
-    Another one is kept ready: loading torch takes a process a second or two.
+    A spare process is kept ready: loading torch takes a second or two.
     """
 
     def __init__(
@@ -94,14 +94,14 @@ class LocalExecutor:
 
     @property
     def slots(self) -> int:
-        """How many runs train at once."""
+        """Number of runs that train at once."""
         return self._slots
 
     def start(self, run: Path) -> None:
-        """Train this run from where it stands.
+        """Train this run from its current state.
 
         Raises:
-            OSError: there is no room for another process, or its log cannot be written.
+            OSError: no other process can be started, or its log cannot be written.
         """
         log = open_own(self._log_dir / f"{run.name}.log", os.O_WRONLY | os.O_APPEND, "ab")
         try:
@@ -111,7 +111,7 @@ class LocalExecutor:
             raise
         self._workers[run] = worker
         worker.train(run, log)
-        # Without room for another one, the next run waits for its process.
+        # Without a spare process, the next run waits for its own.
         with contextlib.suppress(OSError):
             self._spare = _Worker(self.numerics)
 
@@ -122,7 +122,7 @@ class LocalExecutor:
             worker.process.stop()
 
     def wait(self, timeout_s: float) -> list[RunEnd]:
-        """Return the runs that have ended since the last call; wait until one has, or so long."""
+        """Return the runs that ended since the last call; wait for one, but no longer than this."""
         end = time.monotonic() + timeout_s
         while True:
             ended = [run for run, worker in self._workers.items() if worker.process.wait(0.0)]
@@ -131,7 +131,7 @@ class LocalExecutor:
             time.sleep(_POLL_S)
 
     def close(self) -> None:
-        """Stop everything that is left, and kill what does not stop."""
+        """Stop all remaining runs, and kill those that do not stop."""
         if self._spare is not None:
             self._spare.process.kill()
             self._spare.process.join(0.0)
@@ -146,7 +146,7 @@ class LocalExecutor:
 
 
 class _Worker:
-    """A process that trains one run, and the file for what it prints."""
+    """A process that trains one run, and the file for its output."""
 
     def __init__(self, numerics_class: str) -> None:
         self._log: IO[bytes] | None = None
@@ -154,7 +154,7 @@ class _Worker:
         self.process = RunProcess(Preload(numerics=numerics_class), self._note, self._write)
 
     def train(self, run: Path, log: IO[bytes]) -> None:
-        """Train a run from where it stands; from now on ``log`` belongs to this object."""
+        """Train a run from its current state; from now on ``log`` belongs to this object."""
         self._log = log
         self.process.begin(ResumedRun(run=run, patience_s=PATIENCE_S))
 

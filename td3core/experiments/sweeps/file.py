@@ -1,4 +1,4 @@
-"""Reads the file that describes a sweep. Every mistake in it is refused with one sentence."""
+"""Reads the file that describes a sweep; reports any mistake in one sentence."""
 
 import math
 import re
@@ -275,7 +275,7 @@ def _points(where: str, found: Mapping[str, Any]) -> int | None:
     return int(points)
 
 
-# What must fit together --------------------------------------------------------------------------
+# Combinations ------------------------------------------------------------------------------------
 
 
 def _check_names(settings: Mapping[str, Any], space: Mapping[str, Any]) -> None:
@@ -316,7 +316,7 @@ def _check_used(spec: SweepSpec) -> None:
 
 
 def _check_learning(spec: SweepSpec) -> None:
-    """Refuse runs that never learn, or that give no evaluation to judge them by."""
+    """Refuse runs that never learn, or have no evaluation to judge them by."""
     warm_up = max(spec.values_of("learning_starts"))
     if spec.steps <= warm_up:
         raise RequestError(
@@ -374,7 +374,7 @@ def _check_sampler(spec: SweepSpec) -> None:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """Return a value of a setting as the setting holds it.
+    """Return a value converted to the type of its setting.
 
     Raises:
         RequestError: with the setting, the value and what is allowed.

@@ -1,6 +1,6 @@
 """A sweep's folder: ``RUNS/sweeps/NAME`` with its file, its study and its state.
 
-The runs themselves lie among all other runs, named after sweep, trial and seed.
+The runs themselves are among all other runs, named after sweep, trial and seed.
 """
 
 import contextlib
@@ -35,12 +35,12 @@ TRIAL_STATES = {
     "pruned": Text("pruned"),
     "failed": Text("failed"),
 }
-"""What the states of a trial are called."""
+"""Names of a trial's states."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialState:
-    """One trial as the terminal and the window show it."""
+    """One trial as shown by terminal and window."""
 
     number: int
     state: str
@@ -48,24 +48,24 @@ class TrialState:
     settings: Mapping[str, Any]
     value: float | None = None
     env_steps: int = 0
-    """Of all its runs together."""
+    """Total over all its runs."""
     seconds: float = 0.0
     runs: tuple[str, ...] = ()
     """Names of the runs' folders."""
     reason: Text = NO_TEXT
-    """Why it failed or was pruned."""
+    """Why the trial failed or was pruned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepState:
-    """A sweep as the terminal and the window show it."""
+    """A sweep as shown by terminal and window."""
 
     name: str
     environment: str
     objective: str
     path: str
     wanted: int
-    """Number of trials asked for."""
+    """Number of requested trials."""
     steps_per_trial: int
     seconds: float = 0.0
     time_left_s: float | None = None
@@ -73,11 +73,11 @@ class SweepState:
     message: Text = NO_TEXT
     trials: tuple[TrialState, ...] = ()
     space: Mapping[str, Any] = field(default_factory=dict)
-    """``low``, ``high`` and ``log`` of each range, or its ``choices``."""
+    """Search space: ``low``, ``high`` and ``log`` of each range, or its ``choices``."""
 
     @property
     def best(self) -> TrialState | None:
-        """The trial with the highest objective among those that were completed."""
+        """The completed trial with the highest objective."""
         done = [each for each in self.trials if each.state == "done" and each.value is not None]
         return max(done, key=lambda each: each.value or 0.0) if done else None
 
@@ -116,7 +116,7 @@ class SweepFolder:
         return (self.path / _FILE).is_file()
 
     def spec(self) -> SweepSpec:
-        """Return what the sweep was started with, or last continued with.
+        """Return the spec that the sweep was started with, or last continued with.
 
         Raises:
             RequestError: it cannot be read.
@@ -139,7 +139,7 @@ class SweepFolder:
             ) from problem
 
     def begin(self, text: str, spec: SweepSpec) -> None:
-        """Make the folder, or check that it is this sweep's.
+        """Make the folder, or check that it belongs to this sweep.
 
         Raises:
             RequestError: another sweep has the name, or the folder cannot be written.
@@ -172,9 +172,9 @@ class SweepFolder:
                 )
 
     def _with_module(self, before: SweepSpec, now: SweepSpec) -> SweepSpec:
-        """Return what the file says with the module of its environment, which it does not name.
+        """Return the file's spec with the module of its environment, which the file does not name.
 
-        The runs have it on record; without any, whichever is given ``now`` will do.
+        The runs have it on record; without runs, the one given ``now`` is used.
         """
         env = next((config.env for config in self._configs()), now.environment)
         module, colon, _ = env.rpartition(":")
@@ -192,7 +192,7 @@ class SweepFolder:
         return next((name for name in names if name != AUTO), "")
 
     def _configs(self) -> Iterator[RunConfig]:
-        """Yield the settings of the runs so far, but for those that cannot be read."""
+        """Yield the settings of the runs so far, except unreadable ones."""
         for path in glob(self.runs_dir, f"{self.name}_t*_s*"):
             with contextlib.suppress(RequestError):
                 yield RunDirectory.open(path).config
@@ -200,7 +200,7 @@ class SweepFolder:
     def make_run(
         self, number: int, seed: int, config: RunConfig, tunables: Tunables, note: str
     ) -> Path:
-        """Make the folder of a run, complete or not at all; nothing happens if there is one.
+        """Make the folder of a run, completely or not at all; does nothing if it exists.
 
         Raises:
             RequestError: it cannot be written.
@@ -220,7 +220,7 @@ class SweepFolder:
     # State --------------------------------------------------------------------------------------
 
     def write_state(self, state: SweepState) -> None:
-        """Write what the window shows of the sweep.
+        """Write the state of the sweep for the window.
 
         Raises:
             OSError: it cannot be written.
@@ -228,7 +228,7 @@ class SweepFolder:
         write_atomically(self.path / _STATE, json.dumps(_plain_state(state)).encode())
 
     def read_state(self) -> SweepState | None:
-        """Return what was last written; ``running`` says whether the sweep's process lives."""
+        """Return the state last written; ``running`` is whether the sweep's process lives."""
         try:
             found = json.loads(read_text(self.path / _STATE, _LARGEST_STATE))
             return _state_of(found, running=self.is_running())
@@ -243,7 +243,7 @@ class SweepFolder:
         """Ask the process that conducts the sweep to save its runs and end.
 
         Raises:
-            RequestError: no process does, or the folder cannot be written.
+            RequestError: no process conducts it, or the folder cannot be written.
         """
         if not self.is_running():
             raise RequestError("The sweep {name} is not running.", name=self.name)
@@ -253,7 +253,7 @@ class SweepFolder:
             raise unwritable(self.path, problem) from problem
 
     def take_stop(self) -> bool:
-        """Return whether a stop was asked for since the last call."""
+        """Return whether a stop was requested since the last call."""
         try:
             os.unlink(self.path / _STOP)  # noqa: PTH108
         except OSError:
@@ -270,10 +270,10 @@ def _plain_state(state: SweepState) -> dict[str, Any]:
 
 
 def _state_of(found: dict[str, Any], *, running: bool) -> SweepState:
-    """Return a state that was written, by an earlier version perhaps.
+    """Return a written state, perhaps of an earlier version.
 
     Raises:
-        ValueError, TypeError, KeyError: it makes no sense.
+        ValueError, TypeError, KeyError: it is invalid.
     """
     trials = tuple(
         TrialState(
@@ -286,5 +286,5 @@ def _state_of(found: dict[str, Any], *, running: bool) -> SweepState:
 
 
 def sweep_names(runs_dir: Path) -> list[str]:
-    """Return the names of the sweeps of a runs folder."""
+    """Return the names of the sweeps in a runs folder."""
     return [path.parent.name for path in glob(runs_dir / SWEEPS, f"*/{_FILE}")]

@@ -33,17 +33,17 @@ class SweepRequest:
     """A sweep to start or to continue."""
 
     text: str
-    """The file."""
+    """Contents of the sweep's file."""
     spec: SweepSpec
     runs_dir: Path
     jobs: int | None = None
-    """Runs at once; None leaves it to the file."""
+    """Runs at once; None for the file's number."""
     ray: str | None = None
     """``auto``, ``local`` or ``ray://host:port``; None trains in processes of this machine."""
 
 
 def bundled_sweeps() -> list[str]:
-    """Return the names of the examples that come with the program."""
+    """Return the names of the bundled examples."""
     folder = files("resources") / "sweeps"
     return sorted(
         each.name.removesuffix(SUFFIX) for each in folder.iterdir() if each.name.endswith(SUFFIX)
@@ -51,7 +51,7 @@ def bundled_sweeps() -> list[str]:
 
 
 def read_sweep_file(target: str, env_module: str | None = None) -> tuple[str, SweepSpec]:
-    """Read a sweep's file, or a bundled one by its name; return its text and what it describes.
+    """Read a sweep's file, or a bundled one by its name; return its text and its spec.
 
     Raises:
         RequestError: there is no such file, or it is refused.
@@ -65,7 +65,7 @@ def read_sweep_file(target: str, env_module: str | None = None) -> tuple[str, Sw
 
 
 def with_module(spec: SweepSpec, env_module: str | None) -> SweepSpec:
-    """Return a sweep whose environment is registered by a module."""
+    """Return a sweep with the module that registers its environment."""
     if env_module is None:
         return spec
     return replace(spec, environment=f"{env_module}:{spec.environment}")
@@ -79,13 +79,13 @@ def conduct(
 ) -> tuple[SweepState, bool]:
     """Start or continue a sweep; return its state at the end, and whether it failed as a whole.
 
-    ``announce`` is told what the user should know before it begins.
+    ``announce`` receives notices for the user before it begins.
 
     Raises:
         RequestError: it is refused; the sweep is as it was.
     """
     spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
-    # With arguments, which it may need.
+    # With arguments, as it may need them.
     info = check_env(spec.env_choices()[0])
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
@@ -93,7 +93,8 @@ def conduct(
         connect = _ray_connection(request.ray, resources) if request.ray else None
         folder.begin(request.text, spec)
         resources.enter_context(RunLock(folder.path))
-        # One that came too late for the process before this one. From now on it is for this one.
+        # Drop a stop request that came too late for the previous process. Later ones are for this
+        # one.
         folder.take_stop()
         executor: Executor
         if connect is None:
@@ -133,7 +134,7 @@ def local_slots(spec: SweepSpec, info: EnvInfo) -> int:
 def _ray_connection(
     address: str, resources: ExitStack
 ) -> Callable[[int, SweepSpec, SweepFolder, Callable[[Text], None]], Executor]:
-    """Connect to Ray; return what makes an executor for a number of runs at once."""
+    """Connect to Ray; return a function that makes an executor for a number of runs at once."""
     if find_spec("ray") is None:
         raise RequestError(
             "Ray is not installed; install it with the extra: {extra}.", extra="td3-studio[ray]"

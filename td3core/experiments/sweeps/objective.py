@@ -1,4 +1,4 @@
-"""What a sweep maximises, from the evaluations of a run."""
+"""The objective that a sweep maximises, from the evaluations of a run."""
 
 from collections.abc import Sequence
 

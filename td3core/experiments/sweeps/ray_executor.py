@@ -1,7 +1,7 @@
 """Trains the runs of a sweep on a Ray cluster, or on this machine through Ray.
 
-One actor per run. Ray starts the actor of a lost node again elsewhere, and it continues from the
-run's last checkpoint: in the runs folder if the nodes share it, else from what was last fetched.
+One actor per run. Ray restarts the actor of a lost node elsewhere, and it continues from the run's
+last checkpoint: in the runs folder if the nodes share it, else from the last fetched files.
 """
 
 import logging
@@ -40,7 +40,7 @@ def connect(address: str) -> Iterator[None]:
         address: ``local``, ``auto`` or ``ray://host:port``.
 
     Raises:
-        RequestError: it is none of these, or the cluster cannot be reached.
+        RequestError: the address is none of these, or the cluster cannot be reached.
     """
     if address not in ("local", "auto") and not address.startswith("ray://"):
         raise RequestError(
@@ -50,7 +50,7 @@ def connect(address: str) -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     options: dict[str, Any] = {"address": address, "log_to_driver": False}
     if address == "local":
-        # Nobody else reaches it there.
+        # Not reachable from elsewhere.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         options |= {"include_dashboard": False, "_node_ip_address": _LOCALHOST}
         options["num_cpus"] = usable_cores()
@@ -80,7 +80,7 @@ class _Job:
     result: Any
     stopping: bool = False
     shared: bool = True
-    """Whether the node sees the run's folder, as far as it is known."""
+    """Whether the node sees the run's folder, as far as known."""
     news: Any = None
 
 
@@ -90,12 +90,13 @@ class RayExecutor:
     def __init__(
         self, slots: int, modules: Sequence[str] = (), numerics_class: str = numerics.AUTO
     ) -> None:
-        """Make it.
+        """Make an executor.
 
         Args:
             slots: Runs at once; 0 for one per core of the cluster.
-            modules: The code that the user allowed, which other nodes have in folders of their own.
-            numerics_class: That of its processes.
+            modules: The modules that the user allowed; other nodes have them in folders of their
+                own.
+            numerics_class: The class of its processes.
         """
         self.numerics, self._modules = numerics_class, tuple(modules)
         cores = int(ray.cluster_resources().get("CPU", 1))
@@ -105,11 +106,11 @@ class RayExecutor:
 
     @property
     def slots(self) -> int:
-        """How many runs train at once."""
+        """Number of runs that train at once."""
         return self._slots
 
     def start(self, run: Path) -> None:
-        """Train this run from where it stands."""
+        """Train this run from its current state."""
         actor = _actor_class(numerics.pinning(self.numerics)).remote()
         self._jobs[run] = _Job(run=run, actor=actor, result=_train(actor, run, None, self._modules))
 
@@ -121,7 +122,7 @@ class RayExecutor:
             job.actor.stop.remote()
 
     def wait(self, timeout_s: float) -> list[RunEnd]:
-        """Return the runs that have ended since the last call; wait until one has, or so long."""
+        """Return the runs that ended since the last call; wait for one, but no longer than this."""
         if not self._jobs:
             time.sleep(timeout_s)
             return []
@@ -132,7 +133,7 @@ class RayExecutor:
         return [end for end in ends if end is not None]
 
     def close(self) -> None:
-        """Stop everything that is left, and kill what does not stop."""
+        """Stop all remaining runs, and kill those that do not stop."""
         for run in self._jobs:
             self.stop(run)
         end = time.monotonic() + _CLOSE_S
@@ -143,9 +144,9 @@ class RayExecutor:
         self._jobs.clear()
 
     def _look_after(self) -> None:
-        """Fetch what is new of runs whose folder is not shared; ask stopped ones to stop again.
+        """Fetch new files of runs without a shared folder; repeat requests to stop.
 
-        An actor that was started again knows nothing of an earlier request.
+        A restarted actor does not know of earlier requests.
         """
         if time.monotonic() - self._asked < _NEWS_EVERY_S:
             return
@@ -172,7 +173,7 @@ class RayExecutor:
             write_atomically(job.run / "evaluations.csv", evaluations)
 
     def _end_of(self, job: _Job) -> RunEnd | None:
-        """Return how a run ended; None if it only lacks its files."""
+        """Return how a run ended; None if only its files are missing."""
         try:
             found = ray.get(job.result)
         except ray.exceptions.RayError as problem:
@@ -208,7 +209,7 @@ def classes_of_nodes() -> list[tuple[str, ...]]:
 
 
 def _actor_class(variables: dict[str, str]) -> Any:
-    """Return the worker as an actor, which Ray starts again when its node or process is lost.
+    """Return the worker as an actor, which Ray restarts when its node or process is lost.
 
     ``variables`` are set in its process before it imports anything.
     """
@@ -222,7 +223,7 @@ def _actor_class(variables: dict[str, str]) -> Any:
         "num_cpus": 1,
         "max_restarts": _RESTARTS,
         "max_task_retries": _RESTARTS,
-        # The run, and what is asked of it meanwhile.
+        # One thread for the run, the others for requests meanwhile.
         "max_concurrency": 3,
         "runtime_env": {"env_vars": variables},
     }

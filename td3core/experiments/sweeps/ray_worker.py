@@ -1,4 +1,4 @@
-"""Trains a run on a node of a Ray cluster, in a folder of the node where none is shared."""
+"""Trains a run on a node of a Ray cluster, in a folder of the node if none is shared."""
 
 import contextlib
 import io
@@ -24,10 +24,10 @@ _EVALUATIONS = "evaluations.csv"
 
 
 class RayWorker:
-    """Trains one run; Ray makes it an actor. :meth:`train` blocks, the others answer meanwhile."""
+    """Trains one run; Ray makes it an actor. Other methods answer while :meth:`train` blocks."""
 
     def __init__(self, *, restarted: bool = False) -> None:
-        """``restarted``: Ray has made it again; the files of its first call are out of date."""
+        """``restarted``: Ray has restarted it; the files of its first call are out of date."""
         self._control = Control()
         self._files_are_old = restarted
         self._folder: Path | None = None
@@ -45,11 +45,11 @@ class RayWorker:
         """Train a run to its end.
 
         Args:
-            version: That of the studio which asks; a node with another one refuses.
-            run: Its folder, as the sweep's own machine calls it.
+            version: Version of the calling studio; a node with another version refuses.
+            run: Its folder on the sweep's own machine.
             description: The contents of its ``run.toml``.
-            files: The folder, packed, where the node has no access to it.
-            modules: The code that the user allowed, wherever it lies on this node.
+            files: The packed folder, if the node has no access to it.
+            modules: The modules that the user allowed, wherever they are on this node.
 
         Returns:
             ``event``, the last one of the run as a line; or ``needs_files``, if the node does not
@@ -81,7 +81,7 @@ class RayWorker:
         self._control.stop()
 
     def news(self) -> tuple[bytes | None, bytes | None]:
-        """Return the folder since its last checkpoint if it is new, and the evaluations."""
+        """Return the folder as of its last checkpoint if that is new, and the evaluations."""
         with self._lock:
             snapshot, self._snapshot = self._snapshot, None
         evaluations = None
@@ -91,7 +91,7 @@ class RayWorker:
         return snapshot, evaluations
 
     def _on_event(self, event: Event) -> None:
-        # In the run's own thread: nothing is written to the folder meanwhile.
+        # In the run's own thread: meanwhile nothing is written to the folder.
         if isinstance(event, Saved) and self._folder is not None:
             packed = pack(self._folder)
             with self._lock:
@@ -130,7 +130,7 @@ def unpack(data: bytes, folder: Path) -> None:
 
     Raises:
         OSError: the folder cannot be written.
-        ValueError: a file would lie outside the folder.
+        ValueError: a file would be outside the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     root = os.fspath(folder.resolve())

@@ -1,6 +1,6 @@
 """Conducts a sweep: asks for trials, trains their runs, reports their evaluations, prunes.
 
-The study and the runs' folders hold all there is to know, so that the next process continues where
+The study and the runs' folders hold the complete state, so that the next process continues where
 one was killed.
 """
 
@@ -27,7 +27,7 @@ _STATE_EVERY_S = 1.0
 _MOST_LOSSES = 3
 _GIVE_UP_AFTER = 5
 _SAVE_S = 60.0
-"""How long runs that are stopped may take to save; those that hang are ended after that."""
+"""Seconds that stopped runs may take to save; those that hang are ended after that."""
 
 
 class SweepRunner:
@@ -88,7 +88,7 @@ class SweepRunner:
     # Starting -----------------------------------------------------------------------------------
 
     def _pick_up(self) -> None:
-        """Continue the trials that were under way when the sweep was stopped or killed."""
+        """Continue the trials that were running when the sweep was stopped or killed."""
         self._records = self._study.trials()
         self._finished_before = sum(each.state != "running" for each in self._records)
         for record in self._records:
@@ -120,7 +120,7 @@ class SweepRunner:
                 run.state = "finished" if ending and ending.stopped == "finished" else "waiting"
 
     def _start_what_fits(self) -> None:
-        """Start waiting runs, and ask for new trials, as long as there are free slots."""
+        """Start waiting runs, and begin new trials, while slots are free."""
         while self._free() > 0 and not self._control.stopping:
             waiting = [(trial, run) for trial in self._live.values() for run in trial.waiting]
             if waiting:
@@ -161,7 +161,7 @@ class SweepRunner:
     # Following ----------------------------------------------------------------------------------
 
     def _take(self, end: RunEnd) -> None:
-        """Take note that a worker has ended."""
+        """Note that a worker has ended."""
         trial, run = next(
             (trial, run)
             for trial in self._live.values()
@@ -181,20 +181,20 @@ class SweepRunner:
             run.state = "finished"
             run.losses = 0
         elif not trial.closing and not self._control.stopping:
-            # Someone else has stopped it, such as its user from the window.
+            # Stopped from elsewhere, such as by its user in the window.
             trial.failure = Text("it was stopped")
         if trial.closing:
             self._stop(trial)
 
     def _follow(self) -> None:
-        """Report new evaluations, and stop the trials that they rule out."""
+        """Report new evaluations, and stop the trials that are pruned because of them."""
         for trial in self._live.values():
             new = [run.read() for run in trial.runs]
             if trial.closing or not any(new):
                 continue
             for step, value in trial.new_values(self._spec.objective):
                 trial.reported = step
-                # After the last run's last step there is nothing left to save.
+                # After the last step of the last run there is nothing left to save.
                 if trial.finished:
                     break
                 if self._study.report(trial.number, step, value):
@@ -208,7 +208,7 @@ class SweepRunner:
                 self._executor.stop(run.path)
 
     def _conclude(self) -> None:
-        """Put trials on record that are over."""
+        """Record finished trials."""
         for trial in [each for each in self._live.values() if not each.active]:
             if trial.failure:
                 self._study.fail(trial.number, trial.failure)
@@ -239,14 +239,14 @@ class SweepRunner:
                 continue
             label = RunDirectory.open(run.path).label()
             note = f"{label.note.split(' Pruned at')[0]} Pruned at step {trial.pruned_at:,}."
-            # A note is worth no failure.
+            # A note is not worth a failure.
             with contextlib.suppress(OSError):
                 write_label(run.path, replace(label, note=note))
 
     # Ending -------------------------------------------------------------------------------------
 
     def _over(self) -> bool:
-        """Return whether no further trial is to begin."""
+        """Return whether no further trial may begin."""
         if self._all_failed():
             return True
         limit_s = self._spec.time_limit_min * 60
@@ -278,7 +278,7 @@ class SweepRunner:
         return self._control.stopping or self._over()
 
     def _stop_all(self) -> None:
-        """Stop all runs; they stay where they are, and continue with the sweep."""
+        """Stop all runs; they keep their state, and continue with the sweep."""
         self._control.stop()
         for trial in self._live.values():
             self._stop(trial)
@@ -303,13 +303,13 @@ class SweepRunner:
         )
         if final or time.monotonic() - self._shown_at >= _STATE_EVERY_S:
             self._shown_at = time.monotonic()
-            # The state is for those who watch; the study has it all.
+            # The state is only for display; the study has everything.
             with contextlib.suppress(OSError):
                 self._folder.write_state(state)
             self._report(state)
         return state
 
     def _rate(self) -> float:
-        """Return the trials that were concluded per second, in this process."""
+        """Return the number of trials concluded per second, in this process."""
         ended = sum(each.state != "running" for each in self._records) - self._finished_before
         return ended / max(time.monotonic() - self._began, 1e-9)

@@ -1,4 +1,4 @@
-"""What a sweep is: its runs, the settings it searches, and what it maximises."""
+"""Specification of a sweep: its runs, its search space, and its objective."""
 
 import math
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ SET_BY_SWEEP = {
 
 LARGEST_GRID = 100_000
 _OWN_PROCESS = {"threads": 1, "background_evaluation": False}
-"""Defaults of a run that shares the machine with others; the results are the same either way."""
+"""Defaults of runs that share the machine with others; the results are the same either way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Range:
     """Number of values on a grid, evenly spaced on the range's scale."""
 
     def grid(self) -> tuple[float, ...]:
-        """Return the values that a grid takes; empty if neither step nor points is given."""
+        """Return the values of a grid; empty if neither step nor points is given."""
         if self.points is not None:
             return self._spread(self.points)
         step = self.step or (1 if self.whole else 0)
@@ -50,7 +50,7 @@ class Range:
         # A little more than the quotient: 0.3 / 0.1 is 2.9999999999999996.
         count = math.floor((self.high - self.low) / step + 1e-9) + 1
         if count > LARGEST_GRID:
-            # Refused later; there is no need to make them all.
+            # Refused later; no need to make them all.
             return (self.low,) * (LARGEST_GRID + 1)
         return self._numbers([self.low + index * step for index in range(count)])
 
@@ -78,7 +78,7 @@ class Choices:
     values: tuple[Any, ...]
 
     def grid(self) -> tuple[Any, ...]:
-        """Return the values that a grid takes: all of them."""
+        """Return the values of a grid: all of them."""
         return self.values
 
 
@@ -97,7 +97,7 @@ class SweepSpec:
     objective: str
     trials: int
     seeds: tuple[int, ...]
-    """Every trial trains one run with each of them."""
+    """Seeds of the runs that every trial trains."""
     steps: int
     """Environment steps of each run."""
     sampler: str
@@ -106,7 +106,7 @@ class SweepSpec:
     jobs: int
     """Runs at once; 0 for as many as the free cores and memory allow."""
     time_limit_min: float
-    """Minutes the sweep may take in all; 0 for no limit."""
+    """Minutes that the whole sweep may take; 0 for no limit."""
 
     def run_settings(self, chosen: Mapping[str, Any], seed: int) -> tuple[RunConfig, Tunables]:
         """Return the settings of a run with these values of the search space.
@@ -118,11 +118,11 @@ class SweepSpec:
         return compose(self.environment, self.presets, values)
 
     def env_choices(self) -> tuple[EnvChoice, ...]:
-        """Return every environment that its runs may make: one for each value of ``env_args``."""
+        """Return every environment that its runs may make: one per value of ``env_args``."""
         return tuple(EnvChoice(self.environment, args) for args in self.values_of("env_args"))
 
     def values_of(self, name: str) -> tuple[Any, ...]:
-        """Return the values a setting can have in this sweep; of a range only its ends."""
+        """Return the values that a setting can have in this sweep; for a range only its ends."""
         found = self.space.get(name)
         if isinstance(found, Range):
             return (found.low, found.high)
@@ -146,5 +146,5 @@ def setting_types() -> dict[str, Any]:
 
 
 def default_steps() -> int:
-    """Return the steps of a run that nothing else determines."""
+    """Return the default number of steps of a run."""
     return int(default("steps"))

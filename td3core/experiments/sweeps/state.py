@@ -1,4 +1,4 @@
-"""The state of a sweep as the terminal and the window show it, built from its study."""
+"""The state of a sweep as shown by terminal and window, built from its study."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""The sweep's trials in Optuna: what to try next, what came of it, what to prune.
+"""The sweep's trials in Optuna: sampling, results and pruning.
 
 Optuna keeps everything in one SQLite file, so a sweep that is killed at any moment continues from
-there. A trial that had begun stays begun; its settings are never drawn twice.
+there. A started trial stays started; its settings are never drawn twice.
 """
 
 import json
@@ -42,12 +42,12 @@ _DAMAGE = (
     *(SQLAlchemyError, optuna.exceptions.OptunaError, OSError, RuntimeError, ValueError),
     *(LookupError, TypeError, AttributeError, AssertionError, ArithmeticError, StopIteration),
 )
-"""What comes of values in the file that the program has not written."""
+"""Exceptions caused by values in the file that the program has not written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRecord:
-    """What the study knows of one trial."""
+    """One trial as recorded in the study."""
 
     number: int
     state: str
@@ -55,10 +55,10 @@ class TrialRecord:
     settings: Mapping[str, Any]
     """Empty if the sweep was killed while they were drawn."""
     value: float | None
-    """The objective; of a pruned trial the last that was reported."""
+    """The objective; for a pruned trial the last one reported."""
     reason: Text = NO_TEXT
     pruned_at: int | None = None
-    """Environment step at which it was decided to prune the trial."""
+    """Environment step at which pruning was decided."""
     seconds: float = 0.0
 
 
@@ -75,7 +75,7 @@ class SweepStudy:
     """Optuna's study of one sweep, in a file. Also a context manager."""
 
     def __init__(self, file: Path, spec: SweepSpec) -> None:
-        """Open the study, or begin it.
+        """Open the study, or create it.
 
         Raises:
             RequestError: the file is damaged, or cannot be written.
@@ -100,7 +100,7 @@ class SweepStudy:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Refuse a file that is damaged, in whatever way Optuna notices it."""
+        """Refuse a damaged file, whichever error Optuna raises."""
         try:
             with _quietly():
                 yield
@@ -139,7 +139,7 @@ class SweepStudy:
             return [self._record(each) for each in self._study.get_trials(deepcopy=False)]
 
     def ask(self) -> TrialRecord | None:
-        """Begin the next trial; None if a grid has no point left."""
+        """Begin the next trial; None if a grid has no points left."""
         if self._spec.sampler == "grid":
             size = math.prod(len(each.grid()) for each in self._spec.space.values())
             if len(self._study.get_trials(deepcopy=False)) >= size:
@@ -150,7 +150,7 @@ class SweepStudy:
         return self._record(self._frozen(trial.number))
 
     def settings_of(self, record: TrialRecord) -> TrialRecord:
-        """Draw the settings that a trial lacks, if the sweep was killed while it drew them."""
+        """Draw the settings that a trial lacks because the sweep was killed while drawing them."""
         if len(record.settings) == len(self._distributions):
             return record
         with self._sampling(record.number):
@@ -172,29 +172,29 @@ class SweepStudy:
         return True
 
     def complete(self, number: int, value: float) -> None:
-        """Put on record what a trial came to."""
+        """Record the objective of a completed trial."""
         self._tell(number, TrialState.COMPLETE, value)
 
     def prune(self, number: int) -> None:
-        """Put on record that a trial was pruned."""
+        """Record that a trial was pruned."""
         self._tell(number, TrialState.PRUNED)
 
     def fail(self, number: int, reason: Text) -> None:
-        """Put on record that a trial failed, and why."""
+        """Record that a trial failed, and why."""
         self._trial(number).set_user_attr(_REASON, plain(reason))
         self._tell(number, TrialState.FAIL)
 
     def seconds_used(self) -> float:
-        """Return the time that earlier parts of the sweep have taken."""
+        """Return the time taken by earlier sessions of the sweep."""
         with self._reading():
             return float(self._study.user_attrs.get("seconds", 0.0))
 
     def use_seconds(self, seconds: float) -> None:
-        """Put on record how long the sweep has taken so far."""
+        """Record how long the sweep has taken so far."""
         self._study.set_user_attr("seconds", seconds)
 
     def _tell(self, number: int, state: TrialState, value: float | None = None) -> None:
-        # A grid's own sampler would end Optuna's loop with the last point, and there is none here.
+        # At the last point, a grid's own sampler would stop Optuna's loop; there is none here.
         self._study.sampler = optuna.samplers.RandomSampler(seed=0)
         with _quietly():
             self._study.tell(number, value, state=state, skip_if_finished=True)
@@ -208,7 +208,7 @@ class SweepStudy:
 
     @contextmanager
     def _sampling(self, number: int) -> Iterator[None]:
-        """Sample with a seed of the trial's own: a sweep that continues draws what it would have.
+        """Sample with the trial's own seed, so that a continued sweep draws the same settings.
 
         CMA-ES and the grid keep their state in the study, TPE and random sampling have none.
         """
@@ -242,7 +242,7 @@ class SweepStudy:
 def _distribution(dimension: Range | Choices) -> BaseDistribution:
     if isinstance(dimension, Choices):
         return CategoricalDistribution([_encode(value) for value in dimension.values])
-    # The last number that the steps reach; Optuna would adjust the end by itself, and warn.
+    # The last number that the steps reach; otherwise Optuna adjusts the end itself, and warns.
     high = dimension.high if dimension.step is None else dimension.grid()[-1]
     if dimension.whole:
         step = int(dimension.step or 1)
@@ -251,12 +251,12 @@ def _distribution(dimension: Range | Choices) -> BaseDistribution:
 
 
 def _encode(value: Any) -> Any:
-    """Return a choice as Optuna stores it: it takes no tuples."""
+    """Return a choice as Optuna stores it: tuples are not accepted."""
     return json.dumps(value) if isinstance(value, tuple) else value
 
 
 def decode(spec: SweepSpec, name: str, value: Any) -> Any:
-    """Return a value of Optuna's as the setting takes it."""
+    """Convert a value from Optuna to the setting's type."""
     dimension = spec.space[name]
     if isinstance(dimension, Choices):
         return next(each for each in dimension.values if _encode(each) == value)
@@ -284,15 +284,15 @@ def _sampler(spec: SweepSpec, number: int) -> optuna.samplers.BaseSampler:
         _require_known_sampler()
         others = optuna.samplers.RandomSampler(seed=own)
         return _CmaEsSampler(seed=own, independent_sampler=others, warn_independent_sampling=False)
-    # With several jobs, trials under way count as bad, so that others look elsewhere.
+    # With several jobs, running trials count as bad, so that others search elsewhere.
     return optuna.samplers.TPESampler(seed=own, n_startup_trials=8, constant_liar=spec.jobs != 1)
 
 
 class _CmaEsSampler(optuna.samplers.CmaEsSampler):
     """CMA-ES whose state is computed from the trials each time.
 
-    Optuna's own keeps it pickled in the study's file and unpickles it, which executes whatever
-    somebody else has put there.
+    Optuna's own sampler pickles its state in the study's file, and unpickling it would execute any
+    code that someone has put there.
     """
 
     _complete: Sequence[FrozenTrial] = ()
@@ -301,7 +301,7 @@ class _CmaEsSampler(optuna.samplers.CmaEsSampler):
         self._complete = completed_trials
 
     def _init_optimizer(self, trans: Any, direction: StudyDirection, *rest: Any) -> Any:
-        """Return the optimizer after all its generations that are complete."""
+        """Return the optimizer after all its complete generations."""
         optimizer = super()._init_optimizer(trans, direction, *rest)
         size = optimizer.population_size
         while True:

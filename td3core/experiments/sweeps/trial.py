@@ -1,4 +1,4 @@
-"""A trial that is under way: its runs, and what their evaluations come to so far."""
+"""A running trial: its runs, and the objective from their evaluations so far."""
 
 import math
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class TrialRun:
     state: str = "waiting"
     """``waiting``, ``running`` or ``finished``."""
     losses: int = 0
-    """How often its worker was lost."""
+    """Number of times its worker was lost."""
     evaluations: list[tuple[int, float]] = field(default_factory=list)
     _read: int = -1
 
@@ -47,7 +47,7 @@ class TrialRun:
 
 @dataclass(slots=True)
 class LiveTrial:
-    """One trial that is under way."""
+    """One running trial."""
 
     number: int
     settings: Mapping[str, Any]
@@ -70,7 +70,7 @@ class LiveTrial:
 
     @property
     def waiting(self) -> list[TrialRun]:
-        """The runs that wait for a free slot."""
+        """The runs that wait for a slot."""
         return [] if self.closing else [run for run in self.runs if run.state == "waiting"]
 
     @property
