@@ -1,4 +1,4 @@
-"""Formats that other programs read: one module for each, listed in ``registry.py``.
+"""Formats that other programs read: one module per format, listed in ``registry.py``.
 
 Start with ``weights.py``, the smallest.
 """

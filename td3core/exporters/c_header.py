@@ -69,7 +69,7 @@ _COLUMNS = 6
 
 
 def export(checkpoint: Path, target: Path) -> Text:
-    """Write the header; how much memory it takes is said."""
+    """Write the header; return a note on its memory use."""
     actor = deployed_actor(checkpoint)
     write_atomically(target, source_of(actor).encode())
     return Text("{n:,} bytes of weights", n=_bytes(actor))
@@ -106,7 +106,7 @@ def _bytes(actor: DeployedActor) -> int:
 
 
 def _comment(line: str) -> str:
-    """Return text that cannot end the comment it stands in."""
+    """Return text that cannot end the comment it is in."""
     return line.replace("*/", "* /").replace("/*", "/ *")
 
 

@@ -19,9 +19,9 @@ PALETTE = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
     *("#882255", "#666666"),
 )
-"""Okabe and Ito's colours, told apart by colour-blind readers, without yellow and black."""
+"""Okabe and Ito's colours, for colour-blind readers, without yellow and black."""
 _DASHES = ("-", "--", "-.", ":")
-"""Lines that repeat a colour differ by these."""
+"""Dashes that distinguish lines of the same colour."""
 
 STYLE = {
     "font.size": 8,
@@ -36,26 +36,26 @@ STYLE = {
     "lines.linewidth": 1.2,
     "legend.fontsize": 7,
     "legend.frameon": False,
-    # Text stays text, so that it can be searched and edited.
+    # Text stays text, for search and editing.
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
-    # The same figure is the same file.
+    # The same figure gives the same file.
     "svg.hashsalt": "td3-studio",
 }
-"""Of matplotlib, for every figure."""
+"""Style of matplotlib for every figure."""
 INK, QUIET, GRID = "#000000", "#777777", "#dddddd"
-"""Colours of text, of lines that are no data, and of the grid."""
+"""Colours of text, of lines other than data, and of the grid."""
 _MOST_IN_PLOT = 6
 """Legend entries that fit into the plot; more go to its right."""
 _WIDEST_INSIDE, _WIDEST_BESIDE = 0.75, 0.45
 """Shares of the figure's width that a legend may take, in the plot and to its right."""
 _LETTER_IN = 0.062
-"""Inches that a letter of the legend may take, and its share of the line before the name."""
+"""Inches per letter of the legend, including a share of the line before the name."""
 _DPI = 300
 _NARROW_IN = 4.5
 _STEPS = (1, 2, 2.5, 5, 10)
 _THOUSANDS = re.compile(r"(?<![\d.])\d{4,}")
-"""The digits before the decimal point, of four or more."""
+"""Four or more digits before the decimal point."""
 
 
 def export(figure: FigureData, target: Path) -> None:
@@ -91,7 +91,7 @@ def draw(axes: "Axes", figure: FigureData) -> None:
         axes.axhline(figure.threshold, color=QUIET, linewidth=0.8, linestyle=(0, (5, 3)), zorder=1)
     axes.set(xlabel=str(figure.x_label), ylabel=str(figure.y_label))
     axes.margins(x=0.01)
-    # Whole numbers of steps, and no more of them than there is room for.
+    # Whole numbers of steps, and only as many as fit.
     axes.xaxis.set_major_locator(
         MaxNLocator(6 if figure.width_in > _NARROW_IN else 4, steps=_STEPS)
     )
@@ -104,7 +104,7 @@ def draw(axes: "Axes", figure: FigureData) -> None:
 
 
 def _grouping() -> "Formatter":
-    """Return what writes ticks with groups of thousands, as the other axis and texts have them."""
+    """Return a formatter for ticks with groups of thousands, as on the other axis and in texts."""
     from matplotlib.ticker import ScalarFormatter
 
     class Grouping(ScalarFormatter):
@@ -112,12 +112,12 @@ def _grouping() -> "Formatter":
             text: str = super().__call__(x, pos)
             return _THOUSANDS.sub(lambda digits: f"{int(digits[0]):,}", text, count=1)
 
-    # A tick says its own value, not the distance to a number in a corner.
+    # A tick shows its own value, not an offset to a number in a corner.
     return Grouping(useOffset=False)
 
 
 def look_of(place: int) -> tuple[str, str]:
-    """Return the colour and the dashes of the line at a place."""
+    """Return the colour and dashes of the line at a place."""
     return PALETTE[place % len(PALETTE)], _DASHES[place // len(PALETTE) % len(_DASHES)]
 
 
@@ -130,14 +130,14 @@ def _draw(axes: "Axes", line: FigureLine) -> None:
         line.x, line.y, color=colour, linestyle=style, label=label, marker=single, markersize=3
     )
     if line.faint:
-        # Behind the others, which are what it is about.
+        # Behind the other lines, which are the main ones.
         drawn.set(linewidth=0.7, alpha=0.5, zorder=1.5)
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
 
 
 def _legend(drawn: "Figure", axes: "Axes", figure: FigureData) -> None:
-    """Name the lines in the plot or to its right; below it where their names need the room."""
+    """Put the legend in the plot or to its right; below it if the names need the room."""
     count = len(figure.lines)
     if not count:
         return
@@ -154,7 +154,7 @@ def _legend(drawn: "Figure", axes: "Axes", figure: FigureData) -> None:
     letters = int(figure.width_in / _LETTER_IN)
     names = [fill(label, letters) for label in labels]
     below = drawn.legend(handles, names, loc="outside lower left")
-    # The plot stays as large as it was asked for.
+    # The plot keeps its requested size.
     _, height = _size_in(drawn, below)
     drawn.set_size_inches(figure.width_in, figure.height_in + height)
 
@@ -166,6 +166,6 @@ def _size_in(drawn: "Figure", legend: "Legend") -> tuple[float, float]:
 
 
 def _literal(text: str) -> str:
-    r"""Return text in which no ``$`` begins a formula, and that no leading ``_`` hides."""
+    r"""Return text in which no ``$`` begins a formula, and no leading ``_`` hides it."""
     shown = text.replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown

@@ -48,7 +48,7 @@ def export(checkpoint: Path, target: Path) -> Text:
     """Write the folder: a card, the networks, the actor in NumPy, and a film if it can be drawn.
 
     Raises:
-        RequestError: there is a file or folder of that name already.
+        RequestError: a file or folder of that name exists already.
     """
     if target.exists():
         raise RequestError("{path} already exists; choose another name.", path=str(target))
@@ -63,10 +63,10 @@ def export(checkpoint: Path, target: Path) -> Text:
 
 
 def _fill(folder: Path, checkpoint: Path) -> tuple[Text, Text | None]:
-    """Write the files; return how the actor was checked, and why there is no film."""
-    # Before the environment is made for the first time.
+    """Write the files; return how the actor was checked, and why there is no film, if so."""
+    # Before the environment is first made.
     prepare_rendering(read_header(checkpoint).env.env_id)
-    # Read once: a run that goes on replaces its checkpoints.
+    # Read once: a training run replaces its checkpoints.
     actor = deployed_actor(checkpoint)
     checked = numpy_file.write(actor, folder / ACTOR)
     weights.write(actor.source, folder / MODEL)
@@ -113,7 +113,7 @@ def _card(actor: DeployedActor, result: EvaluationResult | None) -> str:
 
 
 def _metadata(actor: DeployedActor, result: EvaluationResult | None) -> list[str]:
-    """Return lines of YAML; every text in it is quoted as in JSON, which YAML reads alike."""
+    """Return lines of YAML; its texts are quoted as in JSON, which YAML reads the same way."""
     env, name = json.dumps(actor.source.header.env.env_id), json.dumps(_name(actor))
     lines = ["library_name: td3-studio", "pipeline_tag: reinforcement-learning", "tags:"]
     lines += [f"- {tag}" for tag in (env, "deep-reinforcement-learning", "reinforcement-learning")]

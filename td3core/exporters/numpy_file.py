@@ -1,4 +1,4 @@
-"""Exports an actor as one Python file that needs NumPy only."""
+"""Exports an actor as one Python file that only needs NumPy."""
 
 import base64
 from pathlib import Path
@@ -51,12 +51,12 @@ _COLUMNS = 96
 
 
 def export(checkpoint: Path, target: Path) -> Text:
-    """Write the file, after its actions have been compared with the studio's."""
+    """Compare the file's actions with the studio's, then write it."""
     return write(deployed_actor(checkpoint), target)
 
 
 def write(actor: DeployedActor, target: Path) -> Text:
-    """Write the file of an actor that has been read; see :func:`export`."""
+    """Write the file of an actor already read; see :func:`export`."""
     text = source_of(actor)
     made: dict[str, Any] = {}
     exec(compile(text, target.name, "exec"), made)  # noqa: S102 - written just above
@@ -87,7 +87,7 @@ def source_of(actor: DeployedActor) -> str:
 
 
 def _array(values: Floats) -> str:
-    """Return the call that makes an array again, bit for bit."""
+    """Return a call that recreates an array, bit for bit."""
     text = base64.b64encode(values.astype("<f4").tobytes()).decode()
     lines = (f'\n    "{text[at : at + _COLUMNS]}"' for at in range(0, len(text), _COLUMNS))
     return f"_array({''.join(lines)},\n    {', '.join(map(str, values.shape))})"

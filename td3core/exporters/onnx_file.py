@@ -14,12 +14,12 @@ from td3core.system.packages import missing
 from td3core.text import Text
 
 OPSET, IR_VERSION = 13, 8
-"""Read by every runtime since 2021."""
+"""Readable by every runtime since 2021."""
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh"}
 
 
 def export(checkpoint: Path, target: Path) -> Text:
-    """Write the model; its input ``obs`` and output ``action`` have a row for each observation."""
+    """Write the model; its input ``obs`` and output ``action`` have one row per observation."""
     # Imported here: both are an extra.
     try:
         import onnx  # noqa: F401

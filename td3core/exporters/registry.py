@@ -24,12 +24,12 @@ S_contra = TypeVar("S_contra", contravariant=True)
 
 
 class Export(Protocol[S_contra]):
-    """What the module of a format defines as ``export``."""
+    """The ``export`` function of a format's module."""
 
     def __call__(self, source: S_contra, target: Path, /) -> Text | None:
-        """Write ``source`` to ``target`` in this format, replacing what is there.
+        """Write ``source`` to ``target`` in this format, replacing an existing file.
 
-        What it returns is said to the user: how the file was checked, and what it leaves out.
+        Returns a note for the user: how the file was checked, and what it leaves out.
 
         Raises:
             RequestError: the source cannot be read or does not suit the format.
@@ -45,16 +45,16 @@ class Exporter(Generic[S]):
     suffixes: tuple[str, ...]
     """Suffixes of its files, in lower case and with the dot."""
     about: Text
-    """What the file holds, in one line."""
+    """Contents of the file, in one line."""
     module: str
     makes_env: bool = False
-    """True if it makes the agent's environment, whose code the user must have allowed then."""
+    """True if it makes the agent's environment, whose code the user must then have allowed."""
     proper_name: str = ""
-    """How the window writes the name, where that is not ``name`` with a capital letter."""
+    """The name in the window, if not ``name`` capitalised."""
 
     @property
     def title(self) -> str:
-        """What the window calls the format."""
+        """The format's name in the window."""
         return self.proper_name or self.name.capitalize()
 
     def load(self) -> Export[S]:
@@ -62,7 +62,7 @@ class Exporter(Generic[S]):
         return cast("Export[S]", importlib.import_module(self.module).export)
 
     def export(self, source: S, target: Path) -> Text | None:
-        """Write ``source`` to ``target``, replacing what is there; return what to say of it.
+        """Write ``source`` to ``target``, replacing an existing file; return a note for the user.
 
         Raises:
             RequestError: the source cannot be read, does not suit the format, or ``target``
@@ -176,7 +176,7 @@ def with_suffix_of(target: Path, exporters: tuple[Exporter[S], ...]) -> Exporter
     """Return the format that the suffix of ``target`` names.
 
     Raises:
-        RequestError: it names none.
+        RequestError: the suffix names no format.
     """
     found = _matching(target, exporters)
     if not found:
@@ -215,7 +215,7 @@ def _matching(target: Path, exporters: tuple[Exporter[S], ...]) -> list[Exporter
 
 
 def _no_format(target: Path, exporters: tuple[Exporter[S], ...]) -> RequestError:
-    """Return the refusal of a file name; it names suffixes, which are what has to change."""
+    """Return the error for a file name; it lists suffixes, which are what has to change."""
     return RequestError(
         "The suffix of {target} matches no format; choose one: {names}.",
         target=str(target),

@@ -20,9 +20,9 @@ from td3core.system.files import write_atomically
 from td3core.text import SettingName, Text
 
 VERSION = "2.6.0"
-"""The oldest version of stable-baselines3 that the file was loaded with."""
+"""The oldest version of stable-baselines3 with which loading the file was tested."""
 NOTES = "td3_studio.json"
-"""Member with bounds, action repeat, control rate and what differs; its loader skips it."""
+"""Member with bounds, action repeat, control rate and differences; the loader skips it."""
 _POLICIES = "stable_baselines3.td3.policies"
 _ACTIVATIONS = {
     "relu": Global("torch.nn.modules.activation", "ReLU"),
@@ -35,7 +35,7 @@ Parameters = dict[str, Floats]
 
 
 def export(checkpoint: Path, target: Path) -> Text:
-    """Write the agent with its critics, targets and optimisers, so that it can go on learning."""
+    """Write the agent with critics, targets and optimisers, so that it can continue learning."""
     actor = deployed_actor(checkpoint)
     _require_suitable(actor)
     export = _Export(actor)
@@ -45,7 +45,7 @@ def export(checkpoint: Path, target: Path) -> Text:
 
 
 def _require_suitable(actor: DeployedActor) -> None:
-    """Refuse what stable-baselines3 would do differently.
+    """Refuse agents that stable-baselines3 would treat differently.
 
     Raises:
         RequestError: with the reason.
@@ -114,7 +114,7 @@ class _Export:
         ]
 
     def act(self, obs: Floats) -> Floats:
-        """Return what ``predict`` returns: actions (n, act_dim) for observations (n, obs_dim)."""
+        """Return the result of ``predict``: actions (n, act_dim) for observations (n, obs_dim)."""
         parameters = list(self._network(self._actor_group, "actor", "actor.mu").values())
         x = obs
         for at in range(0, len(parameters), 2):
@@ -139,7 +139,7 @@ class _Export:
             "critic.optimizer.pth": pth_file(self._optimizer(CRITIC)),
             "_stable_baselines3_version": VERSION.encode(),
             "system_info.txt": f"- Written by: {self._actor.facts()['producer']}\n".encode(),
-            # Last: what is written above adds to the notes.
+            # Last: the members written above add to the notes.
             NOTES: json.dumps(
                 self._actor.facts() | {"notes": self._notes}, indent=2, allow_nan=False
             ).encode(),
@@ -152,24 +152,24 @@ class _Export:
             found |= self._network(group, name, prefix)
             target = f"{name}{TARGET}"
             if group.layers(target)[0][0] not in self._actor.source.tensors:
-                # The file of an agent only: targets begin as copies.
+                # An agent's own file: its targets begin as copies.
                 target = name
             found |= self._network(group, target, f"{role}_target.{rest}")
         return found
 
     def _network(self, group: NetworkGroup, name: str, prefix: str) -> Parameters:
-        """Return the layers of a network; the first does the normalisation, too."""
+        """Return the layers of a network; the first includes the normalisation."""
         found, tensors = Parameters(), self._actor.source.tensors
         for at, (weight_name, bias_name) in enumerate(group.layers(name)):
             weight, bias = tensors[weight_name], tensors[bias_name]
             if at == 0:
                 weight, bias = self._folded(weight, bias)
-            # Activations stand between the layers, and are counted.
+            # Activations are between the layers, and count as well.
             found |= {f"{prefix}.{2 * at}.weight": weight, f"{prefix}.{2 * at}.bias": bias}
         return found
 
     def _folded(self, weight: Floats, bias: Floats) -> tuple[Floats, Floats]:
-        """Return a first layer that takes observations as they are, with an action after them."""
+        """Return a first layer for raw observations, followed by an action."""
         if self._actor.normalisation is None:
             return weight, bias
         shift, scale = (each.astype(np.float64) for each in self._actor.normalisation)
@@ -179,7 +179,7 @@ class _Export:
         return wide.astype(np.float32), moved.astype(np.float32)
 
     def _optimizer(self, role: str) -> dict[str, Any]:
-        """Return the state dict of an Adam: moments in the order of the weights, where known."""
+        """Return the state dict of an Adam: moments in the order of the weights, if known."""
         group, adam = self._header.networks[role], optimizer_of(role)
         tensors, tunables = self._actor.source.tensors, self._header.tunables
         names = [each for name in group.names for pair in group.layers(name) for each in pair]
@@ -249,7 +249,7 @@ class _Export:
         )
 
     def _noise(self) -> dict[str, str]:
-        """Return the exploration noise, which both count in units of half the range."""
+        """Return the exploration noise, in units of half the range in both programs."""
         count = self._header.env.act_dim
         noise = (np.zeros(count), np.full(count, self._header.counters.exploration_noise))
         kind = Global("stable_baselines3.common.noise", "NormalActionNoise")
@@ -275,12 +275,12 @@ class _Export:
 
 
 def _named(kind: str, value: Any) -> dict[str, str]:
-    """Return how stable-baselines3 keeps in JSON what JSON cannot hold."""
+    """Return stable-baselines3's form in JSON of something that JSON cannot hold."""
     return {":type:": kind, ":serialized:": base64.b64encode(pickled(value)).decode()}
 
 
 def _space(space: Box) -> dict[str, str]:
-    # A new one: that of the environment may be of a class of its own, and has a generator.
+    # A new space: the environment's own may be of a custom class, and has a generator.
     plain = Box(space.low, space.high, dtype=space.dtype.type)
     text = base64.b64encode(pickle.dumps(plain)).decode()
     return {":type:": "<class 'gymnasium.spaces.box.Box'>", ":serialized:": text}

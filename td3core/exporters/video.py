@@ -32,9 +32,9 @@ def record(
 ) -> tuple[EvaluationResult, FilmInfo]:
     """Record noise-free episodes; return their results, and what was written.
 
-    The episodes are those of an evaluation with the same seed. One frame is rendered after each
-    step. With ``instruments``, each episode is played once before, so that the frames show what is
-    only known at its end.
+    The episodes equal those of an evaluation with the same seed. One frame is rendered after each
+    step. With ``instruments``, each episode is played once before, so that the frames can show
+    values known only at its end.
 
     Raises:
         RequestError: the environment cannot render images, or the file cannot be written.

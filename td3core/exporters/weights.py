@@ -14,7 +14,7 @@ def export(checkpoint: Path, target: Path) -> None:
 
 
 def write(source: Checkpoint, target: Path) -> None:
-    """Write the networks of an agent that has been read."""
+    """Write the networks of an agent already read."""
     header = replace(source.header, complete=False)
     wanted = network_shapes(header) | statistics_shapes(header)
     tensors = {name: array for name, array in source.tensors.items() if name in wanted}

@@ -1,4 +1,4 @@
-"""Reads the ``.cleanrl_model`` that CleanRL saves of TD3 and DDPG: online networks alone."""
+"""Reads the ``.cleanrl_model`` files of CleanRL's TD3 and DDPG: online networks only."""
 
 from pathlib import Path
 from typing import Any
@@ -69,12 +69,12 @@ def _critic(tensors: dict[str, NDArray[Any]], actor: Layers, scale: Floats, bias
     obs = actor[0][0].shape[1]
     found = take_layers(tensors, ("fc1", "fc2", "fc3"), inputs=obs + scale.size, outputs=1)
     require_no_more(tensors)
-    # It saw the actions of the environment.
+    # It was trained on the environment's own actions.
     return scaled_input(found, obs, scale, bias)
 
 
 def _taken_row(tensors: dict[str, NDArray[Any]], key: str) -> Floats:
-    """Return a value of each action, which several environments repeat in rows."""
+    """Return one value per action; several environments repeat them in rows."""
     if key not in tensors:
         raise UnexpectedError("{key} is missing", key=key)
     found = np.atleast_2d(tensors.pop(key))

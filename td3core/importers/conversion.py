@@ -21,14 +21,14 @@ from td3core.system.timestamp import now
 from td3core.text import Text
 
 USUAL_STEPS = 1_000_000
-"""Length of a run where the file does not say how far it got."""
+"""Length of a run if the file does not say how far it got."""
 _CLOSE = 1e-6
 
 Tensors = dict[str, NDArray[Any]]
 
 
 def checkpoint_of(agent: ForeignAgent, info: EnvInfo) -> Checkpoint:
-    """Return an agent as a checkpoint that acts in an environment, and can be branched.
+    """Return an agent as a checkpoint for an environment, from which runs can branch.
 
     Raises:
         RequestError: the environment does not suit the agent, or a setting is out of range.
@@ -79,7 +79,7 @@ def require_suitable(agent: ForeignAgent, info: EnvInfo) -> None:
     """Refuse an environment of other sizes or bounds than the agent was trained with.
 
     Raises:
-        RequestError: it has.
+        RequestError: they differ.
     """
     if (info.obs_dim, info.act_dim) != (agent.obs_dim, agent.act_dim):
         raise RequestError(
@@ -110,7 +110,7 @@ def require_suitable(agent: ForeignAgent, info: EnvInfo) -> None:
 
 
 def fitting(agent: ForeignAgent) -> list[str]:
-    """Return the known environments whose sizes are those of an agent."""
+    """Return the known environments with the sizes of an agent."""
     sizes = (agent.obs_dim, agent.act_dim)
     return [each.env_id for each in KNOWN if (each.obs_dim, each.act_dim) == sizes]
 
@@ -143,7 +143,7 @@ def _in_unit_range(agent: ForeignAgent, largest: float) -> ForeignAgent:
 def _divided(
     values: tuple[Floats, ...], firsts: range, begin: int, scale: Floats
 ) -> tuple[Floats, ...]:
-    """Return moments with respect to weights that were multiplied by ``scale``."""
+    """Return moments for weights that were multiplied by ``scale``."""
     found = list(values)
     for at in firsts:
         found[at] = found[at].copy()
@@ -208,7 +208,7 @@ def _statistics(agent: ForeignAgent) -> Tensors:
 
 
 def _state_of_a_run(header: Header) -> Tensors:
-    """Return what else a run goes on from: an episode that is to begin, and generators."""
+    """Return the remaining state of a run: an episode about to begin, and generators."""
     counters, seed = header.counters, header.config.seed
     purposes = {
         "warm_up": Purpose.WARM_UP,
@@ -228,7 +228,7 @@ def _state_of_a_run(header: Header) -> Tensors:
 
 
 def said_of(agent: ForeignAgent) -> list[Text]:
-    """Return what the journal says of an import."""
+    """Return the journal's record of an import."""
     notes = list(agent.notes)
     if agent.critics:
         notes.append(

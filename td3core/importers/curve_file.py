@@ -1,4 +1,4 @@
-"""Curves of another program: what an importer returns, and how they become tables of a run."""
+"""Curves of another program: an importer's result, and its conversion to tables of a run."""
 
 import math
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from td3core.text import Text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationPoint:
-    """An evaluation: its step and the return of each episode, or their mean alone."""
+    """An evaluation: its step and the return of each episode, or only their mean."""
 
     env_steps: int
     returns: tuple[float, ...]
@@ -29,20 +29,20 @@ class EpisodePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveFile:
-    """What a file of curves says; points are in the order of their steps."""
+    """Contents of a file of curves; points are in the order of their steps."""
 
     kind: str
-    """What wrote it."""
+    """The program that wrote it."""
     sources: tuple[tuple[str, str], ...]
     """Name and SHA-256 of each file."""
     evaluations: tuple[EvaluationPoint, ...] = ()
     episodes: tuple[EpisodePoint, ...] = ()
     training: tuple[tuple[int, dict[str, float]], ...] = ()
-    """Steps, and metrics by their names in ``training.csv``."""
+    """Steps, and metrics by name in ``training.csv``."""
     env_id: str = ""
-    """The environment, where the file says it."""
+    """The environment, if the file states it."""
     likely_env: str = ""
-    """What names of files suggest."""
+    """Environment suggested by file names."""
     notes: tuple[Text, ...] = ()
 
     @property

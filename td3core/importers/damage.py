@@ -1,4 +1,4 @@
-"""How a file of another program is refused: in one sentence with its name, the part, the reason."""
+"""Refuses files of other programs, in one sentence with file name, part and reason."""
 
 import struct
 import zipfile
@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from td3core.errors import RequestError, brief, file_reason
 from td3core.text import Text, Value
 
-# Whatever Python raises while it reads something that was damaged, by chance or on purpose.
+# Anything Python raises while it reads something damaged, by chance or on purpose.
 DAMAGE = (
     *(OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError),
     *(OverflowError, RecursionError, MemoryError, NotImplementedError, RuntimeError),
     *(struct.error, zlib.error, zipfile.BadZipFile),
-    # Where warnings are errors: Python warns of an escape in a text that it does not know.
+    # If warnings are errors: Python warns of unknown escapes in a text.
     Warning,
 )
 
 
 class UnexpectedError(ValueError):
-    """A part of a file is not what it has to be; the reason completes "in PART, …"."""
+    """A part of a file is not as it must be; the reason completes "in PART, …"."""
 
     def __init__(self, template: str, /, **values: Value) -> None:
         self.reason = Text(template, **values)
@@ -29,11 +29,11 @@ class UnexpectedError(ValueError):
 
 @contextmanager
 def reading(file: str, part: str) -> Iterator[None]:
-    """Refuse a file that turns out to be damaged or of another kind while this part is read.
+    """Refuse a file that proves damaged or of another kind while this part is read.
 
     Args:
         file: Its name.
-        part: What of it is read, such as the name of a member.
+        part: The part being read, such as the name of a member.
 
     Raises:
         RequestError: with file, part and reason.

@@ -1,4 +1,4 @@
-"""Writes what was imported: a run of its own, or a checkpoint of any name."""
+"""Writes imported data: a run of its own, or a checkpoint of any name."""
 
 import math
 import shutil
@@ -30,7 +30,7 @@ from td3core.text import Text
 
 
 def write_checkpoint(agent: Checkpoint, path: Path) -> None:
-    """Write an agent to a file, replacing what is there.
+    """Write an agent to a file, replacing an existing one.
 
     Raises:
         RequestError: it cannot be written.
@@ -47,10 +47,10 @@ def write_agent(
 ) -> Path:
     """Make a run with an imported agent, and return its folder.
 
-    Its journal says where it came from and what the file lacked. ``curves`` are of its training.
+    Its journal records its origin and what the file lacked. ``curves`` are of its training.
 
     Raises:
-        RequestError: it cannot be written; nothing is left of it.
+        RequestError: it cannot be written; nothing remains of it.
     """
     header = agent.header
     assert header.origin is not None
@@ -61,7 +61,7 @@ def write_agent(
         save(step, header, agent.tensors)
         alias(step, run.last)
         for each in curves:
-            # What came after this agent belongs to others.
+            # Curves after this agent belong to others.
             _write_tables(run, each.up_to(header.counters.env_steps))
         origin = header.origin
         _finish(
@@ -77,7 +77,7 @@ def write_curves(runs_dir: Path, choice: EnvChoice, curves: CurveFile) -> Path:
     """Make a run without an agent, for comparisons, and return its folder.
 
     Raises:
-        RequestError: it cannot be written; nothing is left of it.
+        RequestError: it cannot be written; nothing remains of it.
     """
     values = {
         "env": choice.env_id,
@@ -95,7 +95,7 @@ def write_curves(runs_dir: Path, choice: EnvChoice, curves: CurveFile) -> Path:
 
 @contextmanager
 def _as_a_whole(run: RunDirectory) -> Iterator[None]:
-    """Leave nothing of a run that could not be written to its end."""
+    """Remove a run that could not be written completely."""
     try:
         yield
     except BaseException as problem:
@@ -108,7 +108,7 @@ def _as_a_whole(run: RunDirectory) -> Iterator[None]:
 def _finish(
     run: RunDirectory, origin: tuple[str, str, str], env_steps: int, notes: Sequence[Text]
 ) -> None:
-    """Write journal, label and ending; the last makes it a run that is over."""
+    """Write journal, label and ending; the last marks the run as over."""
     kind, file, sha256 = origin
     entry = {"step": env_steps, "event": JournalEvent.IMPORT}
     entry |= {"kind": kind, "file": file, "sha256": sha256}
@@ -137,7 +137,7 @@ def _write_tables(run: RunDirectory, curves: CurveFile) -> None:
         best = max(best, mean)
     episodes = [episode_row(_ended(at, each)) for at, each in enumerate(curves.episodes)]
     training = [
-        # Written as a run does; the tables hold no empty numbers.
+        # Written as a run does; the tables contain no empty numbers.
         (step, 0, *training_row(step, 0, metrics)[2:].tolist(), math.nan)
         for step, metrics in curves.training
     ]

@@ -1,4 +1,4 @@
-"""An agent of another program: what an importer returns, and the parts that importers share."""
+"""An agent of another program: an importer's result, and the parts that importers share."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ NO_TARGETS = Text("The file holds no target networks: they begin as copies.")
 OWN_SETTINGS = Text("The file does not say how it was trained: settings are the defaults.")
 
 _LARGEST_LAYER = 8192
-# Why a network with such a tensor acts otherwise than a plain one.
+# Why a network with such a tensor acts differently from a plain one.
 _KNOWN_PARTS = (
     ("running_", Text("batch normalisation")),
     ("num_batches_tracked", Text("batch normalisation")),
@@ -36,7 +36,7 @@ _KNOWN_PARTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
-    """The state of an Adam: moments of each weight and bias, network after network."""
+    """The state of an Adam: moments of each weight and bias, network by network."""
 
     step: float
     exp_avg: tuple[Floats, ...]
@@ -45,7 +45,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """Mean and variance of observations, (obs_dim,) each, and of how many."""
+    """Mean and variance of observations, (obs_dim,) each, and their count."""
 
     count: float
     mean: Doubles
@@ -54,40 +54,40 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignAgent:
-    """What a file says of an agent. Actions are in [-1, 1], as the critics see them."""
+    """An agent as described by a file. Actions are in [-1, 1], as the critics see them."""
 
     kind: str
     """Program and algorithm, such as ``stable-baselines3 TD3``."""
     actor: Layers
     activation: str = "relu"
     critics: tuple[Layers, ...] = ()
-    """Empty where an agent can only be watched."""
+    """Empty for an agent that can only be watched."""
     target_actor: Layers | None = None
     target_critics: tuple[Layers, ...] | None = None
     actor_moments: Moments | None = None
     critic_moments: Moments | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of a run by name, where the file has them."""
+    """Settings of a run by name, if the file has them."""
     env_steps: int = 0
     updates: int = 0
     episodes: int = 0
     low: Floats | None = None
     high: Floats | None = None
-    """The bounds of its actions (act_dim,), where the file has them."""
+    """The bounds of its actions (act_dim,), if the file has them."""
     scaled_actions: bool = False
-    """True if actor and critics count actions in the largest one of the environment, which is the
-    same for all and in both directions; it is not in the file."""
+    """True if actor and critics scale actions by the environment's largest one, which is the same
+    for all and in both directions; it is not in the file."""
     normalisation: Statistics | None = None
     statistics_apart: bool = False
-    """True if its program keeps the statistics of observations in a file of their own."""
+    """True if its program keeps the statistics of observations in a separate file."""
     env: EnvChoice | None = None
-    """Its environment, where the file says it."""
+    """Its environment, if the file states it."""
     likely_env: str = ""
-    """What names of files suggest."""
+    """Environment suggested by file names."""
     notes: tuple[Text, ...] = ()
-    """What the file lacks, or cannot be carried over; for the journal."""
+    """What the file lacks, or what cannot be carried over; for the journal."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Name and SHA-256 of each file that it was made of."""
+    """Name and SHA-256 of each file it was read from."""
 
     @property
     def obs_dim(self) -> int:
@@ -101,7 +101,7 @@ class ForeignAgent:
 
     @property
     def sha256(self) -> str:
-        """The check sum of its file, as ``sha256sum`` has it; of several, that of their list."""
+        """The check sum of its file, as by ``sha256sum``; of several files, of their list."""
         if len(self.sources) == 1:
             return self.sources[0][1]
         listed = "".join(f"{digest}  {name}\n" for name, digest in self.sources)
@@ -109,7 +109,7 @@ class ForeignAgent:
 
 
 def source(name: str, data: bytes) -> tuple[str, str]:
-    """Return what is kept of a file that was read."""
+    """Return the record of a file that was read."""
     return name, hashlib.sha256(data).hexdigest()
 
 
@@ -120,13 +120,13 @@ def take_layers(
     inputs: int | None = None,
     outputs: int | None = None,
 ) -> Layers:
-    """Return the layers of a network, and take them out of ``tensors``.
+    """Return the layers of a network, and remove them from ``tensors``.
 
     Args:
-        tensors: All that are left, by name.
-        names: Of the layers; ``.weight`` and ``.bias`` follow.
-        inputs: Size of the input, where it is known.
-        outputs: Size of the output, where it is known.
+        tensors: All remaining tensors, by name.
+        names: Names of the layers, without ``.weight`` and ``.bias``.
+        inputs: Size of the input, if known.
+        outputs: Size of the output, if known.
 
     Raises:
         UnexpectedError: one is missing, or has another shape or type; with its key.
@@ -162,7 +162,7 @@ def _taken(tensors: dict[str, NDArray[Any]], key: str, dimensions: int) -> Float
 
 
 def numbered(tensors: Mapping[str, Any], prefix: str, *, begin: int, step: int) -> list[str]:
-    """Return the names of layers that are numbered: ``prefix`` and a number each."""
+    """Return the names of numbered layers: ``prefix`` and a number each."""
     names, at = [], begin
     while f"{prefix}{at}.weight" in tensors:
         names.append(f"{prefix}{at}")
@@ -171,10 +171,10 @@ def numbered(tensors: Mapping[str, Any], prefix: str, *, begin: int, step: int) 
 
 
 def require_no_more(tensors: Iterable[str]) -> None:
-    """Refuse tensors that no layer has taken.
+    """Refuse remaining tensors, which belong to no layer.
 
     Raises:
-        UnexpectedError: with the first key, and what it means if that is known.
+        UnexpectedError: with the first key, and its meaning if known.
     """
     for key in sorted(tensors):
         for part, meaning in _KNOWN_PARTS:
@@ -188,8 +188,8 @@ def require_no_more(tensors: Iterable[str]) -> None:
 def moments_of(optimiser: Any, networks: Sequence[Layers]) -> tuple[Moments | None, float | None]:
     """Return the moments in the state dict of torch's Adam, and its learning rate.
 
-    ``networks`` are those it trains, in the order of its parameters. None stands for what is not
-    there, or is not Adam's with the constants of the paper.
+    ``networks`` are those it trains, in the order of its parameters. Either is None if missing;
+    the moments also if Adam did not have the constants of the paper.
 
     Raises:
         UnexpectedError: a moment has another shape than its weight.
@@ -233,7 +233,7 @@ def _moment(value: Any, kind: str, like: Floats) -> Floats:
 
 
 def scaled_input(layers: Layers, begin: int, scale: Floats, centre: Floats) -> Layers:
-    """Return a critic that takes actions in [-1, 1] where it took them in an environment's bounds.
+    """Return a critic for actions in [-1, 1], made from one for actions in an environment's bounds.
 
     W (scale · a + centre) = (W · scale) a + W centre, for the columns from ``begin`` on.
     """

@@ -1,4 +1,4 @@
-"""Importing a file from first to last: read it, find its environment, write what it becomes."""
+"""Importing a file, start to finish: read it, find its environment, write the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ _MOST_CURVES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a file holds, before anything is made of it."""
+    """Contents of a file, before they are converted."""
 
     content: ForeignAgent | CurveFile
     curves: tuple[CurveFile, ...] = ()
-    """Of the training of an agent, from files beside it."""
+    """Curves of the agent's training, from files next to it."""
 
     @property
     def kind(self) -> str:
-        """What wrote it."""
+        """The program that wrote it."""
         return self.content.kind
 
     @property
@@ -44,7 +44,7 @@ class Found:
 
     @property
     def likely(self) -> list[str]:
-        """Environments that names of files or sizes suggest, the likeliest first."""
+        """Environments suggested by file names or sizes, the likeliest first."""
         named = [self.content.likely_env] if self.content.likely_env else []
         sized = fitting(self.content) if isinstance(self.content, ForeignAgent) else []
         return [*named, *(each for each in sized if each not in named)]
@@ -56,7 +56,7 @@ class Found:
 
     @property
     def notes(self) -> list[Text]:
-        """What the file lacks."""
+        """Notes on what the file lacks."""
         if isinstance(self.content, ForeignAgent):
             return said_of(self.content)
         return list(self.content.notes)
@@ -64,10 +64,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What an import has made."""
+    """Result of an import."""
 
     run: Path | None
-    """The folder of the run; None where only a file was asked for."""
+    """The folder of the run; None if only a file was requested."""
     checkpoint: Path | None
     """None for curves alone."""
     env_id: str
@@ -75,11 +75,11 @@ class Imported:
 
 
 def examine(path: Path, statistics: Path | None = None) -> Found:
-    """Read a file or folder; nothing is made and nothing of it is run.
+    """Read a file or folder, without writing or running anything.
 
     Args:
-        path: What to import.
-        statistics: The ``vecnormalize.pkl`` that belongs to an agent of stable-baselines3.
+        path: The file or folder to import.
+        statistics: The ``vecnormalize.pkl`` of an agent of stable-baselines3.
 
     Raises:
         RequestError: it cannot be read; with file, part and reason.
@@ -114,10 +114,10 @@ def _curves_beside(folder: Path) -> tuple[CurveFile, ...]:
 
 
 def choice_of(found: Found, given: EnvChoice | None, file: str) -> EnvChoice:
-    """Return the environment to use: the one that was given, else the one the file states.
+    """Return the environment to use: the given one, else the one that the file states.
 
     Raises:
-        RequestError: there is neither; with those that would fit.
+        RequestError: there is neither; with the environments that would fit.
     """
     choice = given or found.env
     if choice is not None:
@@ -132,10 +132,10 @@ def choice_of(found: Found, given: EnvChoice | None, file: str) -> EnvChoice:
 
 
 def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Path) -> Imported:
-    """Make a run of what was found.
+    """Make a run of the file's contents.
 
     Raises:
-        RequestError: it does not suit the environment, or cannot be written; nothing is left.
+        RequestError: it does not suit the environment, or cannot be written; nothing remains.
     """
     content = found.content
     if isinstance(content, CurveFile):
@@ -154,7 +154,7 @@ def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Pat
 
 
 def import_to_file(found: Found, choice: EnvChoice, make: EnvMaker, target: Path) -> Imported:
-    """Write an agent to a checkpoint of any name, replacing what is there.
+    """Write an agent to a checkpoint of any name, replacing an existing file.
 
     Raises:
         RequestError: there is no agent, it does not suit the environment, or cannot be written.

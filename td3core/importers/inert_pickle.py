@@ -1,7 +1,7 @@
-"""Reads pickles as data: no name in them is imported, nothing is called, nothing is run.
+"""Reads pickles as data: imports no name in them, calls nothing, runs nothing.
 
-``pickletools`` splits a pickle into its instructions; they are followed here on plain values. What
-Python would import becomes a :class:`Global`, what it would call a :class:`Made`.
+``pickletools`` splits a pickle into its instructions; they are executed here on plain values. A
+name that Python would import becomes a :class:`Global`, a call a :class:`Made`.
 """
 
 import pickletools
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from td3core.importers.damage import UnexpectedError
 
 MOST_BYTES = 4 * 2**20
-"""Of a pickle: its tensors lie elsewhere."""
+"""Limit of a pickle: its tensors are elsewhere."""
 _MOST_STEPS = 100_000
 _KEYS = (str, bytes, int, float, bool, type(None))
 _NUMBERS = re.compile(r"[fiub][1248]")
@@ -30,13 +30,13 @@ class Global(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        """Return it as it is written in code."""
+        """Return the name as written in code."""
         return f"{self.module}.{self.name}"
 
 
 @dataclass(slots=True, eq=False)
 class Made:
-    """What Python would make by calling ``what`` with ``args``, and then fill."""
+    """The object that Python would make by calling ``what`` with ``args``, and then fill."""
 
     what: Any
     args: tuple[Any, ...]
@@ -45,12 +45,12 @@ class Made:
     pairs: list[tuple[Any, Any]] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """Return what would be called."""
+        """Return the name of what would be called."""
         return str(self.what) if isinstance(self.what, Global) else type(self.what).__name__
 
 
 class Persistent(NamedTuple):
-    """A reference to something beside the pickle, such as the numbers of a tensor."""
+    """A reference to data outside the pickle, such as the numbers of a tensor."""
 
     identity: Any
 
@@ -66,7 +66,7 @@ def read_pickle(data: bytes) -> Any:
     """Return what a pickle describes.
 
     Raises:
-        UnexpectedError: it is longer than :data:`MOST_BYTES`, or does what no such file needs.
+        UnexpectedError: it is longer than :data:`MOST_BYTES`, or does something no such file needs.
         Exception: one of :data:`~td3core.importers.damage.DAMAGE`; it is damaged.
     """
     if len(data) > MOST_BYTES:
@@ -216,7 +216,7 @@ def _set(machine: _Machine, values: list[Any]) -> None:
 
 def _key(key: Any) -> Hashable:
     if not isinstance(key, _KEYS):
-        # A number or a name is all that is looked up here; anything else only has to be distinct.
+        # Only numbers and names are looked up here; all else just has to be distinct.
         return id(key), type(key).__name__
     return key
 
@@ -265,7 +265,7 @@ _ACTS: dict[str, Act] = {
     "LIST": lambda m, _: m.push(m.down_to_mark()),
     "EMPTY_DICT": lambda m, _: m.push({}),
     "DICT": _dict,
-    # Nothing here looks into a set.
+    # Nothing here reads a set.
     "EMPTY_SET": lambda m, _: m.push([]),
     "FROZENSET": lambda m, _: m.push(m.down_to_mark()),
     "APPEND": lambda m, _: _append(m, _one(m)),
@@ -293,7 +293,7 @@ def array_of(value: Any) -> NDArray[Any]:
     """Return the array or number that NumPy 1 or 2 pickled.
 
     Raises:
-        UnexpectedError: it is none of plain numbers, or its size is not that of its bytes.
+        UnexpectedError: it does not hold plain numbers, or its size does not match its bytes.
     """
     made = value if isinstance(value, Made) else Made(None, ())
     match made.what, made.args, made.state:
@@ -307,7 +307,7 @@ def array_of(value: Any) -> NDArray[Any]:
 
 
 def _raw(raw: Any) -> bytes:
-    """Return bytes; protocol 2 has none, and spells them as text that is encoded."""
+    """Return bytes; protocol 2 has none, and spells them as encoded text."""
     match raw:
         case bytes() | bytearray():
             return bytes(raw)

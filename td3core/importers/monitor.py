@@ -109,9 +109,9 @@ def _evaluations(file: str, data: bytes) -> CurveFile:
 
 
 def _array(archive: Archive, name: str) -> NDArray[Any]:
-    """Return an array of numbers; what is declared larger than it is is refused."""
+    """Return an array of numbers; refuse one that is declared larger than it is."""
     data = archive.read(f"{name}.npy")
-    # NumPy's own reader would parse the header as Python, and take sizes from it as they are.
+    # NumPy's own reader would parse the header as Python, and trust its sizes.
     (length,) = struct.unpack_from("<H", data, len(_MAGIC))
     begin = len(_MAGIC) + 2
     header = _HEADER.fullmatch(data[begin : begin + length])

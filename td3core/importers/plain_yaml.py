@@ -1,4 +1,4 @@
-"""Reads YAML as plain data: tags are not followed, so nothing is made of them."""
+"""Reads YAML as plain data: tags are ignored, so they construct nothing."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ _WORDS = {"null": None, "~": None, "": None, "true": True, "false": False}
 
 
 def read_yaml(data: bytes) -> Any:
-    """Return what a document says: mappings, lists, numbers and text.
+    """Return the contents of a document: mappings, lists, numbers and text.
 
-    A pair list, as which ``yaml.dump`` writes an ``OrderedDict``, becomes a mapping.
+    A pair list, the form in which ``yaml.dump`` writes an ``OrderedDict``, becomes a mapping.
 
     Raises:
-        UnexpectedError: it is no YAML, or very long or deep.
+        UnexpectedError: it is no YAML, or is very long or deep.
     """
     if len(data) > MOST_BYTES:
         raise UnexpectedError("there are {n} bytes", n=len(data))
@@ -37,7 +37,7 @@ class _Reader:
 
     def plain(self, node: yaml.Node | None, depth: int = 0) -> Any:
         self._count += 1
-        # An alias counts as often as it is used.
+        # An alias counts each time it is used.
         if self._count > _MOST_NODES or depth > _MOST_DEPTH:
             raise UnexpectedError("there are too many values")
         if isinstance(node, yaml.MappingNode):

@@ -1,8 +1,8 @@
 """The kinds of files that can be imported.
 
 A new kind is a module that defines ``is_readable(path)`` and ``read(path)``, and an entry in
-:data:`IMPORTERS`. Command line and window read this list. ``is_readable`` looks at names only;
-``read`` returns what the file says, and runs nothing of it.
+:data:`IMPORTERS`. Command line and window read this list. ``is_readable`` examines names only;
+``read`` returns the file's contents, and runs nothing of it.
 """
 
 import importlib
@@ -28,9 +28,9 @@ class Importer:
     """One kind of file."""
 
     about: Text
-    """What it is, for lists of what can be imported."""
+    """Description, for lists of what can be imported."""
     patterns: tuple[str, ...]
-    """Of its files, for a dialog."""
+    """Patterns of its file names, for a dialog."""
     module: str
 
     def load(self) -> _Module:
@@ -38,7 +38,7 @@ class Importer:
         return cast("_Module", importlib.import_module(self.module))
 
 
-# The first that fits counts.
+# The first that fits is used.
 IMPORTERS: tuple[Importer, ...] = (
     Importer(
         about=Text("RL Zoo, a run's folder"),
@@ -74,12 +74,12 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def find_importer(path: Path) -> Importer | None:
-    """Return the kind that a file or folder is of, by its name."""
+    """Return the kind of a file or folder, by its name."""
     return next((each for each in IMPORTERS if each.load().is_readable(path)), None)
 
 
 def read(path: Path) -> ForeignAgent | CurveFile:
-    """Return what a file or folder holds.
+    """Return the contents of a file or folder.
 
     Raises:
         RequestError: it is of no known kind, or cannot be read; with file, part and reason.

@@ -25,14 +25,14 @@ _NOT_OBSERVATIONS = re.compile(r"norm_obs['\"]? ?[=:] ?False")
 
 
 def is_readable(path: Path) -> bool:
-    """Return whether a folder is such a run, or a zip lies in one."""
+    """Return whether a folder is such a run, or contains a zip."""
     if path.is_dir():
         return _settings_folder(path) is not None and bool(_zips(path))
     return stable_baselines3.is_readable(path) and _settings_folder(path.parent) is not None
 
 
 def read(path: Path) -> ForeignAgent:
-    """Return the agent of a folder, or that of one of its zips, with what lies beside it.
+    """Return the agent of a folder, or of one of its zips, with the files next to it.
 
     Raises:
         RequestError: with file, part and reason.
@@ -51,7 +51,7 @@ def read(path: Path) -> ForeignAgent:
 
 
 def _settings_folder(folder: Path) -> Path | None:
-    """Return where ``args.yml`` lies: in the folder of a run, or in one inside it."""
+    """Return the folder of ``args.yml``: the folder of a run, or one inside it."""
     for each in (folder, *glob(folder, "*/")):
         if is_regular(each / _ARGS):
             return each
@@ -113,7 +113,7 @@ def _environment(folder: Path) -> EnvChoice | None:
 
 
 def _require_not_normalised(folder: Path) -> None:
-    """Refuse an agent whose statistics are gone.
+    """Refuse an agent whose statistics are missing.
 
     Raises:
         RequestError: ``config.yml`` says that observations are normalised.

@@ -1,6 +1,6 @@
-"""Reads the four files that the authors' TD3 saves: ``NAME_actor``, ``NAME_critic``, optimisers.
+"""Reads the four files of the authors' TD3: ``NAME_actor``, ``NAME_critic``, optimisers.
 
-The largest action is not in them: it is that of the environment, in both directions.
+The largest action is not in them: it is the environment's, in both directions.
 """
 
 from pathlib import Path
@@ -45,7 +45,7 @@ def _stem(path: Path) -> Path | None:
 
 
 def read(path: Path) -> ForeignAgent:
-    """Return the agent of the files that belong to one of them.
+    """Return the agent of the four files, given one of them.
 
     Raises:
         RequestError: with file, part and reason.
@@ -93,7 +93,7 @@ def read(path: Path) -> ForeignAgent:
 def _optimisers(
     stem: Path, actor: Any, critics: Any, sources: list[tuple[str, str]]
 ) -> tuple[list[Moments | None], dict[str, Any], list[Text]]:
-    """Return the moments of both, the learning rates and what to say."""
+    """Return the moments of both, the learning rates, and notes."""
     moments: list[Moments | None] = []
     settings = {}
     for end, networks in zip(_OPTIMISERS, (actor, critics), strict=True):

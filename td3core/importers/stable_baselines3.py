@@ -1,7 +1,7 @@
-"""Reads TD3, DDPG and the mean of SAC from the ``.zip`` that stable-baselines3 saves.
+"""Reads TD3, DDPG and the mean of SAC from the ``.zip`` of stable-baselines3.
 
 ``policy_class``, spaces and noise are pickles inside JSON. They are read as data (see
-:mod:`~td3core.importers.inert_pickle`); the replay buffer is a file of its own and is left alone.
+:mod:`~td3core.importers.inert_pickle`); the replay buffer is a separate file and is not read.
 """
 
 import base64
@@ -52,7 +52,7 @@ _NAMES = {
     "target_policy_noise": "policy_noise",
     "target_noise_clip": "noise_clip",
 }
-"""Settings by their names there, with the name here."""
+"""Names of settings there, with the names here."""
 _WHOLE = ("num_timesteps", "_n_updates", "_episode_num")
 
 
@@ -76,7 +76,7 @@ def _contents(path: Path) -> bytes:
 
 
 def read_zip(file: str, contents: bytes) -> ForeignAgent:
-    """Return the agent of the contents of a zip that is called ``file``.
+    """Return the agent from the contents of a zip named ``file``.
 
     Raises:
         RequestError: with file, part and reason.
@@ -94,13 +94,13 @@ def read_zip(file: str, contents: bytes) -> ForeignAgent:
 
 
 class _Reader:
-    """Reads the parts of one zip, and gathers what it lacks."""
+    """Reads the parts of one zip, and collects notes on what it lacks."""
 
     def __init__(self, file: str, archive: Archive, data: Mapping[str, Any]) -> None:
         self._file, self._archive, self._data = file, archive, data
         self._notes: list[Text] = []
         self._rates: dict[str, float] = {}
-        """Learning rates of ``actor`` and ``critic`` when they were saved."""
+        """Learning rates of ``actor`` and ``critic`` when saved."""
 
     def agent(self, origin: tuple[str, str]) -> ForeignAgent:
         with reading(self._file, _POLICY):
@@ -191,7 +191,7 @@ class _Reader:
     # The description -----------------------------------------------------------------------------
 
     def _pickled(self, name: str) -> Any:
-        """Return what JSON could not hold; None if it is not there."""
+        """Return the pickled value of a key, which JSON could not hold; None if missing."""
         match self._data.get(name):
             case {":serialized:": str(text)}:
                 try:
@@ -244,7 +244,7 @@ class _Reader:
         return low.ravel().astype(np.float32), high.ravel().astype(np.float32)
 
     def _observations(self) -> int:
-        """Return the size of an observation; pictures are scaled first, and refused."""
+        """Return the size of an observation; pictures would be scaled first, and are refused."""
         low = array_of(self._space("observation_space").get("low"))
         if low.dtype.kind != "f":
             raise UnexpectedError("observation_space has whole numbers")
@@ -262,7 +262,7 @@ class _Reader:
         data = self._data
         settings = {here: data[there] for there, here in _NAMES.items() if there in data}
         if settings.get("noise_clip") == 0:
-            # How stable-baselines3 spells DDPG.
+            # Stable-baselines3's form of DDPG.
             settings["policy_noise"] = 0.0
         seed = data.get("seed")
         if type(seed) is int and 0 <= seed <= HIGHEST_SEED:
@@ -279,7 +279,7 @@ class _Reader:
         return {f"{role}_lr": rate for role, rate in self._rates.items()}
 
     def _frequency(self) -> dict[str, Any]:
-        """Return how often there are updates, and how many."""
+        """Return how often updates happen, and how many."""
         steps, of_each = 1, self._data.get("gradient_steps", 1)
         match self._data.get("train_freq", 1), self._pickled("train_freq"):
             case int(every), _:
@@ -293,12 +293,12 @@ class _Reader:
                     )
                 )
                 return {"update_interval": 1, "updates_per_step": 1}
-        # -1 stands for as many as there were steps.
+        # -1 means as many as there were steps.
         each = of_each if type(of_each) is int and of_each >= 0 else steps
         return {"update_interval": steps, "updates_per_step": each}
 
     def _noise(self) -> dict[str, Any]:
-        """Return the exploration noise; both programs count it in units of half the range."""
+        """Return the exploration noise, in units of half the range in both programs."""
         found, sigma = self._pickled("action_noise"), None
         if isinstance(found, Made) and str(found).endswith("NormalActionNoise"):
             state = found.state if isinstance(found.state, dict) else {}
@@ -318,7 +318,7 @@ class _Reader:
         return {"exploration_noise": usual}
 
     def _own_env(self) -> EnvChoice | None:
-        """Return the environment that an export of this program names."""
+        """Return the environment named by an export of this program."""
         if _NOTES not in self._archive:
             return None
         found = json.loads(self._archive.read(_NOTES, _MOST_NOTES))

@@ -1,7 +1,7 @@
 """Reads the scalars of TensorBoard's event files, of stable-baselines3, CleanRL or the studio.
 
-The framing is TFRecord's: length, its check sum, the record, its check sum. What a record says is
-a message that tensorboardX describes (the extra ``tensorboard``).
+The framing is TFRecord's: length, its check sum, the record, its check sum. A record is a message
+that tensorboardX defines (the extra ``tensorboard``).
 """
 
 import math
@@ -38,7 +38,7 @@ METRICS = {
 }
 """Tags with the column of ``training.csv``."""
 _SMALL = 16 * 1024
-"""Bytes of a record: no scalar has more, and pictures are not read."""
+"""Largest record of a scalar, in bytes; pictures are not read."""
 _MOST_RECORDS = 1_000_000
 _MOST_STEPS = 10**12
 _SHOWN = 5
@@ -81,7 +81,7 @@ def read(path: Path) -> CurveFile:
 
 
 def _parser() -> Any:
-    """Return what reads a message.
+    """Return the function that parses a message.
 
     Raises:
         RequestError: tensorboardX is not installed.
@@ -102,7 +102,7 @@ def _parser() -> Any:
 
 
 def records(file: str, data: bytes) -> Iterator[bytes | None]:
-    """Yield the records of a file that are short enough for scalars; None for one that is torn.
+    """Yield the records of a file that are short enough for scalars; None for a torn one.
 
     Raises:
         RequestError: a check sum differs.
@@ -133,7 +133,7 @@ def records(file: str, data: bytes) -> Iterator[bytes | None]:
 
 
 def _add(curves: dict[str, Curve], event: "Event") -> None:
-    """Add the scalars of an event; a step back is a run that was resumed there."""
+    """Add the scalars of an event; a step back means that the run was resumed there."""
     step, time_s = int(event.step), float(event.wall_time)
     for value in event.summary.value:
         number = _number(value)
@@ -148,7 +148,7 @@ def _add(curves: dict[str, Curve], event: "Event") -> None:
 
 
 def _number(value: Any) -> float | None:
-    """Return the number of a value that is a scalar, and finite."""
+    """Return the number of a finite scalar value."""
     kind = value.WhichOneof("value")
     if kind == "simple_value":
         found = float(value.simple_value)

@@ -1,4 +1,4 @@
-"""Reads what ``torch.save`` wrote, without torch: tensors, containers, numbers and names."""
+"""Reads files of ``torch.save`` without torch: tensors, containers, numbers and names."""
 
 import math
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ _MOST_DIMENSIONS, _MOST_DEPTH = 8, 12
 
 
 def read_pth(data: bytes) -> Any:
-    """Return what a ``.pth`` file holds: arrays, dicts, lists, tuples, numbers and text.
+    """Return the contents of a ``.pth`` file: arrays, dicts, lists, tuples, numbers and text.
 
     Raises:
-        UnexpectedError: it holds anything else, or a tensor that does not fit its numbers.
+        UnexpectedError: it holds anything else, or a tensor that does not match its numbers.
         Exception: one of :data:`~td3core.importers.damage.DAMAGE`; it is damaged.
     """
     if not data.startswith(b"PK"):
@@ -47,7 +47,7 @@ def state_dict(value: Any) -> dict[str, NDArray[Any]]:
     """Return a mapping of names to tensors.
 
     Raises:
-        UnexpectedError: it is none.
+        UnexpectedError: it is not such a mapping.
     """
     if not isinstance(value, Mapping):
         raise UnexpectedError("there is no mapping of names to tensors")
@@ -107,7 +107,7 @@ class _Reader:
         if not whole or len(size) != len(stride) or len(size) > _MOST_DIMENSIONS:
             raise UnexpectedError("a tensor has impossible sizes")
         count = math.prod(size)
-        # One that repeats its numbers would be larger than the file.
+        # A tensor that repeats its numbers would be larger than the file.
         last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
         if count > storage.size or (count and last >= storage.size):
             raise UnexpectedError("a tensor is larger than its numbers")

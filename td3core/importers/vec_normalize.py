@@ -1,7 +1,7 @@
 """Reads the statistics of a ``vecnormalize.pkl`` of stable-baselines3.
 
-Both programs show the networks clip((s - mean) / sqrt(variance + ε), ±clip), and both store
-observations as they are. The studio's clip and ε are fixed; what differs from them is refused.
+Both programs give the networks clip((s - mean) / sqrt(variance + ε), ±clip), and both store raw
+observations. The studio's clip and ε are fixed; other values are refused.
 """
 
 from collections.abc import Mapping
@@ -24,17 +24,17 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VecNormalize:
-    """What a file says of observations and rewards."""
+    """Normalisation of observations and rewards in a file."""
 
     observations: Statistics | None
-    """None where they are not normalised."""
+    """None if observations are not normalised."""
     reward_scale: float | None
-    """What rewards were multiplied by last; None where they were left alone."""
+    """The last factor of the rewards; None if they were not scaled."""
     source: tuple[str, str]
 
 
 def read(path: Path, obs_dim: int) -> VecNormalize:
-    """Read the statistics for observations of a size.
+    """Read the statistics for observations of this size.
 
     Raises:
         RequestError: with file, part and reason.
@@ -100,7 +100,7 @@ def _observations(state: Mapping[str, Any], obs_dim: int) -> Statistics | None:
     count = float(_numbers(_attributes(state.get("obs_rms")).get("count")))
     if not 0 <= count <= 1e15:
         raise UnexpectedError("there is no number of observations")
-    # A larger ε is a larger variance.
+    # A larger ε is equivalent to a larger variance.
     variance = variance + (epsilon - _EPSILON)
     if count <= 1:
         if mean.any() or not np.allclose(variance, 1.0):
@@ -134,7 +134,7 @@ def _moments(made: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def _numbers(value: Any) -> Any:
-    """Return an array, or a plain number as one."""
+    """Return an array, or a plain number as an array."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return np.float64(value)
     return array_of(value)

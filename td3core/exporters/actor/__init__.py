@@ -1,4 +1,4 @@
-"""What the formats of an actor share: its numbers, and the proof that a file acts alike.
+"""Shared by the formats of an actor: its numbers, and the proof that a file acts alike.
 
 Start with ``deployed.py``.
 """

@@ -1,4 +1,4 @@
-"""An actor with all that acting outside the studio needs."""
+"""An actor with everything needed to act outside the studio."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -38,13 +38,13 @@ class Normalisation(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployedActor:
-    """The layers of an actor, what comes before and after them, and how to call it."""
+    """The layers of an actor, the operations before and after them, and how to call it."""
 
     source: Checkpoint
     layers: tuple[tuple[Floats, Floats], ...]
     """Weight (out, in) and bias (out,) of each layer, from input to output."""
     activation: str
-    """``relu`` or ``tanh``, of the hidden layers; the output layer ends in tanh."""
+    """Activation of the hidden layers, ``relu`` or ``tanh``; the output layer ends in tanh."""
     normalisation: Normalisation | None
     low: Floats
     """The environment's bounds, (act_dim,) like ``high``."""
@@ -52,9 +52,9 @@ class DeployedActor:
     observation_space: Box
     action_space: Box
     control_rate_hz: float | None
-    """Decisions per second, repeated actions counted once; None if it does not say its rate."""
+    """Decisions per second, counting repeated actions once; None if the environment has no rate."""
     replayed: Floats
-    """Observations (n, obs_dim) of a noise-free episode, or of its beginning."""
+    """Observations (n, obs_dim) of a noise-free episode, or of its first steps."""
 
     @property
     def half(self) -> Floats:
@@ -68,13 +68,13 @@ class DeployedActor:
 
     @property
     def env_name(self) -> str:
-        """The environment's id, and its arguments where it has any."""
+        """The environment's id, and its arguments if it has any."""
         env = self.source.header.env
-        # On one line: it stands in comments of generated code.
+        # On one line, for comments of generated code.
         return " ".join(f"{env.env_id} {env.args}".split())
 
     def facts(self) -> dict[str, Any]:
-        """Return what a user of the file must know, as plain JSON values."""
+        """Return the facts that users of the file must know, as plain JSON values."""
         header = self.source.header
         return {
             "env_id": header.env.env_id,
@@ -92,7 +92,7 @@ class DeployedActor:
         }
 
     def usage(self) -> list[str]:
-        """Return lines that say how to call it, for a comment or a README."""
+        """Return lines on how to call it, for a comment or a README."""
         facts = self.facts()
         rate, repeat = self.control_rate_hz, facts["action_repeat"]
         lines = [
@@ -127,15 +127,15 @@ class DeployedActor:
         )
 
     def require_parity(self, act: Callable[[Floats], Floats]) -> Text:
-        """Compare a file's actions with the exact ones over an episode; return what to say.
+        """Compare a file's actions with the exact ones over an episode; return the result.
 
-        Exact ones, because two forward passes in float32 differ by twice what each errs.
+        Exact ones, because two float32 forward passes may differ by twice the error of either.
 
         Args:
             act: Returns actions (n, act_dim) in the environment's bounds for (n, obs_dim).
 
         Raises:
-            RequestError: it deviates by more than :data:`TOLERANCE` of half the range.
+            RequestError: the file deviates by more than :data:`TOLERANCE` of half the range.
         """
         half = (self.high.astype(np.float64) - self.low) / 2
         errors = np.abs(act(self.replayed) - self.exact(self.replayed)) / half

@@ -1,4 +1,4 @@
-"""Writes what torch and cloudpickle read, without either."""
+"""Writes files for torch and cloudpickle, without using either."""
 
 import pickle
 import zipfile
@@ -18,7 +18,7 @@ class Global(NamedTuple):
 
 
 class Call(NamedTuple):
-    """What the reader makes by calling ``what``."""
+    """A call of ``what`` by the reader."""
 
     what: Global
     arguments: tuple[Any, ...]
@@ -30,7 +30,7 @@ def pickled(value: Any) -> bytes:
 
 
 def pth_file(value: Any) -> bytes:
-    """Return what ``torch.save`` writes for mappings and lists of plain values and arrays.
+    """Return the file of ``torch.save`` for mappings and lists of plain values and arrays.
 
     Arrays must be float32; they become tensors.
     """
@@ -51,7 +51,7 @@ def zip_file(members: dict[str, bytes]) -> bytes:
 
 
 class _Emitter:
-    """Writes opcodes: Python's own pickler imports what it names, and torch may not be there."""
+    """Writes opcodes: Python's own pickler imports the names, and torch may not be installed."""
 
     def __init__(self, *, tensors: bool = False) -> None:
         self.storages: list[Floats] = []

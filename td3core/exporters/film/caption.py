@@ -14,10 +14,10 @@ _MARK = (240, 190, 60)
 _STRIP_SHARE = 0.075
 _LEAST_STRIP = 26
 _LEAST_WIDTH = 240
-"""Smaller pictures are enlarged, so that the caption fits."""
+"""Smaller pictures are enlarged so that the caption fits."""
 _LEAST_FONT = 7
 _MOST_FONT_SHARE = 0.56
-"""Of the height of the strip."""
+"""Share of the strip's height."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +27,13 @@ class Caption:
     left: str
     right: str
     mark: str = ""
-    """Shown after the left text, in another colour."""
+    """Shown after the left text, in a different colour."""
 
 
 class Canvas:
     """Fits pictures into frames of one size; the strip below them holds the caption.
 
-    The strip hides nothing of the picture, and is readable whatever the environment draws.
+    The strip hides nothing of the picture, and is readable with any environment.
     """
 
     def __init__(
@@ -47,7 +47,8 @@ class Canvas:
         Args:
             picture: Sets the size of the frames unless ``size`` does.
             size: Width and height of the frames, both even.
-            most_width: Of the frames, unless ``size`` is given; larger pictures are made smaller.
+            most_width: Largest width of the frames, unless ``size`` is given; larger pictures are
+                reduced.
         """
         height, width = picture.shape[:2]
         if size is None:
@@ -94,7 +95,7 @@ def _drawn_strip(caption: Caption, width: int, height: int) -> Image.Image:
 
 
 def _font_that_fits(caption: Caption, room: int, height: int) -> Font:
-    # Two blanks before the mark, and at least three before the text on the right.
+    # Two spaces before the mark, and at least three before the text on the right.
     text = f"{caption.left}  {caption.mark}   {caption.right}"
     size = max(_LEAST_FONT, round(height * _MOST_FONT_SHARE))
     chosen = font(size)

@@ -8,15 +8,15 @@ SUFFIXES = (".mp4", ".gif", ".webp")
 
 
 def partial_path(target: Path) -> Path:
-    """Return where a film is written until it is complete."""
+    """Return the path at which a film is written until it is complete."""
     return target.with_name(f".{target.name}.part")
 
 
 def require_film_suffix(target: Path) -> None:
-    """Refuse a file whose suffix names no format of films.
+    """Refuse a file whose suffix is not a film format.
 
     Raises:
-        RequestError: it names none.
+        RequestError: the suffix names no format.
     """
     if target.suffix.lower() not in SUFFIXES:
         raise RequestError(

@@ -25,7 +25,7 @@ class Shot(NamedTuple):
 
 
 class FilmedEpisode:
-    """An episode of one agent, or of several in step, that is rendered with every step."""
+    """An episode of one agent, or of several in step, rendered at every step."""
 
     def __init__(self, playing: SideBySide, choice: EnvChoice) -> None:
         self._playing, self._choice = playing, choice
@@ -33,7 +33,7 @@ class FilmedEpisode:
         """Steps per second at the environment's own speed."""
 
     def __iter__(self) -> Iterator[list[Shot]]:
-        """Yield every step with a shot of each agent; those that are over keep their last one."""
+        """Yield every step with a shot of each agent; ended episodes keep their last one."""
         pictures: dict[int, NDArray[np.uint8]] = {}
         while not self._playing.step.over:
             with naming_environment(self._choice):
@@ -50,14 +50,14 @@ def filmed_episode(
     """Make fresh environments, and close them at the end.
 
     Args:
-        agents: Who plays, all in the same environment.
+        agents: The agents, all in the same environment.
         seed: The seed of all episodes.
         index: Number of the episode, from 0.
-        pushes: Returns when those are pushed that are, for the steps per second.
+        pushes: Takes the steps per second; returns when agents are pushed, if at all.
 
     Raises:
         RequestError: the environment cannot be made, or renders no images.
-        RunError: it raised an ``OSError``, which is none of the film's file.
+        RunError: it raised an ``OSError`` unrelated to the film's file.
     """
     choice = agents[0].choice
     with naming_environment(choice):
@@ -70,7 +70,7 @@ def filmed_episode(
 
 @contextmanager
 def naming_environment(choice: EnvChoice) -> Iterator[None]:
-    """Name the environment in what it raises."""
+    """Name the environment in its exceptions."""
     try:
         yield
     except OSError as problem:

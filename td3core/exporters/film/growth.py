@@ -23,12 +23,12 @@ from td3core.system.regular_files import exists
 from td3core.text import Text, tr
 
 HOLD_S = 0.5
-"""How long the last frame of a checkpoint stays, so that its return can be read."""
+"""How long the last frame of a checkpoint stays, to read its return."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A checkpoint to be shown."""
+    """A checkpoint to show."""
 
     path: Path
     env_steps: int
@@ -38,20 +38,20 @@ class Scene:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneResult:
-    """What a checkpoint did in the film."""
+    """Results of a checkpoint in the film."""
 
     scene: Scene
     returns: tuple[float, ...]
-    """Of each episode; up to where the film leaves it if that is earlier."""
+    """Return of each episode, up to its end in the film."""
     lengths: tuple[int, ...]
-    """Steps of each episode that are in the film."""
+    """Steps of each episode in the film."""
     complete: bool
-    """Whether all episodes were shown to their end."""
+    """Whether all episodes were shown to the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """What a growth film shows."""
+    """Contents of a growth film."""
 
     info: FilmInfo
     scenes: tuple[SceneResult, ...]
@@ -59,19 +59,19 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilmSettings:
-    """How a growth film is made."""
+    """Settings of a growth film."""
 
     episodes: int = 1
     """Episodes of each checkpoint."""
     seed: int = 0
     most_s: float | None = None
-    """Seconds of film for each checkpoint at most; None for whole episodes."""
+    """Most seconds of film for each checkpoint; None for whole episodes."""
     size: tuple[int, int] | None = None
-    """Width and height of the film, both even; None for that of the environment's pictures."""
+    """Width and height of the film, both even; None for those of the environment's pictures."""
     most_width: int | None = None
-    """Make larger pictures of the environment smaller; no effect with a ``size``."""
+    """Reduce larger pictures of the environment to this width; no effect with a ``size``."""
     most_fps: float = math.inf
-    """Frames per second at most."""
+    """Most frames per second."""
 
 
 def scenes_of_run(run: RunDirectory) -> list[Scene]:
@@ -81,14 +81,14 @@ def scenes_of_run(run: RunDirectory) -> list[Scene]:
         RequestError: the run has no checkpoint, or one cannot be read.
     """
     found: dict[int, Scene] = {}
-    # Those named by their step first: best and last are often the same agents again.
+    # Checkpoints named by their step first: best and last are often the same agents again.
     for path in run.saved():
         try:
             env_steps = read_header(path).counters.env_steps
         except RequestError:
             if exists(path):
                 raise
-            continue  # Deleted meanwhile in favour of a newer one.
+            continue  # Deleted meanwhile in favour of a newer checkpoint.
         found.setdefault(env_steps, Scene(path=path, env_steps=env_steps))
         if path == run.best:
             found[env_steps] = replace(found[env_steps], best=True)
@@ -101,7 +101,7 @@ def scenes_of_files(paths: Sequence[Path]) -> list[Scene]:
     """Return checkpoints in the order given.
 
     Raises:
-        RequestError: one cannot be read, or is of another environment than the first.
+        RequestError: a checkpoint cannot be read, or is for another environment than the first.
     """
     headers = [read_header(path) for path in paths]
     for path, header in zip(paths, headers, strict=True):
@@ -141,7 +141,7 @@ def record_growth(
 
 
 class _Recorder:
-    """Records one scene after another into one film, which is opened with the first frame."""
+    """Records one scene after another into one film, which is opened at the first frame."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class _Recorder:
         report: Report,
         open_writer: Callable[[float], FilmWriter],
     ) -> None:
-        """``open_writer`` opens the film for so many frames per second."""
+        """``open_writer`` opens the film for this many frames per second."""
         self._scenes, self._settings = scenes, settings
         self._report = report
         self._open_writer = open_writer
@@ -166,7 +166,7 @@ class _Recorder:
             except RequestError:
                 if exists(scene.path):
                     raise
-                continue  # Deleted meanwhile in favour of a newer one.
+                continue  # Deleted meanwhile in favour of a newer checkpoint.
             self._first = self._first or agent.header
             require_same_environment(agent.header, self._first, scene.path)
             yield self._record_scene(number, scene, agent)
@@ -233,10 +233,10 @@ def _caption(scene: Scene, step: RolloutStep, index: int, settings: FilmSettings
 
 
 def require_same_environment(header: Header, first: Header, path: Path) -> None:
-    """Refuse an agent of another environment than the first.
+    """Refuse an agent for another environment than the first.
 
     Raises:
-        RequestError: it is one.
+        RequestError: the environments differ.
     """
     ours, theirs = header.config.choice, first.config.choice
     if ours != theirs:

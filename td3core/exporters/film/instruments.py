@@ -18,9 +18,9 @@ _BLUE, _AMBER, _GREEN, _RED = (95, 160, 255), (240, 190, 60), (110, 200, 130), (
 _LINES = (_BLUE, _AMBER, _GREEN, _RED, (190, 140, 240), (120, 210, 220))
 _LEAST_WIDTH, _SHARE = 560, 0.42
 _MOST_LINES = 6
-"""More than these are drawn as rows of colours."""
+"""With more lines, rows of colours are drawn."""
 _FINER = 3
-"""Curves are drawn so many times as large, then reduced: Pillow draws no smooth lines."""
+"""Curves are drawn this many times as large, then reduced: Pillow draws no smooth lines."""
 
 Colour = tuple[int, int, int]
 Box = tuple[int, int, int, int]
@@ -33,19 +33,19 @@ class _Line(NamedTuple):
 
 
 class _Chart(NamedTuple):
-    """A chart whose curves are drawn already; what changes is the step."""
+    """A chart whose curves are already drawn; only the step changes."""
 
     title: str
     lines: Sequence[_Line]
     box: Box
-    """Of the curves: left, top, right, bottom."""
+    """Box of the curves: left, top, right, bottom."""
 
 
 class InstrumentCanvas:
     """Puts the numbers of each step of one episode below its picture."""
 
     def __init__(self, picture: NDArray[np.uint8], numbers: EpisodeNumbers) -> None:
-        """Draw what stays the same during the episode.
+        """Draw everything that stays the same during the episode.
 
         Args:
             picture: A picture of the episode, (height, width, 3); small ones are enlarged.
@@ -72,7 +72,7 @@ class InstrumentCanvas:
         frame.paste(self._panel(step - 1), (0, self._picture_size[1]))
         return np.asarray(frame)
 
-    # What stays ---------------------------------------------------------------------------------
+    # Fixed parts --------------------------------------------------------------------------------
 
     def _contents(self) -> list[tuple[int, str, Sequence[_Line]]]:
         numbers, obtained = self._numbers, self._numbers.discounted
@@ -91,7 +91,7 @@ class InstrumentCanvas:
         ]
 
     def _draw_card(self, place: int) -> Box:
-        """Draw the background of one of four cards, two in a row; return the room in it."""
+        """Draw the background of one of four cards, two in a row; return the space inside it."""
         gap = max(4, self._size[0] // 140)
         width, height = (self._size[0] - 3 * gap) // 2, (self._size[1] - 3 * gap) // 2
         left = gap + place % 2 * (width + gap)
@@ -124,7 +124,7 @@ class InstrumentCanvas:
         self._base.paste(fine.resize((right - left, bottom - top), Image.Resampling.BOX), box[:2])
         return _Chart(title, lines, box)
 
-    # What changes -------------------------------------------------------------------------------
+    # Changing parts -----------------------------------------------------------------------------
 
     def _panel(self, row: int) -> Image.Image:
         panel = self._base.copy()
@@ -169,14 +169,14 @@ class InstrumentCanvas:
 
 
 def _range_of(lines: Sequence[_Line]) -> tuple[float, float]:
-    """Return the least and greatest value, which differ."""
+    """Return the least and greatest value, made to differ."""
     low = min(float(line.values.min()) for line in lines)
     high = max(float(line.values.max()) for line in lines)
     return (low, high) if high > low else (low - 1.0, high + 1.0)
 
 
 def _heat(rows: Sequence[Doubles]) -> Image.Image:
-    """Return a row for each series: blue above 0, amber below, in shares of its largest value."""
+    """Return a row for each series: blue above 0, amber below, as shares of its largest value."""
     values = np.stack(rows)
     largest = np.abs(values).max(axis=1, keepdims=True)
     share = (values / np.where(largest > 0, largest, 1.0))[..., None]

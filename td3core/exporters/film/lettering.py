@@ -1,4 +1,4 @@
-"""The font of films, and how numbers are written in them: as in the window."""
+"""The font of films, and their number format, the same as in the window."""
 
 import importlib.util
 from functools import cache
@@ -20,8 +20,8 @@ def font(size: int) -> Font:
 
 @cache
 def font_file() -> Path | None:
-    """Return a font with minus signs and Greek, which names of runs have and Pillow's own lacks."""
-    # Found, not imported: of matplotlib only this file is needed.
+    """Return a font with minus signs and Greek, which run names contain and Pillow's own lacks."""
+    # Located, not imported: of matplotlib only this file is needed.
     found = importlib.util.find_spec("matplotlib")
     if found is None or found.origin is None:
         return None
@@ -30,12 +30,12 @@ def font_file() -> Path | None:
 
 
 def return_text(value: float) -> str:
-    """Format a return, or what counts in the same unit: −207.1, 1,234.5."""
+    """Return a formatted return, or a value in the same unit: −207.1, 1,234.5."""
     text = format_return(value)
     # Pillow's own font would draw an empty box.
     return text if font_file() is None else typographic(text)
 
 
 def return_caption(value: float) -> str:
-    """Return what the caption of a picture says of its episode so far."""
+    """Return the caption of a picture on its episode so far."""
     return tr("Return {value}", value=return_text(value))

@@ -1,4 +1,4 @@
-"""How far a film is."""
+"""Progress of a film."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilmProgress:
-    """How far a film is."""
+    """Progress of a film."""
 
     scene: int = 0
     """The agent or checkpoint, counted from 0."""
@@ -15,7 +15,7 @@ class FilmProgress:
     step: int
     """Step of the episode."""
     limit: int | None = None
-    """Steps after which the film leaves the episode; None if it does not."""
+    """Step at which the film leaves the episode; None if it does not."""
     frames: int
     """Frames of the film so far."""
 

@@ -24,27 +24,27 @@ from td3core.runs.naming import runs_of_agents
 
 _BACK = (24, 27, 33)
 _GAP = 4
-"""Between two pictures, in pixels."""
+"""Gap between two pictures, in pixels."""
 _MOST_IN_A_ROW = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonSettings:
-    """How the film of a comparison is made."""
+    """Settings of the film of a comparison."""
 
     episodes: int = 1
     seed: int = 0
     speed: float = 1.0
-    """How many times as fast it plays."""
+    """Playback speed as a multiple of the environment's own."""
     columns: int = 0
-    """Pictures in a row; 0: as many as fit well."""
+    """Pictures per row; 0 for as many as fit well."""
     pushes: Sequence[int] = ()
-    """Steps, from 1, at which a push begins, besides the usual one."""
+    """Steps, from 1, at which additional pushes begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentResult:
-    """What an agent did in the film."""
+    """Results of an agent in the film."""
 
     facts: AgentFacts
     name: str
@@ -54,7 +54,7 @@ class AgentResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonFilm:
-    """What a film shows."""
+    """Contents of a film."""
 
     info: FilmInfo
     agents: tuple[AgentResult, ...]
@@ -66,12 +66,12 @@ def record_side_by_side(
     settings: ComparisonSettings,
     report: Report = silent,
 ) -> ComparisonFilm:
-    """Record agents that begin with the same state and play in step.
+    """Record agents that start in the same state and play in step.
 
-    Those whose episode is over wait for the others. One picture of each is held at a time.
+    Agents whose episode is over wait for the others. One picture per agent is held at a time.
 
     Raises:
-        RequestError: a checkpoint cannot be read or is of another environment than the first, the
+        RequestError: a checkpoint cannot be read or is for another environment than the first, the
             environment cannot render images, or the file cannot be written.
         RunError: the environment raised an ``OSError``.
     """
@@ -109,7 +109,7 @@ def record_side_by_side(
 
 
 class _Recorder:
-    """Records one episode after another into one film, which is opened with the first frame."""
+    """Records one episode after another into one film, which is opened at the first frame."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class _Recorder:
         report: Report,
         open_writer: Callable[[float], FilmWriter],
     ) -> None:
-        """``open_writer`` opens the film for so many steps per second."""
+        """``open_writer`` opens the film for this many steps per second."""
         self._agents, self._names = agents, names
         self._settings, self._report = settings, report
         self._open_writer = open_writer
@@ -169,7 +169,7 @@ def _caption(name: str, step: RolloutStep) -> Caption:
 
 
 def _in_rows(tiles: Sequence[NDArray[np.uint8]], columns: int) -> NDArray[np.uint8]:
-    """Return one picture with tiles of one size (height, width, 3) in rows."""
+    """Return one picture of equally sized tiles (height, width, 3) in rows."""
     height, width = tiles[0].shape[:2]
     rows = -(-len(tiles) // columns)
     size = rows * (height + _GAP) - _GAP, columns * (width + _GAP) - _GAP

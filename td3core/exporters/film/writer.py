@@ -19,18 +19,18 @@ ENCODERS: tuple[tuple[str, dict[str, str]], ...] = (
     ("libx264", {"crf": "20", "preset": "fast"}),
     ("mpeg4", {"qmin": "2", "qmax": "6"}),
 )
-"""Encoders for MP4 with their options; the first one that PyAV was built with is used."""
+"""Encoders for MP4 with their options; the first one available in PyAV is used."""
 
 _WEBP = {"quality": "60", "compression_level": "6"}
-"""To compress more takes longer and costs no quality."""
+"""Higher compression takes longer, but costs no quality."""
 _MOST_FPS = 60
 _MOST_GIF_FPS = 33
-"""Players may slow down a GIF's frames of less than three hundredths of a second."""
+"""Players may slow down GIF frames shorter than three hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilmInfo:
-    """What was written."""
+    """A written film."""
 
     frames: int
     fps: float
@@ -39,16 +39,16 @@ class FilmInfo:
 
     @property
     def duration_s(self) -> float:
-        """How long the film runs, in seconds."""
+        """Duration of the film in seconds."""
         return self.frames / self.fps if self.fps else 0.0
 
 
 class FilmWriter:
-    """A film under construction. Every frame is encoded when it is written, and none is kept.
+    """A film being written. Every frame is encoded at once, and none is kept.
 
-    Only the encoder of WebP keeps what it makes until the end.
+    Only the WebP encoder keeps its output until the end.
 
-    Leaving it by an exception removes what was written, Ctrl-C included.
+    Leaving it by an exception, such as Ctrl-C, removes the file.
 
     Raises:
         RequestError: on entering, writing and leaving, if the file cannot be written.
@@ -62,9 +62,8 @@ class FilmWriter:
         Args:
             target: The file; its suffix, ``.mp4``, ``.gif`` or ``.webp``, selects the format.
             fps: Frames per second of the environment.
-            speed: How many times as fast the film plays. Frames that no player could show in
-                time are left out.
-            most_fps: Frames per second of the film at most, for a small file.
+            speed: Speed factor of the film. Frames that no player could show in time are left out.
+            most_fps: Most frames per second of the film, for a small file.
         """
         self._target, self._format = target, target.suffix.lower().removeprefix(".")
         most = min(_MOST_GIF_FPS if self._format == "gif" else max(_MOST_FPS, fps), most_fps)
@@ -82,12 +81,12 @@ class FilmWriter:
 
     @property
     def stride(self) -> int:
-        """One of so many frames is kept."""
+        """One in this many frames is kept."""
         return self._stride
 
     def __enter__(self) -> Self:
         try:
-            # Else it plays once.
+            # Otherwise it plays once.
             options = {"loop": "0"} if self._format == "webp" else {}
             # An unfinished film must not look like a finished one.
             self._container = av.open(
@@ -126,7 +125,7 @@ class FilmWriter:
         self._frames += 1
 
     def info(self) -> FilmInfo:
-        """Return what was written so far."""
+        """Return the data of the film so far."""
         stream = self._stream
         width, height = (stream.width, stream.height) if stream is not None else (0, 0)
         return FilmInfo(frames=self._frames, fps=self.fps, width=width, height=height)
@@ -172,7 +171,7 @@ class FilmWriter:
 
 
 class _Palette:
-    """Reduces each frame to the 256 colours that suit it best.
+    """Reduces each frame to its best 256 colours.
 
     Without dithering: its pattern doubles the file's size, and rendered scenes have few colours.
     """

@@ -1,1 +1,1 @@
-"""What other programs show while a run goes on: listeners to its events."""
+"""Live output for other programs: listeners to a run's events."""

@@ -1,6 +1,6 @@
-"""The programs that can be told of a run while it goes on.
+"""The programs that can receive the events of a run while it trains.
 
-A new one is a module with a :class:`~td3core.protocol.listeners.Listener` that is made of a path,
+A new one is a module with a :class:`~td3core.protocol.listeners.Listener` constructed from a path,
 and an entry in :data:`LIVE_SINKS`. Each is an option of the commands that train and follow.
 """
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSink:
-    """One of them. Its module is imported on first use: it may need an extra."""
+    """One such program. Its module is imported on first use: it may need an extra."""
 
     name: str
-    """Of its option."""
+    """Name of its option."""
     metavar: str
-    """What the option takes: ``DIR`` or ``FILE``."""
+    """Argument of the option: ``DIR`` or ``FILE``."""
     about: str
-    """The help of the option."""
+    """Help of the option."""
     listener: str
     """``module:class``."""
 
     @property
     def option(self) -> str:
-        """The option as it is typed."""
+        """The option as typed."""
         return f"--{self.name}"
 
     @property
     def variable(self) -> str:
-        """The variable of the environment that names a target for every run.
+        """The environment variable that names a target for every run.
 
         A run of a group or of a sweep trains in a process of its own, which inherits it.
         """
@@ -47,7 +47,7 @@ class LiveSink:
 
     @property
     def target(self) -> Path | None:
-        """What that variable names in this process; None if it is not set."""
+        """Value of that variable in this process; None if it is not set."""
         named = os.environ.get(self.variable)
         return Path(named) if named else None
 
@@ -55,7 +55,7 @@ class LiveSink:
         """Return a listener that writes to ``target``.
 
         Raises:
-            RequestError: a package that it needs is not installed.
+            RequestError: a required package is not installed.
         """
         listener: Listener = resolve_name(self.listener)(target)
         return listener
@@ -71,9 +71,9 @@ LIVE_SINKS = (TENSORBOARD,)
 
 
 def wanted_sinks() -> "tuple[list[Listener], list[Text]]":
-    """Return what is told of a run that starts in this process, as its environment asks for.
+    """Return the sinks that this process's environment variables request for its runs.
 
-    And why something is not that is asked for: that is no reason not to train.
+    Also the reasons for unavailable ones, which are no reason not to train.
     """
     found, problems = list["Listener"](), []
     for sink in LIVE_SINKS:
@@ -87,10 +87,10 @@ def wanted_sinks() -> "tuple[list[Listener], list[Text]]":
 
 @contextmanager
 def told_of_all_runs(targets: Mapping[LiveSink, Path]) -> Iterator[None]:
-    """Let sinks be told of the runs that start meanwhile, also of those in other processes.
+    """Send the events of runs that start meanwhile to sinks, even from other processes.
 
     Raises:
-        RequestError: a package that one needs is not installed.
+        RequestError: a required package is not installed.
     """
     for sink, target in targets.items():
         sink.open(target)

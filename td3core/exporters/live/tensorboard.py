@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WINDOW = 100
-"""Episodes that stable-baselines3 averages."""
+"""Number of episodes that stable-baselines3 averages."""
 _FILM = ".film"
-"""How the file of a film ends, after the steps of its agent."""
+"""Suffix of a film's file, after the steps of its agent."""
 
 
 def installed() -> bool:
@@ -47,18 +47,18 @@ def installed() -> bool:
 class TensorBoardSink:
     """A listener that writes scalars under the tags of stable-baselines3, and the settings.
 
-    Each run has a folder of its own. When a run is resumed, TensorBoard drops what was written
-    after the step that it goes on from.
+    Each run has a folder of its own. When a run is resumed, TensorBoard drops everything written
+    after the step it continues from.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Write into a folder for each run in ``folder``; nothing is made before it starts.
+        """Write into a subfolder of ``folder`` per run, which is made when the run starts.
 
         Raises:
             RequestError: tensorboardX is not installed.
         """
         try:
-            # Imported here: it is an extra, and takes a moment.
+            # Imported here: it is an extra, and takes a moment to load.
             import tensorboardX  # noqa: F401
         except ImportError as problem:
             raise missing("TensorBoard", "tensorboard", problem) from problem
@@ -68,7 +68,7 @@ class TensorBoardSink:
         self._recent: deque[tuple[int, float, float]] = deque(maxlen=WINDOW)
 
     def report(self, event: Event) -> None:
-        """Write what an event says; a folder that cannot be written costs a warning, no run."""
+        """Write an event; a folder that cannot be written costs a warning, never the run."""
         try:
             self._take(event)
         except OSError as problem:
@@ -76,25 +76,25 @@ class TensorBoardSink:
             self._writer = None
 
     def idle(self) -> None:
-        """Show what is written while the run is paused."""
+        """Flush while the run is paused."""
         if self._writer is not None:
             self._writer.flush()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the rest."""
         if self._writer is not None:
             self._writer.close()
         self._writer = None
 
     def film(self, run: Path, env_steps: int) -> Path | None:
-        """Return the file with the film of a run's agent of these steps, if there is one."""
+        """Return the film of a run's agent at these steps, if there is one."""
         return next((self._folder / run.name).glob(f"*.{env_steps}{_FILM}"), None)
 
     def show_film(self, run: Path, gif: bytes, size: tuple[int, int], env_steps: int) -> Path:
-        """Show an animated picture of this width and height among those of a run.
+        """Add an animated picture of this width and height to the images of a run.
 
         Returns:
-            Its file, which is there as a whole or not at all.
+            Its file, which is written completely or not at all.
 
         Raises:
             OSError: the folder cannot be written.
@@ -110,12 +110,12 @@ class TensorBoardSink:
             Event(wall_time=now, file_version="brain.Event:2"),
             Event(wall_time=now, step=env_steps, summary=summary),
         )
-        # In the order of time among the files of the run, as those of the writer.
+        # In chronological order among the run's files, as the writer's are.
         name = f"events.out.tfevents.{int(now):010}.{socket.gethostname()}.{time.time_ns()}"
         folder = self._folder / run.name
         make_folder(folder)
         file = folder / f"{name}.{env_steps}{_FILM}"
-        # TensorBoard reads every file whose name says that it has events, also a half one.
+        # TensorBoard reads every file whose name marks events, even an incomplete one.
         made = folder / f".{env_steps}.part"
         write_atomically(made, b"".join(_record(each.SerializeToString()) for each in events))
         return made.replace(file)
@@ -138,11 +138,11 @@ class TensorBoardSink:
         from tensorboardX import SummaryWriter
 
         self.close()
-        # What is on record after this step no longer holds.
+        # Records after this step no longer hold.
         self._recent = deque((row for row in self._recent if row[0] <= event.env_steps), WINDOW)
         folder = self._folder / event.run.name
         _drop_films(folder, after=event.env_steps)
-        # Files are read in the order of their names, which have seconds only.
+        # Files are read in the order of their names, whose time is in seconds only.
         suffix = f".{time.time_ns()}"
         self._writer = SummaryWriter(
             str(folder), purge_step=event.env_steps + 1, filename_suffix=suffix
@@ -164,7 +164,7 @@ class TensorBoardSink:
             _, returns, lengths = zip(*self._recent, strict=True)
             self._add(int(step), "rollout/ep_rew_mean", float(np.mean(returns)))
             self._add(int(step), "rollout/ep_len_mean", float(np.mean(lengths)))
-        # stable-baselines3 has none of these: each episode as it is in episodes.csv.
+        # Not in stable-baselines3: each episode as in episodes.csv.
         for column in ended.info_columns:
             for step, value in ended.columns("env_steps", column):
                 self._add(int(step), f"rollout/{column}", float(value))

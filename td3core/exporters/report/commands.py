@@ -1,4 +1,4 @@
-"""The commands that make runs again."""
+"""The commands that reproduce runs."""
 
 import shlex
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from td3core.runs.layout import CHECKPOINTS
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 
 _OPTIONS = ("env", "preset", "steps", "seed")
-"""Settings that the commands have words of their own for."""
+"""Settings with words of their own in the commands."""
 
 
 def commands_of(runs: Sequence[RunFacts]) -> list[str]:
-    """Return the commands that make runs again, one for all that differ in the seed only."""
+    """Return the commands that reproduce runs, one for all runs that differ only in the seed."""
     found: dict[tuple[str, ...], list[RunFacts]] = {}
     for run in runs:
         found.setdefault(_key(run), []).append(run)
@@ -27,12 +27,12 @@ def commands_of(runs: Sequence[RunFacts]) -> list[str]:
 
 
 def words_of_settings(config: RunConfig, tunables: Tunables) -> list[str]:
-    """Return the options of ``train`` that give these settings, the seed excepted."""
+    """Return the options of ``train`` that give these settings, except the seed."""
     names = [name for name in config.preset.split(PLUS) if name]
     try:
         base = values_as_given(*compose(config.env, names, {}))
     except RequestError:
-        # A preset of one's own that is not here: all of its values are said.
+        # The user's preset does not exist here: all of its values are listed.
         names, base = [], {}
     now = values_as_given(config, tunables)
     changed = [
@@ -40,7 +40,7 @@ def words_of_settings(config: RunConfig, tunables: Tunables) -> list[str]:
         for name in now
         if name not in _OPTIONS and (name not in base or base[name] != now[name])
     ]
-    # The preset of the environment is taken unless another one is named.
+    # The environment's preset is used unless another one is named.
     presets = [word for name in names for word in ("--preset", name)]
     presets = [] if names == [config.env] else presets
     settings = [word for name in changed for word in ("--set", f"{name}={typed(now[name])}")]
@@ -48,7 +48,7 @@ def words_of_settings(config: RunConfig, tunables: Tunables) -> list[str]:
 
 
 def values_as_given(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
-    """Return every setting by name; one that follows a schedule as the text of that."""
+    """Return every setting by name; a scheduled one as the text of its schedule."""
     return {
         name: given(settings, name)
         for settings in (config, tunables)
@@ -57,7 +57,7 @@ def values_as_given(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
 
 
 def _key(run: RunFacts) -> tuple[str, ...]:
-    """Return what runs of one command have in common."""
+    """Return a key that runs of the same command share."""
     directory = run.directory
     if directory.parent is not None or _changed_live(run):
         return (str(run.path),)
@@ -75,7 +75,7 @@ def _command(runs: Sequence[RunFacts]) -> str:
     if first.parent is not None:
         return shlex.join(["td3-studio", "branch", *_words_of_branch(runs[0])])
     seeds = [str(run.directory.config.seed) for run in runs]
-    # One of a group too: its runs are made alike.
+    # A group's run is treated alike: its runs are made the same way.
     option = ["--seeds", ",".join(seeds)] if len(runs) > 1 else ["--seed", seeds[0]]
     words = ["td3-studio", "train", config.env, *option, *words_of_settings(config, tunables)]
     if len(runs) == 1 and _changed_live(runs[0]):
@@ -84,7 +84,7 @@ def _command(runs: Sequence[RunFacts]) -> str:
 
 
 def _words_of_branch(run: RunFacts) -> list[str]:
-    """Return the arguments of ``branch``; all settings where the parent is no longer there."""
+    """Return the arguments of ``branch``; all settings if the parent no longer exists."""
     directory = run.directory
     parent = directory.parent
     assert parent is not None

@@ -1,4 +1,4 @@
-"""Puts a report together from runs: which sections it has, and what is missing in it."""
+"""Assembles a report from runs: its sections, and notes on what is missing."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,25 +45,25 @@ _LONGEST_TITLE, _LONGEST_QUESTION, _MOST_NAMED = 120, 600, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """What a report is to contain."""
+    """Requested contents of a report."""
 
     title: str = ""
-    """Empty for one that says what is compared."""
+    """Empty for a title from the compared runs."""
     question: str = ""
     subject: str = ""
-    """The group or sweep that the runs are of, if they are of one."""
+    """The group or sweep of the runs, if any."""
     metric: Metric = "eval"
     x: XAxis = "steps"
     by: tuple[str, ...] = (BY_SETTINGS,)
     names: Mapping[Path, str] = field(default_factory=dict)
-    """What groups are called instead of their own names, by the folder of their first run."""
+    """Names of groups in place of their own, by the folder of their first run."""
     without: frozenset[str] = frozenset()
-    """Of :data:`PARTS`."""
+    """The :data:`PARTS` to leave out."""
     films: tuple[Film, ...] = ()
     first: tuple[Section, ...] = ()
-    """Sections that come before all others, such as that of a sweep."""
+    """Sections before all others, such as a sweep's."""
     missing: tuple[str, ...] = ()
-    """What could not be read or made, in sentences."""
+    """Sentences about what could not be read or made."""
 
     def __post_init__(self) -> None:
         for part in sorted(self.without):
@@ -72,7 +72,7 @@ class ReportRequest:
 
 
 def document_of(runs: Sequence[RunFacts], request: ReportRequest) -> Document:
-    """Put a report together.
+    """Assemble a report.
 
     Raises:
         RequestError: there are no runs, or they cannot be grouped as wanted.
@@ -132,7 +132,7 @@ def _subtitle(found: Material) -> str:
 
 
 def _sections(found: Material, request: ReportRequest) -> Iterator[Section]:
-    """Yield the sections in their order."""
+    """Yield the sections in order."""
     made: tuple[tuple[str, Callable[[Material], Section | None]], ...] = (
         ("", results_section.section_of),
         ("", _curves),

@@ -1,6 +1,6 @@
-"""What a report is made of: sections of a few kinds of blocks, whatever it is written as.
+"""Structure of a report: sections made of a few kinds of blocks, for any output format.
 
-All text in here may come from the files of strangers: whoever writes it, escapes it.
+All text here may come from untrusted files: every output format must escape it.
 """
 
 from collections.abc import Iterator
@@ -15,21 +15,21 @@ class Paragraph:
 
     text: str
     quiet: bool = False
-    """True for what explains, beside what is reported."""
+    """True for explanations, as opposed to results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notes:
-    """What a reader has to know before trusting the numbers."""
+    """Caveats that a reader must know."""
 
     texts: tuple[str, ...]
     quiet: bool = False
-    """True for what is no warning."""
+    """True for notes that are no warnings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNumber:
-    """One number that says most, such as a final return."""
+    """A number that matters most, such as a final return."""
 
     about: str
     value: str
@@ -38,7 +38,7 @@ class KeyNumber:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNumbers:
-    """A row of them."""
+    """A row of key numbers."""
 
     numbers: tuple[KeyNumber, ...]
 
@@ -49,20 +49,20 @@ class Column:
 
     title: str
     number: bool = False
-    """True for numbers: aligned at their right, with digits of one width."""
+    """True for numbers: right-aligned, with digits of equal width."""
     code: bool = False
     """True for names that are typed, not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A cell of a table that is more than text."""
+    """A table cell with more than text."""
 
     text: str
     place: int | None = None
-    """The place of the line in the palette that it names, if it does."""
+    """Palette index of the line that it names, if any."""
     share: float | None = None
-    """From 0 to 1: drawn as a bar."""
+    """From 0 to 1, drawn as a bar."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class DataTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """One figure with its title, and what it shows in words."""
+    """One figure with its title and a description."""
 
     title: str
     figure: FigureData
@@ -85,12 +85,12 @@ class Plot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plots:
-    """Figures with one legend: a single one as wide as the page, several in two columns."""
+    """Figures with a common legend: a single one as wide as the page, several in two columns."""
 
     plots: tuple[Plot, ...]
 
     def legend(self) -> tuple[tuple[str, int], ...]:
-        """Return label and place of every line, each once."""
+        """Return label and palette index of every line, each once."""
         lines = (line for plot in self.plots for line in plot.figure.lines)
         return tuple(dict.fromkeys((line.label, line.place) for line in lines if line.label))
 
@@ -107,14 +107,14 @@ class Film:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commands:
-    """What to type in a terminal, or another text to be copied as it is."""
+    """Commands for a terminal, or other text to copy verbatim."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folded:
-    """Something long that is shown when it is asked for."""
+    """Long content that is shown on request."""
 
     title: str
     blocks: "tuple[Block, ...]"
@@ -128,7 +128,7 @@ class Section:
     """A part of a report."""
 
     name: str
-    """What it is called in a link, and where parts are left out."""
+    """Its name in links and in the option that leaves parts out."""
     title: str
     blocks: tuple[Block, ...]
 
@@ -139,12 +139,12 @@ class Document:
 
     title: str
     question: str
-    """What the runs were to answer; empty if nobody said."""
+    """The question that the runs were to answer; empty if there is none."""
     subtitle: str
-    """What it is about, in one line."""
+    """The subject, in one line."""
     sections: tuple[Section, ...]
     footer: str
-    """By what and when it was written."""
+    """Program and time of writing."""
 
     def films(self) -> Iterator[Film]:
         """Yield all films."""

@@ -1,4 +1,4 @@
-"""Draws a figure as SVG that stands in a page and takes on its colours."""
+"""Draws a figure as SVG that is embedded in a page and adopts its colours."""
 
 import io
 import re
@@ -14,13 +14,13 @@ _VARIABLES = {
     QUIET: "var(--quiet)",
     GRID: "var(--grid)",
 }
-"""The colours of a figure, and those of the page that take their place: it has two themes.
+"""The colours of a figure, and the page's colours that replace them: it has two themes.
 
-No colour of a line is that of the text or of the grid.
+No line has the colour of the text or the grid.
 """
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _PLACES = re.compile(r'(?<= )(?:d|transform|x|y|width|height)="[^"]*"')
-"""Where things are, in attributes: not the numbers along the axes."""
+"""Positions in attributes, as opposed to the numbers along the axes."""
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _ID = re.compile(r'(\bid="|xlink:href="#|url\(#)')
 _HEAD = re.compile(r"^.*?(?=<svg )", re.DOTALL)
@@ -34,12 +34,12 @@ _SPACE = re.compile(r">\s+<")
 def svg_of(figure: FigureData, number: int, label: str) -> str:
     """Return a figure as an ``<svg>`` element.
 
-    Nothing in it comes from a run but numbers: what lines are called stands in the page.
+    Only numbers in it come from a run: names of lines are in the page.
 
     Args:
-        figure: what is drawn.
-        number: of the figure in its page: names within it begin with that.
-        label: escaped text that says what it shows, for those who cannot see it.
+        figure: the figure.
+        number: number of the figure in its page, used as a prefix of names within it.
+        label: escaped description, for screen readers.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -58,17 +58,17 @@ def svg_of(figure: FigureData, number: int, label: str) -> str:
     found = _COLOUR.sub(lambda match: _VARIABLES.get(match[0], match[0]), found)
     found = _PLACES.sub(_rounded, found)
     found = _ID.sub(rf"\1f{number}-", found)
-    # The font of the page; its size stays.
+    # The font of the page, in the same size.
     found = _FONT.sub(r"font-size: \1px", found)
     found = _SIZE.sub(rf'\1 role="img" aria-label="{label}"', found, count=1)
     return _SPACE.sub("><", found).strip()
 
 
 def _rounded(places: re.Match[str]) -> str:
-    """Return an attribute with hundredths of a point: half the page would be digits."""
+    """Return an attribute rounded to hundredths of a point: half the page would be digits."""
     return _NUMBER.sub(lambda match: f"{float(match[0]):.2f}", places[0])
 
 
 def _nameless(lines: Iterable[FigureLine]) -> Iterable[FigureLine]:
-    """Return the lines that have a point, without their names."""
+    """Return the lines that have points, without their names."""
     return (replace(line, label="") for line in lines if drawable(line))

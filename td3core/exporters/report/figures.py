@@ -1,4 +1,4 @@
-"""The figures of a report: returns, what the updates measured, bias and health."""
+"""The figures of a report: returns, metrics of the updates, bias and health."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,11 +27,11 @@ from td3core.text import Text
 WIDE_IN, NARROW_IN = (8.4, 3.1), (4.1, 2.3)
 """Width and height of a figure as wide as the page, and of one of two side by side."""
 MOST_LINES = 12
-"""Groups in a figure; more cannot be told apart."""
+"""Most groups in a figure; more cannot be told apart."""
 MOST_SINGLE = 20
-"""Runs that are drawn besides their groups."""
+"""Most single runs that are drawn in addition to their groups."""
 _MOST_POINTS = 400
-"""Of a single run's line: more than the page has dots for."""
+"""Most points of a single run's line: more than the page has dots for."""
 _TRAINING_SMOOTHING = 5
 
 Curve = tuple[Doubles, Doubles]
@@ -39,7 +39,7 @@ Curve = tuple[Doubles, Doubles]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredPlot:
-    """A column of the training statistics, as it is shown."""
+    """A column of the training statistics and its presentation."""
 
     column: str
     title: Text
@@ -108,7 +108,7 @@ HEALTH = (
 
 
 def returns_of(found: Material) -> FigureData:
-    """Return the figure of what the groups are compared by, with the runs that they are made of."""
+    """Return the figure of the compared metric by group, with the single runs."""
     comparison, runs, x = found.comparison, found.runs, found.x
     metric = comparison.metric
     groups = comparison.groups[:MOST_LINES]
@@ -137,13 +137,13 @@ def _line_of_group(place: int, each: GroupResult, metric: Metric, x: XAxis) -> F
 
 
 def label_of(each: GroupResult) -> str:
-    """Return what the line of a group is called."""
+    """Return the label of a group's line."""
     several = len(each.group.runs) > 1
     return f"{each.name} (n = {len(each.finals)})" if several else each.name
 
 
 def _single_runs(groups: Sequence[GroupResult], metric: Metric, x: XAxis) -> list[FigureLine]:
-    """Return the runs of groups of several, thin and faint: what a band is made of."""
+    """Return the runs of groups with several, thin and faint: the data behind a band."""
     members = [(place, run) for place, each in enumerate(groups) for run in each.group.runs]
     if len(members) > MOST_SINGLE:
         return []
@@ -169,7 +169,7 @@ def _faint(place: int, at: Doubles, values: Doubles) -> FigureLine:
 
 
 def _threshold(runs: Mapping[Path, RunFacts], lines: Sequence[FigureLine]) -> float | None:
-    """Return the return that counts as solved, where it is one and the curves come near it."""
+    """Return the threshold of returns, if there is one and the curves come near it."""
     found = {run.threshold for run in runs.values()}
     known = [line.y[np.isfinite(line.y)] for line in lines if drawable(line)]
     if len(found) != 1 or None in found or not known:
@@ -177,14 +177,14 @@ def _threshold(runs: Mapping[Path, RunFacts], lines: Sequence[FigureLine]) -> fl
     values = np.concatenate(known)
     (threshold,) = found
     assert threshold is not None
-    # Far away, it would squeeze everything else together.
+    # Far away, it would compress everything else.
     room = max(float(np.ptp(values)), 1e-9)
     near = values.min() - room <= threshold <= values.max() + room
     return threshold if near else None
 
 
 def _marks(found: Material, lines: Sequence[FigureLine]) -> tuple[float, ...]:
-    """Return where the settings of a single run were changed, as far as the curves reach."""
+    """Return the steps at which settings of a single run were changed, within the curves' range."""
     if not found.single:
         return ()
     (run,) = found.runs.values()
@@ -195,7 +195,7 @@ def _marks(found: Material, lines: Sequence[FigureLine]) -> tuple[float, ...]:
 
 
 def _in_units(figure: FigureData, x: XAxis) -> FigureData:
-    """Bring lines and marks to the units of the axis."""
+    """Convert lines and marks to the units of the axis."""
     marks = np.array(figure.marks)
     carried = FigureLine(label="", place=0, x=marks, y=np.full(len(marks), np.nan))
     found = in_units(replace(figure, lines=(*figure.lines, carried)), x)
@@ -203,7 +203,7 @@ def _in_units(figure: FigureData, x: XAxis) -> FigureData:
 
 
 def bias_of(found: Material) -> FigureData:
-    """Return the figure of the bias, 0 marked."""
+    """Return the figure of the bias, with 0 marked."""
     lines = [
         _line_of_group(place, each, "bias", found.x)
         for place, each in enumerate(found.bias.groups[:MOST_LINES])
@@ -221,7 +221,7 @@ def bias_of(found: Material) -> FigureData:
 
 
 def training_plots(measured: Sequence[MeasuredPlot], found: Material) -> tuple[Plot, ...]:
-    """Return a small figure of each quantity that was measured in any run."""
+    """Return a small figure of each quantity that any run measured."""
     plots = []
     for each in measured:
         lines = tuple(_training_lines(each.column, found))
@@ -264,7 +264,7 @@ def _column(run: RunFacts, at: int, x: XAxis) -> Curve:
 
 
 def thinned(x: Doubles, y: Doubles) -> Curve:
-    """Return a curve of at most 400 points, each the mean of its neighbours."""
+    """Return a curve of at most 400 points, each a mean of neighbours."""
     if len(x) <= _MOST_POINTS:
         return x, y
     each = -(-len(x) // _MOST_POINTS)

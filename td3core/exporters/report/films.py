@@ -1,4 +1,4 @@
-"""Which agents a report shows, and how their films are made small enough for a page."""
+"""The agents filmed for a report, and films small enough for a page."""
 
 import tempfile
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ from td3core.text import tr
 
 MOST_FILMS = 4
 _STAGES = 3
-"""Checkpoints of a run that is reported alone: its beginning, its middle, its best."""
+"""Checkpoints of a run reported alone: its beginning, middle and best."""
 _MOST_S, _WIDTH, _FPS = 5.0, 360, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cast:
-    """The agents of a film, in their order."""
+    """The agents of a film, in order."""
 
     name: str
-    """Of the group or run."""
+    """Name of the group or run."""
     scenes: tuple[Scene, ...]
 
 
 def casts_of(comparison: Comparison) -> list[Cast]:
-    """Return the agents to film: of each group its best run, of a single one how it grew.
+    """Return the agents to film: each group's best run, or the growth of a single run.
 
     Runs without a checkpoint are left out.
     """

@@ -1,4 +1,4 @@
-"""What the sections of a report are made from."""
+"""The data from which a report's sections are made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ class Material:
 
     comparison: Comparison
     bias: Comparison
-    """The same groups by the bias of their critics."""
+    """The same groups compared by the bias of their critics."""
     runs: Mapping[Path, RunFacts]
     x: XAxis
     missing: list[str] = field(default_factory=list)
-    """What the report lacks, in sentences; sections add to it."""
+    """Sentences about what the report lacks; sections add to it."""
 
     @property
     def single(self) -> bool:
-        """Whether the report is of one run."""
+        """Whether the report is about one run."""
         return len(self.runs) == 1

@@ -1,4 +1,4 @@
-"""Writes a report as one HTML page that needs nothing else: no scripts, no files, no network."""
+"""Writes a report as one self-contained HTML page: no scripts, no other files, no network."""
 
 import base64
 import html
@@ -31,21 +31,21 @@ from td3core.system.files import write_atomically
 from td3core.text import TURNING, tr
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Whatever a browser finds in the page, it runs and loads nothing."""
+"""Whatever is in the page, a browser runs and loads nothing."""
 _DASHES = 4
 
 
 LIMIT = 5 * 10**6
-"""Bytes of a page: what can still be sent by mail."""
+"""Bytes of a page that can still be sent by mail."""
 
 
 def export(document: Document, target: Path) -> None:
-    """Write the page; films that make it larger than 5 MB are left out."""
+    """Write the page; films that would exceed 5 MB are left out."""
     write_atomically(target, html_of(within_limit(document)).encode())
 
 
 def within_limit(document: Document) -> Document:
-    """Return the report with the films that its page has room for; it says which it lacks."""
+    """Return the report with the films that fit into its page; it names the others."""
     if not any(document.films()):
         return document
     room = LIMIT - len(html_of(_without_films(document)).encode())
@@ -88,15 +88,15 @@ def html_of(document: Document) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text as HTML, also for attributes; what no page may hold is left out."""
+    """Return text as HTML, also for attributes, without characters forbidden in a page."""
     known = "".join(each for each in text if each in "\n\t" or _is_printable(each))
     return html.escape(known.encode(errors="replace").decode())
 
 
 def _is_printable(char: str) -> bool:
-    """Return whether a character may stand in a page: no control, nothing that turns text around.
+    """Return whether a character is allowed in a page: no control or bidirectional characters.
 
-    Names come from the files of strangers, and must not make other text look like theirs.
+    Names come from untrusted files, and must not change how other text looks.
     """
     code = ord(char)
     controls = code < 0x20 or 0x7F <= code < 0xA0 or 0xFDD0 <= code < 0xFDF0
@@ -104,7 +104,7 @@ def _is_printable(char: str) -> bool:
 
 
 class _Page:
-    """Turns blocks into HTML. This is the only place that makes markup."""
+    """Renders blocks as HTML; the only place that generates markup."""
 
     def __init__(self) -> None:
         self._figures = itertools.count(1)
@@ -178,7 +178,7 @@ class _Page:
     def _(self, block: Plots) -> str:
         legend = block.legend()
         keys = "".join(f"<li>{_key(place)}{escaped(label)}</li>\n" for label, place in legend)
-        # One line that is what the title says needs no key.
+        # A single line named like the title needs no legend.
         shown = f'<ul class="legend">\n{keys}</ul>\n' if len(legend) > 1 else ""
         kind = "grid" if len(block.plots) > 1 else "wide"
         plots = "".join(map(self._plot, block.plots))
@@ -217,7 +217,7 @@ def _class_of(columns: tuple[Column, ...], at: int) -> str:
     column = columns[at]
     kinds = []
     if column.number:
-        # One without a head goes with the number before it, such as its interval.
+        # A column without a head belongs to the number before it, such as its interval.
         kinds.append("num" if column.title else "num after")
     if column.code:
         kinds.append("code")

@@ -30,17 +30,17 @@ _QUIET = replace(SMALL, colour=QUIET)
 _STRONG = replace(SMALL, bold=True)
 _RULE = "#c9ced6"
 _GAP_IN = 0.16
-"""Between two columns."""
+"""Gap between two columns."""
 _PLOT_IN, _LEFT_IN, _BELOW_IN = 2.5, 0.55, 0.42
-"""Height of a wide plot, and room for the numbers of its axes."""
+"""Height of a wide plot, and space for the numbers of its axes."""
 _SMALL_IN = 1.65
 _LEAST_COLUMN = 0.35
 _MOST_CELL = 3.2
-"""Inches of a cell before its text is wrapped."""
+"""Inches of a cell before its text wraps."""
 
 
 def export(document: Document, target: Path) -> None:
-    """Write the report; films are only named."""
+    """Write the report; films are only mentioned."""
     import matplotlib as mpl
 
     half = target.with_name(f".{target.name}.part")
@@ -53,7 +53,7 @@ def export(document: Document, target: Path) -> None:
 
 
 class _Printer:
-    """Puts blocks on sheets, one below the other."""
+    """Lays out blocks on sheets, one below the other."""
 
     def __init__(self, sheets: Sheets) -> None:
         self._sheets = sheets
@@ -75,7 +75,7 @@ class _Printer:
     def _section(self, section: Section) -> None:
         sheets = self._sheets
         sheets.space(0.22)
-        # A heading alone at the foot of a page helps nobody.
+        # No heading alone at the foot of a page.
         sheets.need(1.0)
         sheets.text(section.title, HEAD)
         sheets.space(0.08)
@@ -151,7 +151,7 @@ class _Printer:
         sheets.space(0.24)
 
     def _plot(self, plot: Plot, left: float, width: float, height: float) -> None:
-        """Draw a plot below the current place; ``height`` is that of its axes."""
+        """Draw a plot below the current position; ``height`` is the height of its axes."""
         sheets = self._sheets
         above = 0.0
         if plot.title:
@@ -182,7 +182,7 @@ class _Printer:
 
 
 class _TablePrinter:
-    """Prints a table; its head again on every sheet."""
+    """Prints a table, with its head on every sheet."""
 
     def __init__(self, sheets: Sheets, table: DataTable) -> None:
         self._sheets, self._table = sheets, table
@@ -239,7 +239,7 @@ class _TablePrinter:
         return sum(self._widths[:at]) + at * _GAP_IN
 
     def _fit(self) -> list[float]:
-        """Return widths at which the table is as wide as the sheet at most."""
+        """Return widths at which the table is at most as wide as the sheet."""
         sheets, table = self._sheets, self._table
         widths = []
         for at, column in enumerate(table.columns):
@@ -250,7 +250,7 @@ class _TablePrinter:
             widths.append(min(max(longest + more, _LEAST_COLUMN), _MOST_CELL + more))
         room = sheets.width - _GAP_IN * (len(widths) - 1)
         if sum(widths) <= room:
-            # What is left over goes between the columns, but for the first.
+            # The rest goes between the columns, except before the first.
             return widths
         narrow = [min(width, room / len(widths)) for width in widths]
         wanted = sum(width - least for width, least in zip(widths, narrow, strict=True))

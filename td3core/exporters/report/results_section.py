@@ -1,4 +1,4 @@
-"""The section that says what came out: the numbers with their intervals."""
+"""The results section: the numbers with their intervals."""
 
 from td3core.analysis.aggregate import Estimate
 from td3core.analysis.comparison import Comparison, GroupResult, improvements

@@ -1,4 +1,4 @@
-"""What a report says of one run, read from its folder; what is not there is not guessed."""
+"""Facts about one run for a report, read from its folder; missing ones are not guessed."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -30,12 +30,12 @@ class RunFacts:
     """Shape (n, len(TRAINING_COLUMNS))."""
     summary: RunSummary
     entries: tuple[Entry, ...]
-    """Of its journal."""
+    """Lines of its journal."""
     machine: Mapping[str, str] = field(default_factory=dict)
-    """Empty if it is not on record."""
+    """Empty if not on record."""
     versions: Mapping[str, str] = field(default_factory=dict)
     header: Header | None = None
-    """Of its newest checkpoint; None if it has none that can be read."""
+    """Header of its newest checkpoint; None if no checkpoint can be read."""
     threshold: float | None = None
     """The return at which its environment counts as solved."""
 
@@ -46,7 +46,7 @@ class RunFacts:
 
 
 def read_facts(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunFacts:
-    """Read a run; one that trains as far as it has come.
+    """Read a run; a training one up to its current step.
 
     Raises:
         RequestError: it is no run, or its description is damaged.
@@ -86,7 +86,7 @@ def _description(path: Path) -> dict[str, Any]:
 
 
 def _words(found: Any) -> dict[str, str]:
-    """Return a table of a run's description as short texts; empty if it is none."""
+    """Return a table of a run's description as short texts; empty if it is not a table."""
     if not isinstance(found, dict):
         return {}
     plain = {k: v for k, v in found.items() if isinstance(v, str | int | float)}

@@ -28,9 +28,9 @@ from td3core.runs.messages import from_keys
 from td3core.text import Text, tr
 
 _MOST_ENTRIES = 200
-"""Lines of journals."""
+"""Most lines of journals."""
 _MOST_COLUMNS = 8
-"""Groups whose settings stand side by side."""
+"""Most groups with settings side by side."""
 _LONGEST_NOTE, _LONGEST_NAME, _LONGEST_VALUE = 600, 100, 60
 _LONGEST_COMMANDS = 60_000
 _NOT_A_SETTING = ("history", "preset", "numerics", "engine", "threads")
@@ -60,7 +60,7 @@ def _between_groups(found: Material, names: Sequence[str]) -> Section:
         for place, each in enumerate(groups)
     )
     if len(names) > len(shown) and len(groups) <= _MOST_COLUMNS:
-        # Turned around: the settings are more than the groups.
+        # Transposed: there are more settings than groups.
         columns = (
             Column(title=tr("Setting")),
             *(Column(title=brief(each.name, _LONGEST_NAME)) for each in shown),
@@ -106,7 +106,7 @@ def _from_preset(found: Material) -> Section | None:
 
 
 def all_settings(found: Material) -> Section:
-    """Return every setting of every group, folded away."""
+    """Return every setting of every group, collapsed."""
     groups, called = found.comparison.groups[:_MOST_COLUMNS], labels()
     columns = (
         Column(title=tr("Setting")),
@@ -136,11 +136,11 @@ def _shown(value: Any) -> str:
     return brief(text, _LONGEST_VALUE)
 
 
-# What happened -----------------------------------------------------------------------------------
+# Journal -----------------------------------------------------------------------------------------
 
 
 def journal(found: Material) -> Section | None:
-    """Return the live changes, and what else was done to the runs."""
+    """Return the live changes and other actions on the runs."""
     entries = [(run, entry) for run in found.runs.values() for entry in run.entries]
     if not entries:
         found.missing.append(tr("Live changes: there were none."))
@@ -194,7 +194,7 @@ def _name(run: RunFacts) -> str:
 
 
 def runs_section(found: Material) -> Section:
-    """Return what the runs are called, how far they came, and where they lie."""
+    """Return the names of the runs, their progress and their folders."""
     columns = (
         Column(title=tr("Run")),
         Column(title=tr("Seed"), number=True),
@@ -246,7 +246,7 @@ def _row_of_run(run: RunFacts) -> tuple[str, ...]:
 
 
 def machines(found: Material) -> Section:
-    """Return where the runs were trained and with what; alike runs share a line."""
+    """Return where and with which versions the runs were trained; equal runs share a line."""
     runs = tuple(found.runs.values())
     called = {
         tr("Processor"): [run.machine.get("processor", "") for run in runs],
@@ -299,7 +299,7 @@ def _environment(runs: Sequence[RunFacts]) -> tuple[tuple[str, str], ...]:
 
 
 def commands(found: Material) -> Section:
-    """Return what to type to train the runs again."""
+    """Return the commands that train the runs again."""
     text = "\n".join(commands_of(tuple(found.runs.values())))
     if len(text) > _LONGEST_COMMANDS:
         text = text[:_LONGEST_COMMANDS]

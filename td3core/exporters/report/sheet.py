@@ -1,4 +1,4 @@
-"""A4 sheets that fill from the top: text, lines and axes at places in inches."""
+"""A4 sheets that fill from the top: text, lines and axes at positions in inches."""
 
 import functools
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ _WIDTH_IN, _HEIGHT_IN = 8.27, 11.69
 _SIDE_IN, _TOP_IN, _FOOT_IN = 0.75, 0.75, 0.85
 _POINTS = 72.0
 _MISSING = "\N{WHITE SQUARE}"
-"""For characters that the font lacks."""
+"""Replaces characters that the font lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Font:
-    """How a text looks."""
+    """Appearance of a text."""
 
     size: float
     """In points."""
@@ -32,7 +32,7 @@ class Font:
 
     @property
     def line_in(self) -> float:
-        """The distance of two lines."""
+        """Distance between two lines."""
         return self.size * 1.4 / _POINTS
 
 
@@ -55,7 +55,7 @@ def _metrics(bold: bool, mono: bool) -> "FT2Font":
 
 
 class Sheets:
-    """The sheets of a file. Places are inches from the left margin, and below what was printed."""
+    """The sheets of a file. Positions are inches from the left margin, and below the last print."""
 
     def __init__(self, target: Path, title: str, footer: str) -> None:
         self._target, self._title, self._footer = target, title, footer
@@ -84,7 +84,7 @@ class Sheets:
     # Places -------------------------------------------------------------------------------------
 
     def space(self, height: float) -> None:
-        """Go on further down."""
+        """Move down."""
         self._at += height
 
     def need(self, height: float) -> bool:
@@ -106,7 +106,7 @@ class Sheets:
             self.space(font.line_in)
 
     def put(self, text: str, font: Font, left: float, below: float, *, right: bool = False) -> None:
-        """Print a line of text with its base line so far below; with ``right``, it ends there."""
+        """Print a line of text with its baseline this far below; with ``right``, it ends there."""
         assert self._sheet is not None
         self._sheet.text(
             (_SIDE_IN + left) / _WIDTH_IN,
@@ -139,7 +139,7 @@ class Sheets:
         self.line(0.0, self.width, 0.0, colour, width)
 
     def axes(self, left: float, below: float, width: float, height: float) -> "Axes":
-        """Return axes to draw into; what stands outside of them needs room of its own."""
+        """Return axes to draw into; labels outside of them need space of their own."""
         assert self._sheet is not None
         bottom = _HEIGHT_IN - _TOP_IN - self._at - below - height
         return self._sheet.add_axes(
@@ -158,7 +158,7 @@ class Sheets:
         return sum(_advance(char, font.bold, font.mono) for char in text) * font.size
 
     def cut(self, text: str, font: Font, width: float) -> str:
-        """Return text that is no wider than this."""
+        """Return text cut to this width."""
         if self.measure(text, font) <= width:
             return text
         room, kept = width - self.measure("…", font), ""
@@ -170,7 +170,7 @@ class Sheets:
         return f"{kept}…"
 
     def wrap(self, text: str, font: Font, width: float) -> list[str]:
-        """Return text as lines that are no wider than this; long words are cut."""
+        """Return text as lines of at most this width; long words are cut."""
         lines, line, room = [], "", width
         for word in text.split(" "):
             taken = self.measure(f" {word}" if line else word, font)
@@ -220,7 +220,7 @@ def _advance(char: str, bold: bool, mono: bool) -> float:
 
 
 def _drawable(text: str, font: Font) -> str:
-    """Return text that the font can draw."""
+    """Return text with only characters that the font has."""
     metrics = _metrics(font.bold, font.mono)
     return "".join(
         char if metrics.get_char_index(ord(char)) or char == " " else _MISSING for char in text

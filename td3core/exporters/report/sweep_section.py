@@ -1,4 +1,4 @@
-"""The sections about a sweep: what its trials came to, and which settings mattered."""
+"""The sections about a sweep: results of its trials, and importance of settings."""
 
 import math
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from td3core.exporters.report.wording import labels
 from td3core.text import Text, tr
 
 _MOST_TRIALS, _MOST_SETTINGS = 10, 8
-"""In the table of the best."""
+"""Most trials and settings in the table of the best."""
 _LONGEST = 60
 _LONGEST_FILE = 20_000
 
@@ -45,7 +45,7 @@ class TrialFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepFacts:
-    """A sweep, as far as a report tells of it."""
+    """Facts about a sweep for a report."""
 
     name: str
     objective: str
@@ -57,7 +57,7 @@ class SweepFacts:
     """Names of the settings that were searched."""
     importance: Mapping[str, float] = field(default_factory=dict)
     text: str = ""
-    """Its file."""
+    """The text of its file."""
 
     def best(self) -> list[TrialFacts]:
         """Return the completed trials that have a value, the best first."""

@@ -19,7 +19,7 @@ STATES = {
 
 
 def state_of_runs(runs: Sequence[RunSummary]) -> tuple[str, str]:
-    """Return what has become of runs, in a word or two, and more where it takes more."""
+    """Return the state of runs in a word or two, with details if needed."""
     counts = Counter(run.state for run in runs)
     if len(runs) == 1:
         done = tr("of {steps:,} steps", steps=runs[0].steps)
@@ -32,7 +32,7 @@ def state_of_runs(runs: Sequence[RunSummary]) -> tuple[str, str]:
 
 
 def moment(text: str) -> str:
-    """Return a time on record in local time, to the minute; as it is if it is none."""
+    """Return a recorded time in local time, to the minute; unchanged if it is no time."""
     try:
         return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError):
@@ -40,7 +40,7 @@ def moment(text: str) -> str:
 
 
 def labels() -> dict[str, str]:
-    """Return what every setting is called, its symbol before it."""
+    """Return the label of every setting, preceded by its symbol."""
     return {
         name: f"{spec.symbol}  {spec.label}" if spec.symbol else str(spec.label)
         for kind in (RunConfig, Tunables)
