@@ -1,4 +1,4 @@
-"""What is advised for a run at the end of a command that did not see it train."""
+"""Advice on a run at the end of a command that did not see it train."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ from td3core.runs.reader import RunReader
 
 
 def advice_of(run: Path) -> tuple[Advice, ...]:
-    """Return what the files of a run come to, as the commands say it that train one.
+    """Return the advice from the files of a run, as the training commands give it.
 
     Raises:
-        RequestError: it is no run.
+        RequestError: the folder is no run.
     """
     health = Health(load_rules())
     for event in RunReader(run).drain():

@@ -175,7 +175,7 @@ def export_command(
 
 
 def formats_help() -> str:
-    """Return what ends the help of ``export``: a line for each format."""
+    """Return the end of the help of ``export``: a line for each format."""
     formats = (f"  {e.name} ({', '.join(e.suffixes)}): {e.about}" for e in EXPORTERS)
     # Typer keeps the line breaks of a paragraph that begins with \b.
     return "\n".join(("\n\n\b", tr("Formats:"), *formats))
@@ -185,7 +185,7 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
     """Return the absolute path of a film to write.
 
     Raises:
-        RequestError: it cannot be written, or its suffix is that of no film.
+        RequestError: it cannot be written, or its suffix is not a film format.
     """
     from td3core.exporters.film.files import require_film_suffix
 
@@ -201,12 +201,12 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
 def environment_of(
     agent: "Checkpoint", path: Path, *, draws: bool = False
 ) -> Iterator["EnvChoice"]:
-    """Check that the environment still suits the agent, then name it in what it raises.
+    """Check that the environment still suits the agent, then name it in its exceptions.
 
-    With ``draws`` it is going to be drawn, which must be known before it is imported.
+    ``draws``: it will be drawn, which must be known before it is imported.
 
     Raises:
-        RequestError: its sizes or bounds are not those the agent was trained with.
+        RequestError: its sizes or bounds differ from those the agent was trained with.
         RunError: it raised an exception.
     """
     from td3core.envs.make import check_env
@@ -243,7 +243,7 @@ def _return_in_words(
         std=result.std,
     )
     if n == 1:
-        # It has no spread.
+        # Without spread.
         told = Text("return {mean:.2f} of 1 episode", mean=mean)
     if success is None:
         return told
@@ -255,7 +255,7 @@ def _return_in_words(
 def _evaluation(
     result: "EvaluationResult", threshold: float | None, as_json: bool, **more: Any
 ) -> CommandResult:
-    """Return the answer of a command that evaluated; print it unless ``as_json``."""
+    """Return the answer of an evaluating command; print it unless ``as_json``."""
     success, episodes = result.success(threshold), len(result.returns)
     if not as_json:
         print_result(_return_in_words(result, success, threshold))

@@ -1,4 +1,4 @@
-"""The program without its window: one command line, its commands and its exit statuses."""
+"""The program without its window: command line, commands and exit statuses."""
 
 import os
 import sys
@@ -114,7 +114,7 @@ COMMANDS: dict[str, tuple[Callable[..., CommandResult], str]] = {
         marked("Save the agent of a run that trains in another process, and end the run."),
     ),
 }
-"""Every command but ``doctor``, with its help."""
+"""Every command except ``doctor``, with its help."""
 
 for name, (command, about) in COMMANDS.items():
     app.command(name=name, help=about)(command)
@@ -123,7 +123,7 @@ for name, (command, about) in COMMANDS.items():
 def main(arguments: list[str] | None = None, *, own_process: bool = False) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong.
 
-    ``own_process``: this process is here for nothing else.
+    ``own_process``: this process exists for nothing else.
     """
     words = sys.argv[1:] if arguments is None else arguments
     try:
@@ -143,7 +143,7 @@ def _run(arguments: list[str]) -> int:
             answer = _answer(arguments)
         out.flush()
         status = answer.status
-        # Whoever closes the pipe, such as head, has read enough.
+        # The reader that closed the pipe, such as head, has read enough.
         unread = isinstance(out.failure, BrokenPipeError)
         if isinstance(out.failure, OSError) and not unread and sys.__stdout__ is not None:
             reason = file_reason(out.failure)
@@ -153,14 +153,14 @@ def _run(arguments: list[str]) -> int:
 
 
 def _print_interrupted(stdout: int) -> None:
-    """Print what ``--json`` does after Ctrl-C to this descriptor: the main thread hangs."""
+    """Print the ``--json`` answer to Ctrl-C to this descriptor: the main thread hangs."""
     os.write(stdout, f"{json_line(_INTERRUPTED)}\n".encode())
 
 
 def run_program(arguments: list[str] | None = None) -> int:
     """Run one command as the last act of this process; return the exit status.
 
-    What code of an environment prints while the process exits does not follow the result.
+    Output of environment code while the process exits does not follow the result.
     """
     shorten_waits()
     choose_language()
@@ -171,13 +171,13 @@ def run_program(arguments: list[str] | None = None) -> int:
 
 
 def _wants_json(words: list[str]) -> bool:
-    """Return whether ``--json`` is among the options; it must work where they cannot be parsed."""
+    """Return whether ``--json`` is among the options; works even if they cannot be parsed."""
     options = words[: words.index("--")] if "--" in words else words
     return "--json" in options
 
 
 def _answer(arguments: list[str]) -> CommandResult:
-    """Run a command; whatever it raises becomes a sentence."""
+    """Run a command; turn any exception into a sentence."""
     interrupt.raised = False
     try:
         program = _translated_app(arguments)
@@ -189,11 +189,11 @@ def _answer(arguments: list[str]) -> CommandResult:
             return _failure(problem)
         answer = INTERRUPTED
     if answer == INTERRUPTED:
-        # Typer's status for Ctrl-C. A bar that was about to begin had hidden the cursor.
+        # Typer's status for Ctrl-C. A bar about to begin had hidden the cursor.
         console.show_cursor()
         log(Text("Interrupted."))
         return _INTERRUPTED
-    # Help and version have no answer of their own.
+    # Help and version return no answer.
     return answer if isinstance(answer, CommandResult) else CommandResult()
 
 
@@ -212,15 +212,15 @@ def _failure(problem: BaseException) -> CommandResult:
                 failed = Text("{path} cannot be used: {reason}.", path=path, reason=reason)
             return _error(failed, WRONG_REQUEST)
         case SystemExit():
-            # No command exits like this; code of the environment has.
+            # No command exits like this; environment code has.
             said = Text("An environment ended the program: {reason}.", reason=reason_of(problem))
             return _error(said, FAILED)
     # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
     if hasattr(problem, "format_message"):
         return _error(quoted(problem.format_message()), WRONG_REQUEST)
-    # A fault of this program: whoever reports it needs to know where it is.
+    # A fault of this program: the report needs to say where.
     log("".join(traceback.format_exception(problem)), style="dim")
-    # Typer makes an Abort of the end of standard input.
+    # Typer turns the end of standard input into Abort.
     cause = problem.__cause__ or problem
     unexpected = Text(
         "Unexpected {error}: {reason}.", error=type(cause).__name__, reason=reason_of(cause)
@@ -270,9 +270,9 @@ def version_option(
 
 
 def _translated_app(arguments: list[str]) -> Any:
-    """Return the program for the command line, its help in the language in force.
+    """Return the program for the command line, its help in the current language.
 
-    With the command that is asked for, or with all: making them takes longer than some of them do.
+    Only with the requested command, if any: making them all takes longer than running some.
     """
     wanted = copy(app)
     wanted.registered_commands = [

@@ -91,10 +91,10 @@ def compare_command(
 
 
 def _read(selections: Sequence[str], runs_dir: Path | None) -> "list[RunResults]":
-    """Read the runs that are meant.
+    """Read the selected runs.
 
     Raises:
-        RequestError: one names no run, or there are too many.
+        RequestError: a word names no run, or there are too many.
     """
     from td3core.analysis.results import read_results
 
@@ -105,7 +105,7 @@ def _targets(files: Sequence[Path | None], force: bool) -> list[Path]:
     """Return the files to write.
 
     Raises:
-        RequestError: one has another suffix than its format, or cannot be written to.
+        RequestError: a suffix does not match its format, or a file cannot be written.
     """
     found = []
     for file, option, suffix in zip(files, _FILES, _SUFFIXES, strict=True):
@@ -123,7 +123,7 @@ def _targets(files: Sequence[Path | None], force: bool) -> list[Path]:
     return found
 
 
-# Showing -----------------------------------------------------------------------------------------
+# Display -----------------------------------------------------------------------------------------
 
 
 def as_object(comparison: "Comparison") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Asks on the terminal before code that a file names is run."""
+"""Asks on the terminal before running code that a file names."""
 
 import sys
 
@@ -11,9 +11,9 @@ from td3core.text import Text, tr
 
 
 def allow_typed(choice: EnvChoice) -> None:
-    """Allow the code of what the user typed; files may name it from now on.
+    """Allow the code that the user typed; files may name it from now on.
 
-    A run of one's own environment would otherwise be opened with a question.
+    Otherwise opening a run of the user's own environment would ask.
     """
     from td3core.envs import trust
 
@@ -21,15 +21,15 @@ def allow_typed(choice: EnvChoice) -> None:
 
 
 def obtain_consent(*choices: EnvChoice, given: bool) -> None:
-    """Have the code of environments that a file names allowed; try each in another process.
+    """Get consent to the code of environments named by a file; try each in another process.
 
     Args:
-        choices: what the file names.
-        given: ``--trust-env``: no question, and nothing to remember.
+        choices: environments named by the file.
+        given: ``--trust-env``: ask nothing, and remember nothing.
 
     Raises:
         RequestError: the user did not agree, or there is no terminal to ask on; or an environment
-            cannot be made in a sensible time.
+            cannot be made in reasonable time.
     """
     from td3core.envs import trust_store
 
@@ -58,7 +58,7 @@ def _obtain(choice: EnvChoice, *, given: bool) -> None:
 
 
 def rehearse_all(*choices: EnvChoice) -> None:
-    """Make environments in a process of its own first, which Ctrl-C ends at once.
+    """Make environments in a separate process first, which Ctrl-C ends at once.
 
     Raises:
         RequestError: one takes too long, or ends the process.
@@ -94,5 +94,5 @@ def _remember(modules: list[LocatedModule]) -> None:
     try:
         trust_store.remember(*modules)
     except RequestError as problem:
-        # It holds for this command all the same.
+        # It holds for this command nevertheless.
         log(problem.message)

@@ -12,7 +12,7 @@ _OUT, _ERR = 1, 2
 
 @contextlib.contextmanager
 def stdout_to_stderr() -> Iterator[int]:
-    """Send everything written to standard output to standard error, also what C code writes.
+    """Redirect standard output to standard error, including output of C code.
 
     Processes started meanwhile inherit this. Yields the descriptor of standard output itself.
     """
@@ -30,7 +30,7 @@ def stdout_to_stderr() -> Iterator[int]:
 
 
 def close_stdout() -> None:
-    """Send what code of an environment writes while the program exits to standard error."""
+    """Redirect output of environment code to standard error while the program exits."""
     _flush_all(sys.stdout)
     with contextlib.suppress(OSError):
         os.dup2(_ERR, _OUT)
@@ -47,7 +47,7 @@ class _StderrProxy:
 
 
 def _flush_all(stream: TextIO | None) -> None:
-    """Flush ``stream`` and the buffers of C code: both must arrive where they were meant for."""
+    """Flush ``stream`` and the buffers of C code: both outputs must go to their own target."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         cast("TextIO", stream).flush()
     with contextlib.suppress(OSError, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""Examines the installation: versions, devices, renderers, and what is missing."""
+"""Examines the installation: versions, devices, renderers, and missing parts."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ print(env.render().shape)
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One line of the report; ``ok`` is None if it is only information."""
+    """One line of the report; ``ok`` is None for mere information."""
 
     what: str
     value: str
@@ -74,7 +74,7 @@ def examine() -> Iterator[Diagnosis]:
 
 
 def forget_code(module: str) -> Text:
-    """Ask again before a module runs because a file names it; return a sentence about that.
+    """Withdraw consent to a module; return a sentence about that.
 
     Raises:
         RequestError: the module was not allowed, or the answer cannot be written.
@@ -85,7 +85,7 @@ def forget_code(module: str) -> Text:
 
 
 def examine_numerics() -> Iterator[Diagnosis]:
-    """Yield the class of kernels, what in the environment slows libraries, and what that costs."""
+    """Yield the class of kernels, variables that slow libraries, and the cost."""
     here, others = numerics.current(), [n for n in numerics.available() if n != numerics.current()]
     values = {"here": here, "kernels": numerics.kernels()}
     classes = Text("{here} ({kernels} kernels)", **values)
@@ -110,7 +110,7 @@ def examine_numerics() -> Iterator[Diagnosis]:
 
 
 def products() -> Iterator[tuple[str, float]]:
-    """Yield libraries, and how many microseconds a product of float32 matrices takes them."""
+    """Yield libraries, and the microseconds of their product of float32 matrices."""
     import numpy as np
     import torch
 
@@ -126,7 +126,7 @@ def products() -> Iterator[tuple[str, float]]:
 
 
 def _microseconds(product: Callable[[], object]) -> float:
-    """Return the time of the quickest of many: whatever else runs here interrupts some, not all."""
+    """Return the time of the fastest of many: other programs interrupt some, not all."""
     return 1e6 * min(timeit.repeat(product, number=1, repeat=_REPEATS))
 
 

@@ -1,4 +1,4 @@
-"""The film of the best agent that TensorBoard shows when a run has ended."""
+"""The film of a run's best agent that TensorBoard shows after its end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ class ShownFilm:
 
     file: Path
     env_steps: int
-    """Of the agent."""
+    """Steps of the agent."""
     new: bool
-    """Whether it was made now; it is not made twice."""
+    """Whether it was made just now; no film is made twice."""
 
 
 def film_folder(film: bool, sinks: Sinks, env_id: str) -> Path | None:
-    """Return where films are to be shown, if they are wanted, and prepare their pictures.
+    """Return the folder in which films will be shown, if wanted, and prepare rendering.
 
     Must be called before the environment is made: some renderers are chosen when it is imported.
 
     Raises:
-        RequestError: they are wanted, but TensorBoard is not.
+        RequestError: films are requested, but TensorBoard is not.
     """
     if not film:
         return None
@@ -50,9 +50,9 @@ def film_folder(film: bool, sinks: Sinks, env_id: str) -> Path | None:
 
 
 def with_films(answer: CommandResult, folder: Path | None) -> CommandResult:
-    """Show a film of each run that a command has answered with, and return the answer.
+    """Show a film of each run in a command's answer, and return the answer.
 
-    What cannot be filmed is said; Ctrl-C ends the filming only: the runs have ended.
+    Failures are reported; Ctrl-C ends only the filming: the runs have ended.
     """
     if folder is None:
         return answer
@@ -65,7 +65,7 @@ def with_films(answer: CommandResult, folder: Path | None) -> CommandResult:
 
 
 def try_to_show_film(run: Path, folder: Path) -> None:
-    """Show a film of a run that is over and saved: its answer is worth more than its film."""
+    """Try to film a run that is over and saved: a failure must not cost its answer."""
     try:
         show_film(RunDirectory.open(run), folder)
     except MessageError as problem:
@@ -77,7 +77,7 @@ def show_film(run: RunDirectory, folder: Path) -> ShownFilm:
     """Film the best agent of a run for TensorBoard, unless it shows that agent already.
 
     Raises:
-        RequestError: it has no agent, its environment cannot be drawn, or the folder cannot be
+        RequestError: the run has no agent, its environment cannot be drawn, or the folder cannot be
             written.
         RunError: its environment raised an exception.
     """
@@ -98,7 +98,7 @@ def show_film(run: RunDirectory, folder: Path) -> ShownFilm:
 
 
 def _runs_of(result: Any) -> Iterator[Path]:
-    """Yield the folders of runs in the answer of a command for one, or for a group."""
+    """Yield the folders of the runs in a command's answer, for one run or a group."""
     if isinstance(result, dict):
         for each in (result, *result.get("runs", ())):
             if each.get("run"):

@@ -1,9 +1,9 @@
-"""Ctrl-C and SIGTERM save and stop what trains, interrupt what does not, and end what hangs.
+"""Ctrl-C and SIGTERM save and stop training, interrupt other work, and end what hangs.
 
 Python calls a signal's handler between two instructions of the main thread, which may be in an
-environment's C code for ever. So a thread learns of each signal too, through a socket; and where C
+environment's C code for ever. So a thread learns of each signal too, through a socket; and if C
 code lets no other thread run, the second signal is left to the system, which ends the process; only
-then nothing is printed any more.
+then is nothing printed any more.
 """
 
 import ctypes
@@ -25,9 +25,9 @@ from td3core.text import Text
 INTERRUPTED = 130
 
 _PATIENCE_S = 2.0
-"""What has not noticed a Ctrl-C by then hangs."""
+"""Seconds after which code that has not noticed a Ctrl-C counts as hanging."""
 _CLEANING_S = 5.0
-"""What has noticed it may take so long to close and delete what it leaves."""
+"""Seconds that code which has noticed it may take to close and clean up."""
 _AT_ONCE_S = 0.5
 
 
@@ -36,14 +36,14 @@ _last_words: Callable[[], None] | None = None
 
 
 class Stoppable(Protocol):
-    """Whatever trains and can be asked to save and stop."""
+    """Anything that trains and can be asked to save and stop."""
 
     @property
     def stopping(self) -> bool:
-        """True once it was asked."""
+        """True once a stop was requested."""
 
     def stop(self) -> None:
-        """Ask it; called in a signal handler."""
+        """Request a stop; must be safe in a signal handler."""
 
 
 @contextmanager
@@ -55,9 +55,9 @@ def interrupts_stop(
     A terminal that is closed saves and stops it too. That may be signalled several times; with
     ``nohup`` it is ignored, and the run continues.
 
-    ``answered``: whether the run has noticed that it is to stop, for one that steps environments in
-    this thread. What does not, and what is interrupted in vain, is ended (:func:`ending_what_hangs`
-    permitting). Without it nothing is ended: processes of its own do the work.
+    ``answered``: whether a run that steps environments in this thread has noticed the request. If
+    it has not, or if the second Ctrl-C has no effect, the process is ended
+    (:func:`ending_what_hangs` permitting). None: never end it.
     """
     hangup = getattr(signal, "SIGHUP", None)
 
@@ -93,9 +93,9 @@ def interrupts_stop(
 
 @contextmanager
 def ending_what_hangs() -> Iterator[None]:
-    """End this process, which is here for one command only, where a signal does not interrupt it.
+    """End this process, which exists for one command only, if a signal does not interrupt it.
 
-    One that is ignored stays so: a shell asks what runs in the background to ignore Ctrl-C.
+    An ignored signal stays ignored: a shell makes background processes ignore Ctrl-C.
     """
     global _watch
     usual = {signal.default_int_handler, signal.SIG_DFL}
@@ -115,7 +115,7 @@ def ending_what_hangs() -> Iterator[None]:
 
 @contextmanager
 def last_words(say: Callable[[], None]) -> Iterator[None]:
-    """Call ``say`` if this process is ended meanwhile because its environment hangs."""
+    """Call ``say`` if this process is ended because its environment hangs."""
     global _last_words
     _last_words = say
     try:
@@ -132,10 +132,10 @@ def _interrupt(*_: object) -> None:
 
 
 class _Watch:
-    """A thread that learns of every signal at once, whatever the main thread is doing."""
+    """A thread that notices every signal at once, whatever the main thread is doing."""
 
     def __init__(self, numbers: frozenset[int]) -> None:
-        """Learn of these signals."""
+        """Watch these signals."""
         self._numbers = numbers
         self.heard = False
         """Whether the main thread was interrupted."""
@@ -153,7 +153,7 @@ class _Watch:
         ends: bool = True,
         saves: bool = False,
     ) -> None:
-        """Forget what was pressed; ``saves``: the first Ctrl-C is no interrupt."""
+        """Forget earlier signals; ``saves``: the first Ctrl-C does not interrupt."""
         self._answered, self._ends, self._saves = answered, ends, saves
         self._pressed, self._warned, self.heard = 0, False, False
         self._due: float | None = None
@@ -188,7 +188,7 @@ class _Watch:
         self._due = time.monotonic() + (_AT_ONCE_S if at_once else _PATIENCE_S)
 
     def _look(self) -> None:
-        """Judge what has become of the last Ctrl-C."""
+        """Check what the last Ctrl-C has achieved."""
         due, self._due = self._due, None
         if due is None or not self._ends:
             return
@@ -217,10 +217,10 @@ def _end() -> None:
 
 
 class _OneShot:
-    """Lets the system end the process at the next signal but one, until it is installed again.
+    """Lets the system end the process at the second next signal, until it is installed again.
 
-    For C code that keeps the interpreter to itself, which nothing here can end. Elsewhere than on
-    Linux it does nothing.
+    For C code that never releases the interpreter, which nothing else can end. Does nothing except
+    on Linux.
     """
 
     def __init__(self, numbers: frozenset[int]) -> None:
@@ -230,12 +230,12 @@ class _OneShot:
         if self._install is not None and numbers:
             for each in (libc.signal, self._install):
                 each.argtypes, each.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p
-            # Python's own, the same for every signal.
+            # Python's own handler, the same for every signal.
             first, *_ = numbers
             self._handler = libc.signal(first, int(signal.SIG_IGN))
 
     def install(self) -> None:
-        """Let the next signal call Python's handler, and the same after it end the process."""
+        """Let the next signal call Python's handler, and the one after it end the process."""
         if self._install is not None:
             for number in self._numbers:
                 self._install(number, self._handler)

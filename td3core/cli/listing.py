@@ -51,7 +51,7 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> CommandRe
 
 
 def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> Iterator[str]:
-    """Yield a line for each run, for other programs: uncut, English, tabs between values."""
+    """Yield a line per run for other programs: uncut, English, tab-separated."""
     for each in summaries:
         means = (each.last_eval_return, each.best_eval_return)
         shown = ("" if mean is None else f"{mean:.1f}" for mean in means)
@@ -64,7 +64,7 @@ def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> 
 
 
 def _line(*values: str) -> str:
-    # A name given by the user, or to a folder, may contain anything.
+    # Names given by the user, or to a folder, may contain anything.
     return "\t".join(printable(" ".join(value.split())) for value in values)
 
 

@@ -14,16 +14,16 @@ RECEIVING = "from td3core.system import allowed_code\nallowed_code.receive()\n"
 
 
 def command_line(words: Sequence[str], *, receiving: bool = True) -> list[str]:
-    """Return what runs ``td3-studio`` with these words in a new interpreter.
+    """Return the command that runs ``td3-studio`` with these words in a new interpreter.
 
-    With ``receiving``, what it may import is the first line of its standard input
+    With ``receiving``, the first line of its standard input lists what it may import
     (:func:`td3core.system.allowed_code.first_message`).
     """
     return python_command(RECEIVING + PROGRAM if receiving else PROGRAM, words)
 
 
 class OtherProcessNeeded(Exception):  # noqa: N818
-    """A command needs a process of another class; nothing was done yet."""
+    """A command needs a process of another class; nothing has been done yet."""
 
     def __init__(self, numerics: str) -> None:
         super().__init__(numerics)
@@ -31,10 +31,10 @@ class OtherProcessNeeded(Exception):  # noqa: N818
 
 
 def require_class(numerics: str) -> None:
-    """Ask for a process of a run's class, where this machine has it and this process has not.
+    """Require a process of a run's class, if this machine has it but not this process.
 
     Raises:
-        OtherProcessNeeded: it is to be run again by :func:`run_again`.
+        OtherProcessNeeded: the command must be run again by :func:`run_again`.
     """
     if needs_other_process(numerics):
         raise OtherProcessNeeded(numerics)
@@ -43,10 +43,10 @@ def require_class(numerics: str) -> None:
 def run_again(words: Sequence[str], numerics: str, *, replace: bool) -> int:
     """Run ``td3-studio`` with these words in a process of this class; return its exit status.
 
-    ``replace`` this process by it, where the system can. It may import what this one may. On a
-    terminal, which it may have to ask on, it is told by the same words and answers as this one.
+    ``replace`` this process by it, if the system can. It may import what this one may. On a
+    terminal it gets that from the same words and answers, as it may have to ask there itself.
     """
-    # Here, not at the top: the window, which starts commands too, need not load Rich.
+    # Here, not at the top: the window also starts commands, and need not load Rich.
     from td3core.cli.consent import is_interactive
 
     receiving = not is_interactive()

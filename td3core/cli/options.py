@@ -57,7 +57,7 @@ Jobs = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help=marked("Replace an existing file."))]
-# Printed by app.main: a command only returns its result, and prints none of its own.
+# Printed by app.main: a command only returns its result.
 AsJson = Annotated[
     bool,
     typer.Option(

@@ -1,8 +1,7 @@
-"""Standard output and error that never end a command, whatever becomes of them.
+"""Standard output and error that never end a command, whatever happens to them.
 
-A full disk behind a redirection, a reader that died or a terminal that was closed must not end a
-run of hours. What cannot be written is dropped, and a command whose result was lost fails at its
-end.
+A full disk behind a redirection, a dead reader or a closed terminal must not end a run of hours.
+Output that cannot be written is dropped, and a command whose result was lost fails at its end.
 """
 
 import contextlib
@@ -16,7 +15,7 @@ from typing import Any, TextIO, cast
 class TolerantStream:
     """A text stream whose writes never raise; the latest failure is kept.
 
-    A failed write is tried again with the next one: a full disk may have room later.
+    A failed write is retried with the next one: a full disk may have room later.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -25,7 +24,7 @@ class TolerantStream:
         self.failure: Exception | None = None
 
     def write(self, text: str) -> int:
-        """Write ``text`` if that is possible."""
+        """Write ``text`` if possible."""
         with self._tolerating():
             try:
                 self._open().write(text)
@@ -36,13 +35,13 @@ class TolerantStream:
         return len(text)
 
     def flush(self) -> None:
-        """Flush what has been written if that is possible."""
+        """Flush if possible."""
         if self._stream is not None:
             with self._tolerating():
                 self._stream.flush()
 
     def close(self) -> None:
-        """Stay open for the result of the command: only an environment would close this."""
+        """Stay open for the command's result: only an environment would close this."""
         self.flush()
 
     def isatty(self) -> bool:
@@ -53,7 +52,7 @@ class TolerantStream:
             return False
 
     def give_up(self) -> None:
-        """Let the rest vanish: Python flushes standard streams once more when it exits."""
+        """Discard the rest: Python flushes standard streams once more at exit."""
         stream = self._stream
         if stream is None:
             return
@@ -79,13 +78,13 @@ class TolerantStream:
             self.failure = problem
 
     def __getattr__(self, name: str) -> Any:
-        """Be like the stream in everything else."""
+        """Delegate everything else to the stream."""
         return getattr(self._stream, name)
 
 
 @contextlib.contextmanager
 def tolerant_output() -> Iterator[tuple[TolerantStream, TolerantStream]]:
-    """Make standard output and standard error tolerant, for whatever writes to them."""
+    """Make standard output and standard error tolerant, for all code that writes to them."""
     _occupy_standard_descriptors()
     before = sys.stdout, sys.stderr
     streams = TolerantStream(sys.stdout), TolerantStream(sys.stderr)
@@ -99,7 +98,7 @@ def tolerant_output() -> Iterator[tuple[TolerantStream, TolerantStream]]:
 
 
 def _occupy_standard_descriptors() -> None:
-    """Open what was closed (``2>&-``): else a file of the run gets the number of standard error."""
+    """Open closed streams (``2>&-``): else a file of the run gets standard error's number."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)

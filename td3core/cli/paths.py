@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def runs_folder(chosen: Path | None) -> Path:
     """Return the absolute folder of runs: ``chosen``, or else the default.
 
-    Ask for it before any environment is made: that may change the current folder.
+    Call this before any environment is made: that may change the current folder.
     """
     from td3core.runs.new_run import default_runs_dir
 

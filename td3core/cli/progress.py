@@ -21,7 +21,7 @@ from td3core.text import NO_TEXT, Text, tr
 
 
 class BarReporter:
-    """Shows bars on a terminal while it is entered, and nothing of them elsewhere."""
+    """Shows bars on a terminal while entered; elsewhere no bars."""
 
     def __init__(self, console: Console, *columns: ProgressColumn) -> None:
         self._console = console
@@ -42,7 +42,7 @@ class BarReporter:
 
 
 def speed_text(steps_per_s: float) -> str:
-    """Return a speed as a column of a bar."""
+    """Return a speed for a column of a bar."""
     return tr("{speed:>6.0f} steps/s", speed=steps_per_s)
 
 
@@ -90,7 +90,7 @@ class ProgressReporter(BarReporter):
 
     @property
     def advice(self) -> list[dict[str, Any]]:
-        """What is advised for the run, as ``--json`` prints it."""
+        """The advice for the run, as printed with ``--json``."""
         return [each.as_dict() for each in self._health.advice]
 
     def __call__(self, event: events.Event) -> None:
@@ -100,7 +100,7 @@ class ProgressReporter(BarReporter):
         self._advise(over=isinstance(event, events.Ended))
 
     def _advise(self, *, over: bool) -> None:
-        """Print what is newly advised, and at the end what still is."""
+        """Print new advice, and at the end what still applies."""
         found = self._health.advice
         for each in found:
             if over or each.rule.name not in self._advised:

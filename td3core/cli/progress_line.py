@@ -1,7 +1,7 @@
-"""How far a command is, for the program that has started it and for those who read its log.
+"""Progress of a command, for the program that started it and for readers of its log.
 
-A program asks for it by an environment variable and reads each line of standard error with
-:data:`CODEC`; what is no such line is said by other software. Everyone else reads words.
+A program requests it by an environment variable and reads each line of standard error with
+:data:`CODEC`; lines that do not decode come from other software. People get words.
 """
 
 import os
@@ -16,18 +16,18 @@ VARIABLE, AS_JSON = "TD3_STUDIO_PROGRESS", "json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandProgress:
-    """How far a command is."""
+    """Progress of a command."""
 
     message: Text
     share: float | None = None
-    """From 0 to 1; None where that is not known."""
+    """From 0 to 1; None if unknown."""
 
 
 CODEC = Codec(CommandProgress)
 
 
 def tell_progress(message: Text, share: float | None = None) -> None:
-    """Write how far this command is to standard error."""
+    """Write the progress of this command to standard error."""
     if os.environ.get(VARIABLE) == AS_JSON:
         told = CommandProgress(message=message, share=share)
         sys.stderr.write(CODEC.encode(told).decode("ascii"))

@@ -1,4 +1,4 @@
-"""Which runs a command is about, and how they are compared: options of several commands."""
+"""The selection of runs and how they are compared: options of several commands."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Axis(StrEnum):
-    """What runs along the x axis."""
+    """Quantity on the x axis."""
 
     STEPS = "steps"
     EPISODES = "episodes"
@@ -71,10 +71,10 @@ Renamed = Annotated[
 
 
 def checked_metric(text: str) -> str:
-    """Return what is compared.
+    """Return the metric to compare.
 
     Raises:
-        RequestError: nothing of that name is measured.
+        RequestError: there is no metric of that name.
     """
     from td3core.analysis.results import METRICS, is_info
 
@@ -84,19 +84,19 @@ def checked_metric(text: str) -> str:
 
 
 def setting_names(group_by: str) -> list[str]:
-    """Return what runs are grouped by."""
+    """Return the settings by which runs are grouped."""
     return [name.strip() for name in group_by.split(",") if name.strip()] or ["settings"]
 
 
 def new_names(
     renamed: Sequence[str] | None, runs: "Sequence[RunResults]", by: Sequence[str]
 ) -> Mapping[Path, str]:
-    """Return what groups are called instead of their own names, by the folder of their first run.
+    """Return new names of groups, by the folder of their first run.
 
     Args:
         renamed: ``GROUP=NAME``, each with the own name of a group or the folder of one of its runs.
-        runs: those that are compared.
-        by: what makes a group, see :func:`~td3core.analysis.groups.group_runs`.
+        runs: the compared runs.
+        by: the grouping, see :func:`~td3core.analysis.groups.group_runs`.
 
     Raises:
         RequestError: there is no such group, or another one has the name.
@@ -108,7 +108,7 @@ def new_names(
     known = {str(run.path): group for group in groups for run in group.runs}
     known |= {group.name: group for group in groups}
     for text in renamed or ():
-        # A folder may have the sign in its name, and so may a new name.
+        # A folder's name may contain the sign, and so may a new name.
         places = [at for at, letter in enumerate(text) if letter == "="]
         at = next((at for at in places if text[:at] in known), None)
         if at is None:
@@ -122,10 +122,10 @@ def new_names(
 
 
 def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
-    """Return the runs that are meant, each once, in the order given.
+    """Return the selected runs, each once, in the given order.
 
     Raises:
-        RequestError: one names no run, or there are too many.
+        RequestError: a word names no run, or there are too many.
     """
     from td3core.analysis.comparison import MOST_RUNS
 

@@ -1,4 +1,4 @@
-"""Who else hears what a run reports, as the options of a command ask for it."""
+"""Additional listeners to a run's events, requested by a command's options."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ def with_sinks(command: Callable[..., Any]) -> Callable[..., Any]:
             ]
         else:
             parameters.append(each)
-    # Where Typer looks for what a command takes.
+    # Typer reads a command's parameters from here.
     called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     called.__annotations__ = command.__annotations__ | options
     return called
@@ -51,6 +51,6 @@ def opened(sinks: Sinks) -> "list[Listener]":
     """Return the listeners.
 
     Raises:
-        RequestError: a package that one needs is not installed.
+        RequestError: a required package is not installed.
     """
     return [sink.open(target) for sink, target in sinks.items()]

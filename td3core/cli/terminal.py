@@ -1,4 +1,4 @@
-"""Where commands write: results to standard output, everything else to standard error."""
+"""Output of commands: results to standard output, everything else to standard error."""
 
 import json
 import math
@@ -23,20 +23,21 @@ console = Console(stderr=True, highlight=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
-    """How a command ended."""
+    """The answer of a command."""
 
     status: int = 0
     """The exit status."""
     result: Any = None
-    """What ``--json`` prints: an object, or an array of them. None where a command has none."""
+    """The value that ``--json`` prints: an object, or an array of objects. None if there is none.
+    """
     error: str | Text | None = None
-    """The sentence that says why the command failed; ``--json`` adds it to the object."""
+    """Why the command failed, as a sentence; ``--json`` adds it to the object."""
 
 
 def printable(text: str) -> str:
-    """Return text for a terminal; what would command it is shown by its code instead.
+    """Return text for a terminal; control characters are shown by their codes.
 
-    Names and messages may come from the files of others.
+    Names and messages may come from untrusted files.
     """
     return "".join(
         char
@@ -60,7 +61,7 @@ def log_error(heading: Text, message: str | Text) -> None:
 
 
 def run_failed(event: "Failed", **more: Any) -> CommandResult:
-    """Say that a run failed, and return the answer of the command; ``more`` are keys of it."""
+    """Report that a run failed, and return the command's answer with the keys ``more``."""
     log_error(Text("The run failed:"), event.message)
     result = ending_as_dict(event.ending) | {"message": event.message} | more
     return CommandResult(status=FAILED, result=result, error=event.message)
@@ -81,14 +82,14 @@ def json_line(answer: CommandResult) -> str:
     result = {} if answer.result is None else answer.result
     if answer.error is not None:
         result = result | {"error": answer.error}
-    # A value of an unforeseen type must not leave a reader without its line.
+    # A value of an unforeseen type must not cost the reader the line.
     return json.dumps(_as_json(result), allow_nan=False, default=str)
 
 
 def _as_json(value: Any) -> Any:
-    """Return ``value`` with texts in English, and words for NaN and infinities.
+    """Return ``value`` with English texts, and words for NaN and infinities.
 
-    JSON has no numbers for them, and scripts must not depend on a language.
+    JSON has no such numbers, and scripts must not depend on a language.
     """
     if isinstance(value, dict):
         return {str(key): _as_json(each) for key, each in value.items()}
@@ -102,7 +103,7 @@ def _as_json(value: Any) -> Any:
 
 
 def ending_as_dict(ending: "Ended | None") -> dict[str, Any]:
-    """Return the keys of ``--json``; all null for a run that has no ending."""
+    """Return the keys of ``--json``; all null for a run without ending."""
     from td3core.protocol.events import Ended
 
     if ending is None:

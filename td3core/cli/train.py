@@ -105,7 +105,7 @@ def train(
     tell_unused(values, config.algorithm)
     if not several:
         require_class(config.numerics)
-    # A preset may come from anyone, and contain arguments that name code.
+    # A preset may come from anyone, with arguments that name code.
     obtain_consent(config.choice, given=trust_env)
     if several:
         from td3core.cli.experiments.groups import train_group
@@ -113,7 +113,7 @@ def train(
         with told_of_all_runs(sinks):
             answer = train_group(folder, several, config, tunables, jobs, as_json=as_json)
         return with_films(answer, shown_in)
-    # It loads torch, which a group leaves to its processes.
+    # Loads torch, which a group leaves to its processes.
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
@@ -130,7 +130,7 @@ def _seeds(
     """Return the seeds of a group; none for a single run.
 
     Raises:
-        RequestError: they are refused, or exclude another option.
+        RequestError: they are refused, or cannot be combined with another option.
     """
     from td3core.experiments.groups.seeds import parse_seeds
 
@@ -208,7 +208,7 @@ def resume(
     from td3core.runs.resumption import class_of_run
 
     require_class(class_of_run(found))
-    # It loads torch.
+    # Loads torch.
     from td3core.training.launch import resume as resume_run
 
     obtain_consent(found.config.choice, given=trust_env)
@@ -222,19 +222,19 @@ def resume(
 
 
 def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
-    """Return how a run ended that has taken all its steps; ``total`` is their new number."""
+    """Return how a run that took all its steps ended; ``total`` is their new number."""
     from td3core.protocol.run_status import RunStatus
     from td3core.runs.listing import summarise
     from td3core.runs.lock import RunLock, left_behind
     from td3core.runs.reader import ending_of
 
     summary, steps = summarise(run), run.config.steps if total is None else total
-    # Several environments together may go beyond the last step.
+    # Several environments may together go beyond the last step.
     reached = steps <= summary.env_steps < steps + run.config.num_envs
     if summary.state is not RunStatus.FINISHED or not reached:
         return None
     if left_behind(run.path):
-        # Killed when it had finished: nothing is left to do but to give its lock back.
+        # Killed after its last step: only its lock is left to release.
         with contextlib.suppress(RequestError, OSError), RunLock(run.path):
             pass
     return ending_of(run.path)

@@ -1,4 +1,4 @@
-"""What the operating system gives: durable files, child processes, the time of day.
+"""Services of the operating system: durable files, child processes, the time of day.
 
 Start with ``files.py``.
 """

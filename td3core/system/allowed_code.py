@@ -1,9 +1,9 @@
-"""The strangers' code that this process may import: one list, asked before every such import.
+"""Allow-list of third-party modules that this process may import.
 
 An environment named ``package.module:Class`` is code, and the file that names it may come from
-anyone. The list begins empty. :mod:`td3core.envs.trust` and those who ask the user add what was
-typed, answered or stored; a process that this one starts is told the list in its first message.
-Neither a run's folder nor an environment variable adds anything.
+anyone. The list is checked before every such import, and begins empty. :mod:`td3core.envs.trust`
+and the modules that ask the user add what was typed, answered or stored; a child process gets the
+list in its first message. Neither a run's folder nor an environment variable adds anything.
 """
 
 import json
@@ -24,7 +24,7 @@ class LocatedModule:
 
     name: str
     path: str
-    """All symbolic links resolved; such as ``built-in`` for what has no file."""
+    """With all symbolic links resolved; a name such as ``built-in`` for a module without a file."""
 
     @property
     def folder(self) -> str:
@@ -33,7 +33,7 @@ class LocatedModule:
 
     @property
     def entry(self) -> Entry:
-        """What allows this module where it lies now, and nowhere else."""
+        """The entry that allows this module in its present folder only."""
         return self.name, self.folder
 
 
@@ -49,24 +49,24 @@ def replace(entries: Iterable[Entry]) -> None:
 
 
 def is_allowed(module: LocatedModule) -> bool:
-    """Return whether a module may be imported from where it lies now."""
+    """Return whether a module may be imported from its present folder."""
     return module.entry in _allowed
 
 
 def snapshot() -> frozenset[Entry]:
-    """Return what is allowed now, for another process."""
+    """Return the present list, for another process."""
     return frozenset(_allowed)
 
 
 def first_message() -> bytes:
-    """Return the line that tells a new process what is allowed, for its standard input."""
+    """Return the line with the list for a new process's standard input."""
     return json.dumps(sorted(snapshot())).encode("ascii") + b"\n"
 
 
 def receive() -> None:
-    """Take the list over from the first line of standard input; nothing if the parent is gone.
+    """Take over the list from the first line of standard input; none if the parent is gone.
 
-    What follows that line is left to whoever reads next.
+    The rest of standard input is left unread.
     """
     line = bytearray()
     while (byte := os.read(0, 1)) not in (b"", b"\n"):

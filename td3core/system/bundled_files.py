@@ -1,4 +1,4 @@
-"""TOML files that come with the program: how they are read, and what Babel finds in them."""
+"""TOML files that come with the program: reading them, and extracting their texts for Babel."""
 
 import contextlib
 import re
@@ -12,24 +12,24 @@ from td3core.system.regular_files import parse_toml
 from td3core.text import Text
 
 KEYS = ("title", "question", "text", "look", "seen", "reason", "advice", "about")
-"""What a person reads of rules, lessons and presets."""
+"""Keys of texts for people in rules, lessons and presets."""
 
 T = TypeVar("T")
 
 
 def read_bundled(kind: str, parse: Callable[[str, str], T]) -> list[T]:
-    """Return what ``parse`` makes of the name and text of each file of a folder of resources."""
+    """Return the results of ``parse`` for name and text of each file in a folder of resources."""
     folder = files("resources") / kind
     paths = (path for path in folder.iterdir() if path.name.endswith(".toml"))
     return [parse(path.name.removesuffix(".toml"), path.read_text("utf-8")) for path in paths]
 
 
 def known_keys(text: str, keys: Collection[str]) -> dict[str, Any]:
-    """Return what TOML text holds.
+    """Return the contents of TOML text.
 
     Raises:
         RequestError: it is not TOML.
-        UnknownKeyError: a key is none of these.
+        UnknownKeyError: a key is not known.
     """
     found = parse_toml(text)
     for key in sorted(found.keys() - keys):
@@ -38,14 +38,14 @@ def known_keys(text: str, keys: Collection[str]) -> dict[str, Any]:
 
 
 class UnknownKeyError(Exception):
-    """A key that means nothing."""
+    """A key that the file format does not define."""
 
 
 def texts_of(found: Mapping[str, Any], keys: Collection[str]) -> dict[str, Text]:
-    """Return what a file says to people, ready to be translated.
+    """Return a file's texts for people, ready to be translated.
 
     Raises:
-        KeyError: one is missing.
+        KeyError: a text is missing.
     """
     templates = {key: str(found[key]).strip() for key in keys}
     return {key: Text(template) for key, template in templates.items()}
@@ -53,7 +53,7 @@ def texts_of(found: Mapping[str, Any], keys: Collection[str]) -> dict[str, Text]
 
 @contextlib.contextmanager
 def reading(refusal: Callable[[Text], RequestError]) -> Iterator[None]:
-    """Turn what damage in a file raises into the ``refusal`` that a reason makes."""
+    """Turn errors about damage in a file into a ``refusal`` with their reason."""
     try:
         yield
     except RequestError:
@@ -69,7 +69,7 @@ def reading(refusal: Callable[[Text], RequestError]) -> Iterator[None]:
 def extract(
     file: BinaryIO, keywords: object, comment_tags: object, options: object
 ) -> Iterator[tuple[int, str, str, list[str]]]:
-    """Yield line, function, text and comments of each text, as ``pybabel extract`` asks for them.
+    """Yield line, function, text and comments of each text, as required by ``pybabel extract``.
 
     ``pyproject.toml`` names this function.
     """
@@ -77,7 +77,7 @@ def extract(
     content = file.read().decode()
     found = tomllib.loads(content)
     after = 0
-    # Tables come after the keys of the file itself.
+    # Tables follow the keys of the file itself.
     for table in (found, *(each for each in found.values() if isinstance(each, dict))):
         last = after
         for key in KEYS:

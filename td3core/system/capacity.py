@@ -1,8 +1,8 @@
-"""How many cores and how much memory this process may use: a container may have less than shown.
+"""Cores and memory that this process may use: a container may have less than shown.
 
-Everyone who needs to know asks here. Limits are those of the control groups that this process is
-in, of both versions; where there are none, it has what the machine has. Nothing is remembered: a
-limit may change while a program runs.
+The only place that answers this. Limits come from the control groups of this process, in both
+versions; without any, the whole machine counts. Nothing is cached: a limit may change while a
+program runs.
 """
 
 import contextlib
@@ -30,19 +30,19 @@ def usable_cores(root: Path = _ROOT) -> int:
 
 
 def free_cores(root: Path = _ROOT) -> int:
-    """Return how many of the usable cores other programs leave free now, at least 1."""
+    """Return how many usable cores other programs leave free now, at least 1."""
     usable = usable_cores(root)
     try:
         load = os.getloadavg()[0]
     except (AttributeError, OSError):
         return usable
-    # The load is that of the whole machine.
+    # The load is measured for the whole machine.
     idle = (os.cpu_count() or 1) - round(load)
     return max(min(usable, idle), 1)
 
 
 def usable_memory(root: Path = _ROOT) -> int:
-    """Return the bytes of memory that this process could have at most."""
+    """Return the most memory that this process can have, in bytes."""
     return min([_machine_memory()[0], *(limit for limit, _ in _memory_limits(root))])
 
 
@@ -62,8 +62,8 @@ def _allowed_cores() -> int:
 
 
 def _machine_memory() -> tuple[int, int]:
-    """Return the bytes that the machine has, and those that are available."""
-    # Late: settings ask for cores, and are imported everywhere.
+    """Return the bytes of the machine's memory, and of its available memory."""
+    # Late: settings need the number of cores, and are imported everywhere.
     import psutil
 
     found = psutil.virtual_memory()
@@ -71,7 +71,7 @@ def _machine_memory() -> tuple[int, int]:
 
 
 def _memory_limits(root: Path) -> Iterator[tuple[int, int]]:
-    """Yield each limit of memory, and how much of it is in use for good."""
+    """Yield each memory limit, and how much of it is permanently in use."""
     for folder in _groups(root, "memory"):
         limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
         used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes")
@@ -80,25 +80,25 @@ def _memory_limits(root: Path) -> Iterator[tuple[int, int]]:
 
 
 def _reclaimable(folder: Path) -> int:
-    """Return the bytes of files read or written lately, which count as used until needed."""
+    """Return the bytes of recently used files, which count as used until needed."""
     words = _words(folder / "memory.stat")
     found = dict(zip(words[::2], words[1::2], strict=False))
-    # Of the older version, with the groups within it.
+    # In the older version, including nested groups.
     value = found.get("total_inactive_file", found.get("inactive_file", ""))
     return int(value) if value.isdigit() else 0
 
 
 def _groups(root: Path, controller: str) -> Iterator[Path]:
-    """Yield the folders of the control groups this process is in: every one of them limits it.
+    """Yield the folders of this process's control groups: each of them limits it.
 
-    A container may not see the innermost, and sees its own limits in the outermost.
+    A container may not see the innermost one, and sees its own limits in the outermost.
     """
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if controllers and controller not in controllers.split(","):
             continue
-        # One hierarchy for everything, or in the older version one for each controller.
+        # One hierarchy for everything, or in the older version one per controller.
         folder = root / "sys/fs/cgroup" / (controller if controllers else "")
         yield folder
         for part in path.split("/"):
@@ -112,7 +112,7 @@ def _words(path: Path) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    """Return the content of a file; nothing if it cannot be read."""
+    """Return the content of a file; empty if it cannot be read."""
     try:
         return path.read_text()
     except (OSError, ValueError):

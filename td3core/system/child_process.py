@@ -1,8 +1,8 @@
-"""Child processes, which import exactly what their parent does and exchange lines of JSON with it.
+"""Child processes that import from the same places as their parent and exchange JSON lines.
 
-A new interpreter looks in the current folder first, until it has been told its parent's search
-path; what it needs to get there could come from anyone's files. Of strangers' code it may import
-what its parent may (:mod:`td3core.system.allowed_code`).
+A new interpreter searches the current folder first, until it gets its parent's search path; its
+first imports could come from anyone's files. It may import the same third-party code as its parent
+(:mod:`td3core.system.allowed_code`).
 """
 
 import json
@@ -47,7 +47,7 @@ class UpdatedError(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class _Updated:
-    """The first and last message of such a child."""
+    """The first and last message of a child of another version."""
 
     version: str
     """The child's."""
@@ -81,7 +81,7 @@ class LinePipe:
         return self.decode(self.connection.recv_bytes())
 
     def decode(self, line: bytes) -> Any:
-        """Return the message of a line that was read; errors are those of :meth:`receive`."""
+        """Return the message of a line; raises the errors of :meth:`receive`."""
         message = self._codec.decode(line)
         if isinstance(message, Unknown):
             found = _UPDATED.decode(line)
@@ -96,7 +96,7 @@ class LinePipe:
 
 
 class _Sealed:
-    """Values that are not unpickled before they are asked for: in another version that may fail."""
+    """Values that are unpickled only on request: in another version that may fail."""
 
     def __init__(self, *values: Any) -> None:
         self._values = values
@@ -109,7 +109,7 @@ class _Sealed:
 
     def open(self) -> Any:
         """Return the values, in the child."""
-        # Only the parent of a process starts it.
+        # Only the parent process writes these bytes.
         return pickle.loads(self._data)  # noqa: S301
 
 
@@ -117,10 +117,10 @@ def spawn(name: str, target: Callable[..., None], pipe: Connection, *args: Any) 
     """Start a process that runs ``target(pipe, *args)`` and ends with this one.
 
     Spawned, not forked: a fork would copy the locks of a process with many threads. ``pipe`` is its
-    end of a :class:`LinePipe`: one of another version says so there, and ends.
+    end of a :class:`LinePipe`: a child of another version reports that there, and ends.
 
     Raises:
-        OSError: the system has no room for another one.
+        OSError: the system cannot start another process.
     """
     context = multiprocessing.get_context("spawn")
     before = os.environ.get(_SAFE)
@@ -132,7 +132,7 @@ def spawn(name: str, target: Callable[..., None], pipe: Connection, *args: Any) 
 
 
 def _run(version: str, pipe: Connection, work: _Sealed) -> None:
-    """Run a target with the environment variables of the parent, and what it may import."""
+    """Run a target with the parent's environment variables and list of allowed code."""
     if version != __version__:
         pipe.send_bytes(_UPDATED.encode(_Updated(__version__)))
         raise SystemExit(1)
@@ -144,13 +144,13 @@ def _run(version: str, pipe: Connection, work: _Sealed) -> None:
 
 @contextmanager
 def without_current_folder() -> Iterator[None]:
-    """Let interpreters that are started here not import from the current folder."""
+    """Keep interpreters started here from importing from the current folder."""
     with _starting:
         before = os.environ.get(_SAFE)
         os.environ[_SAFE] = "1"
         try:
             if os.name == "posix":
-                # Another interpreter, which the first child or shared memory starts.
+                # Another interpreter, started by the first child or by shared memory.
                 resource_tracker.ensure_running()
             yield
         finally:
@@ -167,7 +167,7 @@ def _restore(before: str | None) -> None:
 def leave_signals_to_parent() -> None:
     """Ignore the signals that reach every process of a terminal or a service.
 
-    The training process handles them: it needs its children to save what they are doing.
+    The training process handles them: it needs its children in order to save.
     """
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
@@ -177,7 +177,7 @@ def leave_signals_to_parent() -> None:
 class ChildProcess:
     """Runs ``target(pipe, *work)`` in a new process; :attr:`pipe` is this end of the pipe.
 
-    ``codec`` is the one of both ends; the child makes a :class:`LinePipe` of its end.
+    Both ends use ``codec``; the child wraps its end in a :class:`LinePipe`.
     """
 
     def __init__(self, name: str, codec: Codec, target: Callable[..., None], *work: Any) -> None:
@@ -196,10 +196,10 @@ class ChildProcess:
         return self.pipe.connection.poll(timeout_s) or self._process.exitcode is not None
 
     def receive(self) -> Any:
-        """Return the next message of a process that is ready.
+        """Return the next message; the process must be ready.
 
         Raises:
-            EOFError: it has ended; a process that an environment has left may hold the pipe open.
+            EOFError: it has ended; a process left behind by an environment may hold the pipe open.
             UpdatedError: it is of another version.
         """
         if not self.pipe.connection.poll():

@@ -1,7 +1,6 @@
-"""Durable file operations: neither a kill nor a power failure leaves anything half-written.
+"""Durable file operations: neither a kill nor a power failure leaves half-written files.
 
-Contents survive a power failure once the file has been flushed to disk; a new name survives once
-its folder has been.
+Contents survive a power failure once the file is flushed to disk; a new name, once its folder is.
 """
 
 import contextlib
@@ -92,7 +91,7 @@ def alias(path: Path, other: Path) -> None:
 
 
 def copy(path: Path, other: Path) -> None:
-    """Copy a file durably; what takes no room takes none in the copy.
+    """Copy a file durably, with its holes.
 
     Raises:
         OSError: a file cannot be read or written; ``other`` is complete, old or new.
@@ -121,13 +120,13 @@ def _copy_data(path: Path, other: Path) -> None:
                 place = os.lseek(source.fileno(), place, os.SEEK_DATA)
             except OSError as problem:
                 if problem.errno == errno.ENXIO:
-                    break  # Nothing but a hole is left.
+                    break  # Only a hole is left.
                 raise
             stop = os.lseek(source.fileno(), place, os.SEEK_HOLE)
             while place < stop:
                 data = os.pread(source.fileno(), min(stop - place, _CHUNK), place)
                 if not data:
-                    return  # It was cut meanwhile.
+                    return  # It was truncated meanwhile.
                 target.seek(place)
                 target.write(data)
                 place += len(data)
@@ -137,7 +136,7 @@ def make_folder(path: Path) -> None:
     """Make a folder and its missing parents.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: a folder cannot be made.
     """
     if not path.is_dir():
         # A missing drive is its own parent.
@@ -194,7 +193,7 @@ def append_whole(path: Path, text: str) -> None:
     """Append all of ``text``, or leave the file unchanged.
 
     Raises:
-        OSError: it cannot be written, or is a symbolic link; the file is unchanged.
+        OSError: the file cannot be written, or is a symbolic link; it is unchanged.
     """
     with open_own(path, os.O_WRONLY | os.O_APPEND, "ab") as file:
         start, data = file.tell(), memoryview(text.encode())
@@ -211,7 +210,7 @@ class GrowingFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Text of another process may not be on disk yet, nor the file's name.
+        # Text of another process, or the file's name, may not be on disk yet.
         self._flushed = self._name_flushed = False
 
     def append(self, text: str) -> None:
@@ -224,7 +223,7 @@ class GrowingFile:
         self._flushed = False
 
     def sync(self) -> None:
-        """Flush what has been appended to disk.
+        """Flush the appended text to disk.
 
         Raises:
             OSError: it cannot be written.

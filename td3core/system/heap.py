@@ -1,4 +1,4 @@
-"""How much freed memory the C library keeps for what is allocated next."""
+"""How much freed memory the C library keeps for later allocations."""
 
 import contextlib
 import ctypes
@@ -11,10 +11,10 @@ _LARGEST = 16 << 20
 
 
 def keep_freed_memory() -> None:
-    """Let this process keep up to 64 MB that it has freed, where the C library is glibc.
+    """Let this process keep up to 64 MB that it has freed, if the C library is glibc.
 
-    A picture takes some megabytes for a moment. Given back to the system each time, they come back
-    as hundreds of page faults, which take a third as long as drawing it.
+    A picture takes some megabytes for a moment. If they are returned to the system each time,
+    getting them back costs hundreds of page faults, which take a third as long as drawing it.
     """
     if sys.platform != "linux":
         return

@@ -1,6 +1,6 @@
-"""Which folders Python imports from, here and in the processes started from here.
+"""The folders that Python imports from, here and in child processes.
 
-Files in the current folder may be anyone's. It must never come before what is installed: a
+Files in the current folder may be anyone's. It must never precede installed packages: a
 ``numpy.py`` there would be executed in place of NumPy.
 """
 
@@ -9,7 +9,7 @@ import sys
 
 
 def drop_current_folder() -> None:
-    """Undo that ``python -m`` puts the current folder first, unless this program lies there."""
+    """Undo ``python -m`` putting the current folder first, unless this program is in it."""
     if sys.flags.safe_path or not sys.path:
         return
     program = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
@@ -19,20 +19,20 @@ def drop_current_folder() -> None:
 
 
 def search_current_folder_last() -> None:
-    """Let modules that the user names be found in the current folder, after everything else."""
+    """Search the current folder for modules that the user names, after everything else."""
     folder = current_folder()
     if folder is not None and "" not in sys.path:
         search_last(folder)
 
 
 def search_last(folder: str) -> None:
-    """Let modules be found in a folder, after everything else."""
+    """Search a folder for modules, after everything else."""
     if folder not in sys.path:
         sys.path.append(folder)
 
 
 def absolute_path() -> list[str]:
-    """Return the search path with the current folder by its name."""
+    """Return the search path with the current folder as an absolute path."""
     folder = current_folder()
     return [entry or folder for entry in sys.path if entry or folder]  # type: ignore[misc]
 
@@ -41,5 +41,5 @@ def current_folder() -> str | None:
     """Return the current folder, or None if it has been deleted."""
     try:
         return os.getcwd()  # noqa: PTH109
-    except OSError:  # It has been deleted.
+    except OSError:  # The folder has been deleted.
         return None

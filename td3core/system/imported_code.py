@@ -1,4 +1,4 @@
-"""The user's own modules, which are imported anew once their files have changed."""
+"""The user's own modules, which are imported again once their files have changed."""
 
 import contextlib
 import importlib
@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from td3core.errors import RequestError
 
-# What may lie below a folder of the user without being the user's: this program, when it runs from
-# its source, the standard library and what is installed.
+# Folders that may be below a folder of the user without being the user's: this program, when run
+# from source, the standard library and installed packages.
 _PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
 _OTHERS = (
     *(os.path.join(_PROGRAM, package) for package in ("td3core", "studio")),  # noqa: PTH118
@@ -28,9 +28,9 @@ _INSTALLED = {"site-packages", "dist-packages"}
 
 
 class ImportedCode:
-    """The modules of the user's code: those in given folders, and what they import from there.
+    """The modules of the user's code: those in given folders, and their imports from there.
 
-    What is installed below such a folder is not the user's, nor what was imported before.
+    Packages installed below such a folder are not the user's, nor is anything imported before.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class ImportedCode:
 
     @contextlib.contextmanager
     def importing(self, folders: Iterable[str]) -> Iterator[None]:
-        """Remember what is imported from these folders, and the files as they are."""
+        """Record imports from these folders, and the state of the files."""
         with self._lock:
             new = set(folders) - self._folders
             if new and not self._folders:
@@ -53,21 +53,21 @@ class ImportedCode:
         try:
             yield
         finally:
-            # Also where it fails: what had been imported by then stays.
+            # Even after a failure: modules imported by then stay.
             self._note()
 
     def drop_changed(self, needed: Iterable[str]) -> frozenset[str]:
-        """Drop all these modules if a file of theirs has changed; return their names.
+        """Drop all these modules if one of their files has changed; return their names.
 
-        Compiled ones that have changed stay as they are, for who does not need them.
+        Changed extension modules stay loaded if the next import does not need them.
 
         Args:
-            needed: Folders of the modules that are imported next.
+            needed: Folders of the modules to be imported next.
 
         Raises:
-            RequestError: a changed one in these folders is compiled; nothing was dropped.
+            RequestError: a changed module in these folders is compiled; nothing was dropped.
         """
-        # Python remembers what is in a folder by the time of its last change.
+        # Python caches a folder's contents by the time of its last change.
         importlib.invalidate_caches()
         folders = list(needed)
         with self._lock:
@@ -99,9 +99,9 @@ class ImportedCode:
                 return
             new = sys.modules.keys() - self._seen - self._before
             self._seen |= new
-            # Thousands of modules lie below none of these.
+            # Thousands of modules are below none of these.
             below = tuple(os.path.join(folder, "") for folder in self._folders)  # noqa: PTH118
-            # What was loaded of a compiled module is what it was, whatever its file is now.
+            # A loaded compiled module stays the same, whatever its file is now.
             for name in new - {each for each, file in self._files.items() if file.compiled}:
                 path = _file_of(sys.modules.get(name))
                 if path.startswith(below) and any(_is_users(path, each) for each in self._folders):
@@ -109,7 +109,7 @@ class ImportedCode:
 
 
 class _FileState(NamedTuple):
-    """What tells that a file was written to or replaced."""
+    """File attributes that reveal a write or a replacement."""
 
     path: str
     modified_ns: int = 0
@@ -118,7 +118,7 @@ class _FileState(NamedTuple):
 
     @classmethod
     def of(cls, path: str) -> "_FileState":
-        """Look at a file; one that is gone has a state as well."""
+        """Read the state of a file; a missing file has a state as well."""
         try:
             found = os.stat(path)  # noqa: PTH116
         except OSError:
@@ -127,7 +127,7 @@ class _FileState(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether it was written to or replaced since."""
+        """Whether the file was written to or replaced since."""
         return self.of(self.path) != self
 
     @property
@@ -136,13 +136,13 @@ class _FileState(NamedTuple):
         return self.path.endswith(tuple(EXTENSION_SUFFIXES))
 
     def drop_bytecode(self) -> None:
-        """Remove what was compiled of it: Python compares whole seconds, and the size."""
+        """Remove its bytecode: Python compares only whole seconds, and the size."""
         with contextlib.suppress(OSError, NotImplementedError):
             os.remove(importlib.util.cache_from_source(self.path))  # noqa: PTH107
 
 
 def _file_of(module: ModuleType | None) -> str:
-    """Return the file of a module, or of the folder that a package without one is."""
+    """Return the file of a module, or the folder of a package without one."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str):
         file = next(iter(getattr(module, "__path__", ())), "")
@@ -150,7 +150,7 @@ def _file_of(module: ModuleType | None) -> str:
 
 
 def _is_users(path: str, folder: str) -> bool:
-    """Return whether a file lies in a folder, or below, and nothing is installed between them."""
+    """Return whether a file is in or below a folder, with nothing installed in between."""
     if not _below(path, folder) or _INSTALLED.intersection(
         [os.path.basename(folder), *PurePath(path[len(folder) :]).parts]  # noqa: PTH119
     ):

@@ -1,4 +1,4 @@
-"""Undoes what an environment changes of the settings that the run in its process computes with."""
+"""Undoes an environment's changes to settings of NumPy and torch that the run depends on."""
 
 import contextvars
 import sys
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class Isolation:
-    """Calls an environment; afterwards NumPy and torch are set as they were when this was made.
+    """Calls an environment, then restores the settings that NumPy and torch had when it was made.
 
-    What NumPy does on errors belongs to a context, and an environment has one of its own, where its
-    choice stays. Numbers of threads and torch's defaults belong to the process.
+    NumPy's error handling belongs to a context, and an environment has its own, where its choice
+    stays. Numbers of threads and torch's defaults belong to the process.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Isolation:
             self._restore_costly()
 
     def step(self, work: Callable[[], None]) -> None:
-        """Take a step; what costs more to look at than a quick step is left to :meth:`call`."""
+        """Take a step; leave settings that take longer to check than the step to :meth:`call`."""
         try:
             self._run(work)
         finally:

@@ -1,7 +1,7 @@
-"""Values to and from lines of JSON: what processes of the studio send each other.
+"""Values to and from lines of JSON, which processes of the studio send each other.
 
-Dataclasses are converted by their annotations. Every line is strict JSON and says the version of
-its format and the kind of its value; numbers come back bit for bit::
+Dataclasses are converted by their annotations. Every line is strict JSON with the version of its
+format and the kind of its value; numbers come back bit for bit::
 
     {"v": 1, "kind": "Saved", "data": {"env_steps": 500, "path": "runs/a/last.safetensors"}}
 
@@ -31,12 +31,12 @@ _DTYPES = "biuf"
 
 
 class LineError(ValueError):
-    """A line that no codec has written, or one of a version that cannot be read."""
+    """A line that no codec has written, or of a version that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What a line of a newer version says that is not known here."""
+    """Value of a newer version's line whose kind is not known here."""
 
     kind: str
 
@@ -45,15 +45,15 @@ class Codec:
     """Converts values of some kinds, dataclasses or strings, to lines and back."""
 
     def __init__(self, *kinds: type) -> None:
-        """``kinds``: they are told apart by their names."""
+        """``kinds``: types, distinguished by their names."""
         self._kinds = {kind.__name__: kind for kind in kinds}
         assert len(self._kinds) == len(kinds), "two kinds of one name"
 
     def encode(self, value: object) -> bytes:
-        """Return a value as one line, its end included.
+        """Return a value as one line with its end.
 
         Raises:
-            TypeError: its kind is not one of this codec's, or it holds what has no form in JSON.
+            TypeError: its kind is not one of this codec's, or part of it has no JSON form.
         """
         kind = type(value).__name__
         if self._kinds.get(kind) is not type(value):
@@ -66,7 +66,7 @@ class Codec:
         """Return the value of a line; :class:`Unknown` if its kind is. More fields do no harm.
 
         Raises:
-            LineError: the line is damaged, or of a format that is not this one.
+            LineError: the line is damaged, or of another format.
         """
         try:
             content = json.loads(line)
@@ -84,7 +84,7 @@ class Codec:
 
 
 class LineBuffer:
-    """Puts lines together from the pieces in which they are read."""
+    """Assembles lines from pieces."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -100,7 +100,7 @@ class LineBuffer:
 
 
 def _number(value: object) -> object:
-    """Return a scalar of NumPy as one of Python."""
+    """Return a NumPy scalar as a Python one."""
     if isinstance(value, np.generic):
         return _plain_float(value) if isinstance(value, np.floating) else value.item()
     raise TypeError(f"{type(value).__name__} has no form in JSON")
@@ -115,7 +115,7 @@ def _float_of(value: Any, _: type) -> float:
 
 
 def _plain_array(array: NDArray[Any]) -> object:
-    """Return an array; its bytes are little-endian, in the order of C."""
+    """Return an array as JSON values; its bytes are little-endian, in C order."""
     if array.dtype.kind not in _DTYPES:
         raise TypeError(f"an array of {array.dtype} is not sent")
     dtype = array.dtype.newbyteorder("<")
@@ -137,7 +137,7 @@ def _plain_text(text: Text) -> object:
 
 
 def _text_of(value: Any, _: type) -> Text:
-    """Return a text; earlier versions wrote what it is in English."""
+    """Return a text; earlier versions wrote it in English."""
     if isinstance(value, str):
         return Text(value)
     values = {name: _anything_of(each, object) for name, each in value["values"].items()}
@@ -149,7 +149,7 @@ def _text_of(value: Any, _: type) -> Text:
 
 
 def _anything_of(value: Any, _: type) -> Any:
-    """Return a value whose type no annotation tells: sequences are tuples."""
+    """Return a value without annotation; sequences become tuples."""
     match value:
         case {"number": str(text)}:
             return float(text)
@@ -170,7 +170,7 @@ def _is_array(kind: Any) -> bool:
 
 @cache
 def _converter() -> "Converter":
-    # Here, not at the top: a window that opens sends nothing yet, and need not wait for it.
+    # Here, not at the top: it would delay a window that sends nothing yet.
     from cattrs import Converter
     from cattrs.strategies import use_class_methods
 

@@ -1,12 +1,12 @@
 """A child process that exchanges messages with its parent over its standard streams.
 
 The parent starts it with :class:`MessageProcess`; in the child :class:`ParentLink` is the other
-end. The child learns of the parent's death by the end of its input, so none is orphaned unnoticed;
+end. The child notices the parent's death by the end of its input, so none is orphaned unnoticed;
 unlike a daemonic process of :mod:`multiprocessing` it may have children itself, and may outlive its
 parent if it chooses to.
 
 Messages are lines of JSON (see :mod:`td3core.system.json_lines`): nothing is unpickled. The first
-one tells the child which code of strangers it may import (:mod:`td3core.system.allowed_code`).
+one lists the third-party code that the child may import (:mod:`td3core.system.allowed_code`).
 """
 
 import contextlib
@@ -41,8 +41,8 @@ _CHUNK = 1 << 20
 _LOG_S = 1.0
 _SEND_S = 1.0
 _LAST_MESSAGES_S = 5.0
-"""How long what a process had sent may take to be passed on after its end. A process that an
-environment has left may hold the pipe open for ever."""
+"""Seconds to pass on a process's last messages after its end. A process left behind by an
+environment may hold the pipe open for ever."""
 
 
 def _ignore(_: object) -> None:
@@ -52,13 +52,13 @@ def _ignore(_: object) -> None:
 class MessageProcess:
     """Runs ``main()`` of a module in a new process.
 
-    ``on_message`` gets what the child sends, ``on_log`` each line of its standard error, and
+    ``on_message`` gets the child's messages, ``on_log`` each line of its standard error, and
     ``on_end`` its exit code after the last message; all three are called in threads of this object.
-    Whatever happens there, ``on_end`` is called. If ``on_message`` raises, no further message is
-    read, and the child learns that its parent is gone.
+    ``on_end`` is always called. If ``on_message`` raises, no further message is read, and for the
+    child its parent is gone.
 
     Raises:
-        OSError: the system has no room for another process.
+        OSError: the system cannot start another process.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class MessageProcess:
         own_session: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """``codec``: the one of both ends.
+        """``codec``: used by both ends.
 
-        ``own_session``: signals of the terminal do not reach it.
+        ``own_session``: the terminal's signals do not reach it.
 
-        ``environment``: its variables, if they are not those of this process.
+        ``environment``: its variables, if different from this process's.
         """
         command = python_command(_CHILD.format(version=__version__, module=module))
         pipe = subprocess.PIPE
@@ -107,27 +107,27 @@ class MessageProcess:
 
     @property
     def pid(self) -> int:
-        """The system's number of the process."""
+        """The process id."""
         return self._process.pid
 
     def send(self, message: object) -> None:
-        """Send a message; nothing happens if the process is gone.
+        """Send a message; does nothing if the process is gone.
 
-        One that hangs does not read, and its pipe is full some day. It is waited for once, not for
-        long; what is sent then follows when it reads again.
+        A hanging process does not read, so its pipe may fill up. It is waited for once, briefly;
+        later messages follow when it reads again.
         """
         sent = self._put(self._codec.encode(message))
         if not self._stuck and self._writer.is_alive():
             self._stuck = not sent.wait(_SEND_S)
 
     def _put(self, line: bytes) -> threading.Event:
-        """Let a line be written; return the event of its end."""
+        """Queue a line for writing; return the event of its completion."""
         sent = threading.Event()
         self._outbox.put((line, sent))
         return sent
 
     def kill(self) -> None:
-        """End the process at once, and what it has started, if it has a session of its own."""
+        """End the process at once, with all it has started if it has its own session."""
         if self._own_session and os.name == "posix" and self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
@@ -138,7 +138,7 @@ class MessageProcess:
         self._waiter.join(timeout_s)
         if self._waiter.is_alive():
             return False
-        # Not for long: a process that an environment has left may hold standard error open.
+        # Not for long: a process left behind by an environment may hold standard error open.
         self._log_reader.join(_LOG_S)
         self._writer.join(_LOG_S)
         return True
@@ -164,7 +164,7 @@ class MessageProcess:
         except Exception:
             log.exception("a message of process %d could not be handled", self.pid)
         finally:
-            # The child is gone, or is to believe that its parent is.
+            # The child is gone, or must believe that its parent is.
             stdout.close()
             self._outbox.put(None)
 
@@ -183,13 +183,13 @@ class MessageProcess:
                 try:
                     self._on_log(line.decode(errors="replace").rstrip())
                 except Exception:
-                    # Read on all the same: a full pipe would hold up the child.
+                    # Keep reading: a full pipe would block the child.
                     log.exception("a line of process %d could not be passed on", self.pid)
                     self._on_log = _ignore
 
 
 class ParentLink:
-    """The child's end. From now on what is printed goes to standard error."""
+    """The child's end. From now on prints go to standard error."""
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
@@ -213,21 +213,21 @@ class ParentLink:
         raise EOFError
 
     def send(self, message: object) -> None:
-        """Send a message; nothing happens if the parent is gone."""
+        """Send a message; does nothing if the parent is gone."""
         line = self._codec.encode(message)
         with self._sending, contextlib.suppress(OSError, ValueError):
             self._out.write(line)
             self._out.flush()
 
     def listen(self, on_message: Callable[[Any], None], on_parent_gone: Callable[[], None]) -> None:
-        """Pass on what the parent sends, in a thread of its own."""
+        """Pass on the parent's messages, in a separate thread."""
 
         def work() -> None:
             try:
                 for message in self._messages:
                     on_message(message)
             except Exception:
-                # Deaf to its parent, it could not be ended any more.
+                # Deaf to its parent, it could no longer be ended.
                 log.exception("a message of the parent could not be handled")
             finally:
                 on_parent_gone()
@@ -243,7 +243,7 @@ def ignore_terminal() -> None:
 
 
 def detach_output() -> None:
-    """Drop what is printed from now on: the parent, which read it, is about to leave."""
+    """Discard prints from now on: the parent, which read them, is about to leave."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):
         os.dup2(nothing, number)
@@ -251,9 +251,9 @@ def detach_output() -> None:
 
 
 def _messages(descriptor: int, codec: Codec) -> Iterator[Any]:
-    """Yield what the other end sends until it is closed.
+    """Yield the other end's messages until it is closed.
 
-    Read without a buffer of Python's, which a thread could not share with a forked child.
+    Reads without Python's buffer, which a thread could not share with a forked child.
 
     Raises:
         LineError: the other end is of another version, or something else wrote into the pipe.
@@ -269,7 +269,7 @@ def _messages(descriptor: int, codec: Codec) -> Iterator[Any]:
 
 
 def _read(descriptor: int) -> bytes:
-    """Return what there is to be read; nothing once the other end is closed."""
+    """Return the available bytes; empty once the other end is closed."""
     with contextlib.suppress(OSError):
         return os.read(descriptor, _CHUNK)
     return b""

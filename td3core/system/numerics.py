@@ -1,13 +1,13 @@
-"""Classes of BLAS kernels: what the last bits of a run depend on, besides settings and versions.
+"""Classes of BLAS kernels, on which the last bits of a run depend besides settings and versions.
 
-A product of matrices adds its terms in an order that each kernel chooses for itself. OpenBLAS,
-which NumPy and SciPy bring along, picks kernels by the processor, unless it is told which to take
-before it is loaded. So a process has one class for life: :func:`pin` chooses it, and what is
-started from this process inherits it through the environment.
+Each kernel adds the terms of a matrix product in its own order. OpenBLAS, bundled with NumPy and
+SciPy, picks kernels by the processor, unless it is told which to use before it is loaded. So a
+process has one class for life: :func:`pin` chooses it, and child processes inherit it through the
+environment.
 
 A run of the class ``avx512`` or ``avx2`` is the same on every processor that has these
-instructions. ``neon``, ``generic`` and ``other`` name what was found; they promise no more than the
-same machine.
+instructions. ``neon``, ``generic`` and ``other`` only name what was found; they guarantee equality
+on the same machine alone.
 """
 
 import functools
@@ -28,7 +28,7 @@ PORTABLE = (AVX512, AVX2)
 """The classes that give the same bits on every processor that has them."""
 
 VARIABLE = "TD3_STUDIO_NUMERICS"
-"""The environment variable with the class that a process is to take."""
+"""The environment variable with the class that a process must take."""
 _CORE_VARIABLE = "OPENBLAS_CORETYPE"
 _CORE = {AVX512: "SkylakeX", AVX2: "Haswell"}
 """OpenBLAS's names of the kernels."""
@@ -37,17 +37,17 @@ _OTHER_LIBRARIES = ("mkl", "blis", "openblas", "flexiblas")
 _SHOWN = {AVX512: "AVX-512", AVX2: "AVX2", NEON: "NEON", GENERIC: "generic", OTHER: "other"}
 
 _overridden: list[str] = []
-"""What the environment said of the kernels before :func:`pin` replaced it."""
+"""Kernel variables in the environment that :func:`pin` replaced."""
 
 _SLOWING = (
     *(_CORE_VARIABLE, "NPY_DISABLE_CPU_FEATURES", "ATEN_CPU_CAPABILITY", "NUMBA_CPU_NAME"),
     *("MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "ONEDNN_MAX_CPU_ISA", "NUMBA_DISABLE_JIT"),
 )
-"""Variables that keep libraries from the instructions of the processor."""
+"""Variables that keep libraries from using the processor's instructions."""
 
 
 def available() -> tuple[str, ...]:
-    """Return the classes that this processor can compute in, the fastest first."""
+    """Return the classes that this processor supports, fastest first."""
     machine, has = platform.machine().lower(), processor.features()
     if machine in ("arm64", "aarch64"):
         return (NEON,)
@@ -59,12 +59,12 @@ def available() -> tuple[str, ...]:
 
 
 def natural() -> str:
-    """Return the class that this processor takes by itself."""
+    """Return the class that this processor takes by default."""
     return available()[0]
 
 
 def numpy_is_held_back() -> bool:
-    """Return whether NumPy must do without AVX2 and FMA: its tanh gives other bits then."""
+    """Return whether NumPy must do without AVX2 and FMA: its tanh then gives other bits."""
     if "numpy" in sys.modules:
         has = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
         return not has.get("X86_V3", has.get("AVX2") and has.get("FMA3"))
@@ -73,10 +73,10 @@ def numpy_is_held_back() -> bool:
 
 
 def pin() -> None:
-    """Choose the kernels of this process and of all that it starts. Call before NumPy is loaded.
+    """Choose the kernels of this process and its children. Call before NumPy is loaded.
 
-    Takes the class in ``TD3_STUDIO_NUMERICS``, else the fastest. Does nothing where NumPy is loaded
-    already, or where that class is of no use: :func:`current` tells what came of it.
+    Takes the class in ``TD3_STUDIO_NUMERICS``, else the fastest. Does nothing if NumPy is loaded
+    already, or if that class is not usable: :func:`current` returns the outcome.
     """
     if "numpy" in sys.modules or "scipy" in sys.modules:
         return
@@ -90,7 +90,7 @@ def pin() -> None:
 
 
 def current() -> str:
-    """Return the class of this process: what its libraries use, or will use once loaded."""
+    """Return the class of this process: the one its libraries use, or will use once loaded."""
     if "numpy" in sys.modules:
         return _loaded_class()
     told = os.environ.get(_CORE_VARIABLE)
@@ -98,8 +98,8 @@ def current() -> str:
 
 
 def kernels() -> str:
-    """Return the names of the kernels that NumPy and SciPy take here, as their libraries say."""
-    # SciPy has a library of its own, which is loaded with the first product that is compiled.
+    """Return the names of the kernels that NumPy and SciPy use here, as their libraries report."""
+    # SciPy has its own library, which is loaded with the first compiled product.
     for module in ("numpy", "scipy.linalg.cython_blas"):
         importlib.import_module(module)
     return _loaded_kernels()
@@ -120,18 +120,18 @@ def _loaded_class() -> str:
 
 
 def class_of_kernels(names: str) -> str:
-    """Return the class of what :func:`kernels` returns."""
+    """Return the class of the result of :func:`kernels`."""
     match names.lower().split():
         case [one] if one in _CLASS:
             return _CLASS[one] if _CLASS[one] in available() else available()[-1]
         case [one] if one not in _OTHER_LIBRARIES:
             return NEON if NEON in available() else GENERIC
-    # Two kinds at once, or a library that tells nothing of its kernels.
+    # Two kinds at once, or a library that does not report its kernels.
     return OTHER
 
 
 def resolve(setting: str) -> str:
-    """Return the class that the value of the setting ``numerics`` means for a new run.
+    """Return the class of a new run for a value of the setting ``numerics``.
 
     Raises:
         RequestError: this processor does not have it, or this process has another.
@@ -150,7 +150,7 @@ def resolve(setting: str) -> str:
 
 
 def resolve_for_children(setting: str) -> str:
-    """Return what :func:`resolve` does, for runs in processes started from this one.
+    """Do the same as :func:`resolve` for runs in child processes.
 
     Raises:
         RequestError: this processor does not have that class.
@@ -179,7 +179,7 @@ def is_here(name: str) -> bool:
 
 
 def environment_of(name: str) -> dict[str, str]:
-    """Return the environment for a process of this class, where this machine has it."""
+    """Return the environment for a process of this class, if this machine has it."""
     return dict(os.environ) | (pinning(name) if name in available() else {})
 
 
@@ -189,22 +189,22 @@ def pinning(name: str) -> dict[str, str]:
 
 
 def shown(name: str) -> str:
-    """Return a class as a person reads it."""
+    """Return a class as shown to the user."""
     return _SHOWN.get(name, name)
 
 
 def shared_class(
     setting: str, earlier: str, machines: Sequence[Sequence[str]]
 ) -> tuple[str, Text | None]:
-    """Return the class for runs that are compared, on machines with these classes, best first.
+    """Return the class for comparable runs on machines with these classes, best first.
 
     Args:
         setting: the value of the setting ``numerics``.
-        earlier: the class of such runs that have been trained; empty without any.
+        earlier: the class of such runs trained before; empty without any.
         machines: the classes of each machine.
 
     Returns:
-        The class, and a sentence where it is not what they would expect.
+        The class, and a sentence if it is not the expected one.
 
     Raises:
         RequestError: not every machine has the class that is set.
@@ -234,15 +234,15 @@ def shared_class(
 
 
 def overridden() -> str:
-    """Return the kernels that the environment named and this process does not take; or nothing."""
+    """Return the kernels that the environment named but this process does not use; may be empty."""
     return _overridden[0] if _overridden else ""
 
 
 def slowing_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return what is set in the environment that may keep libraries from fast instructions."""
+    """Return environment variables that may keep libraries from fast instructions."""
     found = {name: environment[name] for name in _SLOWING if environment.get(name)}
     if found.get(_CORE_VARIABLE, "").lower() in _CLASS:
-        # What pin() has set itself.
+        # Set by pin() itself.
         del found[_CORE_VARIABLE]
     if overridden():
         found[_CORE_VARIABLE] = overridden()

@@ -3,13 +3,13 @@
 import os
 
 _SPINS = 10_000
-"""A few ten microseconds to two hundred, depending on the processor."""
+"""Ten to two hundred microseconds, depending on the processor."""
 
 
 def shorten_waits() -> None:
-    """Let waiting threads sleep soon, unless the user has set how long they wait.
+    """Let waiting threads sleep soon, unless the user has set their waiting time.
 
-    Otherwise those of GNU's OpenMP spin for milliseconds, which takes a core from the window and
+    Otherwise threads of GNU's OpenMP spin for milliseconds, which takes a core from the window and
     the evaluations. Sleeping at once would cost small networks more than the second thread gains.
     Must be called before torch is imported; child processes inherit it.
     """

@@ -1,4 +1,4 @@
-"""Which versions of packages this process computes with, and how to get those that it lacks."""
+"""Versions of this process's packages, and how to install missing ones."""
 
 import functools
 
@@ -9,13 +9,13 @@ from td3core.errors import RequestError
 def version_of(package: str) -> str:
     """Return the version of an installed package.
 
-    Looked up once: what is loaded stays though another version is installed meanwhile, and the
-    parser of e-mails that reads it took a fifth of the time in which a short run starts and ends.
+    Looked up once: a loaded package stays even if another version is installed meanwhile, and the
+    e-mail parser that reads versions took a fifth of the time of a short run.
 
     Raises:
         ModuleNotFoundError: it is not installed.
     """
-    # It brings that parser along, which the start of the window need not wait for.
+    # Imports that parser, for which the window's start need not wait.
     from importlib.metadata import version
 
     return version(package)
@@ -27,7 +27,7 @@ def command_for(extra: str) -> str:
 
 
 def missing(program: str, extra: str, problem: ImportError) -> RequestError:
-    """Return why a ``program`` cannot be used: a package of an ``extra`` is not installed."""
+    """Return the error that a ``program`` cannot be used: a package of an ``extra`` is missing."""
     return RequestError(
         "{program} needs the package {package}: {command}.",
         program=program,

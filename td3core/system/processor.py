@@ -1,7 +1,7 @@
-"""The processor of this machine: its name and the instructions it has. Nothing is imported for it.
+"""The processor of this machine: its name and instructions. Imports nothing for that.
 
-The one place that answers which processor this is: classes of kernels, the cache of compiled code,
-the description of a run and ``doctor`` all ask here.
+The one place that identifies the processor: classes of kernels, the cache of compiled code, the
+description of a run and ``doctor`` all use it.
 """
 
 import functools
@@ -13,14 +13,14 @@ from pathlib import Path
 
 _CPUINFO = Path("/proc/cpuinfo")
 _WINDOWS_FEATURES = {"avx2": 40, "avx512f": 41}
-"""Numbers of ``IsProcessorFeaturePresent``. It knows no other part of AVX-512; every processor of
-a desktop that has the first has those that compilers call ``skylake-avx512``."""
+"""Numbers of ``IsProcessorFeaturePresent``. It knows no other part of AVX-512; every desktop
+processor with the first part has all that compilers call ``skylake-avx512``."""
 AVX512_PARTS = ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl")
 
 
 @functools.cache
 def name() -> str:
-    """Return the model as its maker calls it, as far as the system tells."""
+    """Return the model as named by its maker, as far as the system tells."""
     found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo(), re.MULTILINE)
     if found:
         return found.group(1).strip()
@@ -31,7 +31,7 @@ def name() -> str:
 
 @functools.cache
 def kind() -> str:
-    """Return name, family and model: what tells one kind of processor from another."""
+    """Return name, family and model, which identify a kind of processor."""
     numbers = (re.search(rf"^{word}\s*:\s*(\d+)$", cpuinfo(), re.MULTILINE) for word in _NUMBERS)
     return " ".join([name(), *(f"{found.group(1)}" for found in numbers if found)])
 
@@ -72,7 +72,7 @@ def _windows_features() -> frozenset[str]:
 
 @functools.cache
 def cpuinfo() -> str:
-    """Return what Linux says of the first processor; empty elsewhere."""
+    """Return Linux's description of the first processor; empty elsewhere."""
     try:
         return _CPUINFO.read_text("utf-8", "replace").partition("\n\n")[0]
     except OSError:

@@ -1,7 +1,7 @@
-"""Reading and extending regular files only, and no more of them than is sensible.
+"""Reads and extends regular files only, up to a size limit.
 
 A folder may come from anyone. A named pipe there would block its reader for ever, a device never
-end, a file of gigabytes fill the memory; and what is written through a link lands in another file.
+end, a file of gigabytes fill the memory; and writing through a link changes another file.
 """
 
 import errno
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 LARGEST_RECORD = 256 * 1024
-"""Bytes of the largest small record (settings, labels, presets) that is read."""
+"""Largest small record (settings, labels, presets) that is read, in bytes."""
 
 DAMAGE = (
     *(OSError, KeyError, TypeError, AttributeError),
@@ -28,19 +28,19 @@ _MOST_KEY_PARTS = 16
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_MOST_KEY_PARTS}}}")
 
-# What a platform lacks costs nothing.
+# Flags that a platform lacks are 0.
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def open_regular(path: Path) -> io.BufferedReader:
-    """Open a regular file for reading; a link to one will do.
+    """Open a regular file, or a link to one, for reading.
 
     Raises:
         OSError: it cannot be opened, or is something else, such as a named pipe or a device.
     """
-    # Before it is opened: opening alone may act on a device.
+    # Before opening: opening alone may act on a device.
     _require_regular(path, path.stat())
     handle = os.open(path, os.O_RDONLY | _NONBLOCK | _BINARY)
     try:
@@ -56,8 +56,8 @@ def open_own(path: Path, flags: int, mode: str) -> BinaryIO:
 
     Args:
         path: The file.
-        flags: Of ``os.open``, such as ``os.O_RDWR``.
-        mode: Of ``open``, to match.
+        flags: Flags for ``os.open``, such as ``os.O_RDWR``.
+        mode: Matching mode for ``open``.
 
     Raises:
         OSError: it cannot be opened, or is a link or no regular file.
@@ -75,12 +75,12 @@ def open_own(path: Path, flags: int, mode: str) -> BinaryIO:
 
 
 def require_own(path: Path, *, folder: bool = False, replaced: bool = False) -> None:
-    """Refuse what leads out of its folder, or is not a regular file (or ``folder``).
+    """Refuse a path that leads out of its folder, or is not a regular file (or ``folder``).
 
-    A file that is always ``replaced`` as a whole, never written into, may have several names.
+    A file that is always ``replaced`` as a whole, never modified, may have several names.
 
     Raises:
-        OSError: it is a link, symbolic or hard, or something special; nothing there is fine.
+        OSError: it is a symbolic or hard link, or something special; a missing file is fine.
     """
     try:
         about = path.lstat()
@@ -97,7 +97,7 @@ def require_own(path: Path, *, folder: bool = False, replaced: bool = False) -> 
 
 
 def exists(path: Path) -> bool:
-    """Return whether there is such a file or folder; what cannot be looked at is not there."""
+    """Return whether a file or folder exists; False if it cannot be examined."""
     try:
         path.stat()
     except (OSError, ValueError):
@@ -106,7 +106,7 @@ def exists(path: Path) -> bool:
 
 
 def glob(folder: Path, pattern: str) -> list[Path]:
-    """Return the files and folders of that pattern; none if the folder cannot be looked into."""
+    """Return the files and folders matching a pattern; empty if the folder cannot be read."""
     try:
         return sorted(folder.glob(pattern))
     except OSError:
@@ -114,7 +114,7 @@ def glob(folder: Path, pattern: str) -> list[Path]:
 
 
 def is_regular(path: Path) -> bool:
-    """Return whether there is a regular file, or a link to one."""
+    """Return whether a regular file, or a link to one, exists."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):
@@ -128,7 +128,7 @@ def read_bytes(path: Path, largest: int | None = LARGEST_RECORD) -> bytes:
         OSError: it cannot be read, is no regular file, or is larger than ``largest`` bytes.
     """
     with open_regular(path) as file:
-        # Its size may be unknown or change: what counts is what comes.
+        # The size may be unknown or change: only the bytes read count.
         data = file.read(None if largest is None else largest + 1)
     if largest is not None and len(data) > largest:
         raise OSError(errno.EFBIG, f"{path.name} is larger than {largest // 1024} KiB", str(path))
@@ -146,10 +146,10 @@ def read_text(path: Path, largest: int | None = LARGEST_RECORD, errors: str = "s
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML, in a time that grows with its length only.
+    """Parse TOML, in time linear in its length.
 
     Raises:
-        ValueError: it is not TOML, or has a key of very many parts.
+        ValueError: it is not TOML, or has a key of too many parts.
         RecursionError: it is nested too deeply.
     """
     if _LONG_KEY.search(text):

@@ -32,7 +32,7 @@ class GroupProgress(BarReporter):
         self._states: dict[int, SeedState] = {}
 
     def report(self, status: SeedStatus, event: Event | None) -> None:
-        """Show where a run stands now."""
+        """Show the present status of a run."""
         seed = status.seed
         if seed not in self._tasks:
             self._tasks[seed] = self._bar.add_task("", **_fields(status))
@@ -54,7 +54,7 @@ class GroupProgress(BarReporter):
                 self._print(seed, _over_text(status))
 
     def log(self, seed: int, line: str) -> None:
-        """Show a line that a run wrote to standard error."""
+        """Show a line of a run's standard error."""
         self._print(seed, line)
 
     def _print(self, seed: int, text: str) -> None:
@@ -84,7 +84,7 @@ def _fields(status: SeedStatus) -> dict[str, Any]:
 
 
 def result_table(group: str, statuses: Sequence[SeedStatus]) -> Table:
-    """Return the table that ends a group: one line for each run, and the mean over them."""
+    """Return the final table of a group: one line per run, and the mean over them."""
     table = Table(
         *(tr("seed"), tr("state")),
         *(

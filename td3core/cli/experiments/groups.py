@@ -97,7 +97,7 @@ def _run(
 
 
 def _require_not_refused(group: Group, statuses: Sequence[SeedStatus]) -> None:
-    """Treat a group whose every run is refused for the same reason like a single refused run."""
+    """Refuse a group whose every run is refused for the same reason, as for a single run."""
     messages = {status.message for status in statuses}
     if len(messages) == 1 and all(status.refused for status in statuses):
         group.discard()
@@ -105,7 +105,7 @@ def _require_not_refused(group: Group, statuses: Sequence[SeedStatus]) -> None:
 
 
 def _failures(statuses: Sequence[SeedStatus]) -> Text | None:
-    """Return the sentence that says which runs failed; None if none did."""
+    """Return the sentence that names the failed runs; None if none failed."""
     failed = [s for s in statuses if s.state in (SeedState.FAILED, SeedState.INTERRUPTED)]
     if not failed:
         return None
@@ -115,7 +115,7 @@ def _failures(statuses: Sequence[SeedStatus]) -> Text | None:
 
 
 def _advice(status: SeedStatus) -> tuple[Advice, ...]:
-    """Return what is advised for a run; nothing for one that was not started, or is gone."""
+    """Return the advice for a run; empty if it was not started, or no longer exists."""
     if status.run is None:
         return ()
     try:
@@ -125,7 +125,7 @@ def _advice(status: SeedStatus) -> tuple[Advice, ...]:
 
 
 def _as_dict(status: SeedStatus, advice: Sequence[Advice]) -> dict[str, Any]:
-    """Return what ``train --json`` would print for a run, with its seed."""
+    """Return the ``train --json`` answer for a run, with its seed."""
     if status.ending is not None:
         values = ending_as_dict(status.ending)
     else:
@@ -136,7 +136,7 @@ def _as_dict(status: SeedStatus, advice: Sequence[Advice]) -> dict[str, Any]:
 
 
 def _on_disk(status: SeedStatus) -> dict[str, Any]:
-    """Return what is known of a run that did not end just now."""
+    """Return the facts on disk of a run that did not end just now."""
     values: dict[str, Any] = {
         "stopped": status.state.stopped,
         "env_steps": status.env_steps,

@@ -50,7 +50,7 @@ class SweepProgress:
 
 
 def summary(state: "SweepState") -> list[str]:
-    """Return the lines that end a sweep."""
+    """Return the final lines of a sweep."""
     counts = tr(
         "{name}: {done} done, {pruned} pruned, {failed} failed of {wanted} trials",
         name=state.name,

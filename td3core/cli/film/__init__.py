@@ -1,4 +1,4 @@
-"""The command ``film``, and the progress that it shows.
+"""The command ``film``, and its progress.
 
 Start with ``command.py``.
 """

@@ -1,4 +1,4 @@
-"""What every film's JSON object has in common."""
+"""The common part of every film's JSON object."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

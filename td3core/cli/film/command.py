@@ -126,7 +126,7 @@ def _require_one_kind(
     """Refuse options of the other kind of film.
 
     Raises:
-        RequestError: one is given.
+        RequestError: such an option is given.
     """
     if side_by_side:
         _refuse(growth, "--side-by-side")
@@ -137,10 +137,10 @@ def _require_one_kind(
 
 
 def _refuse(options: dict[str, object], other: str) -> None:
-    """Refuse options that have no meaning beside another one.
+    """Refuse options that have no meaning together with another one.
 
     Raises:
-        RequestError: one is given.
+        RequestError: such an option is given.
     """
     for option, value in options.items():
         if value:
@@ -151,7 +151,7 @@ def _parse_size(text: str | None) -> tuple[int, int] | None:
     """Return width and height.
 
     Raises:
-        RequestError: they are not two even numbers of a sensible size.
+        RequestError: they are not two even numbers of reasonable size.
     """
     if text is None:
         return None

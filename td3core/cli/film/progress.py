@@ -1,4 +1,4 @@
-"""Shows how far a film is: a bar on a terminal, else a line from time to time."""
+"""Shows the progress of a film: a bar on a terminal, else a line from time to time."""
 
 import time
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class FilmReporter(BarReporter):
         Args:
             console: Where to write.
             episodes: Episodes of each checkpoint.
-            most_steps: Steps of an episode at most; None if that is not known.
+            most_steps: Most steps of an episode; None if unknown.
             now: The clock, in seconds.
         """
         super().__init__(
@@ -43,7 +43,7 @@ class FilmReporter(BarReporter):
         self._task = self._bar.add_task(tr("starting"), total=1.0)
 
     def __call__(self, progress: "FilmProgress") -> None:
-        """Show how far the film is."""
+        """Show the progress of the film."""
         if self._now() < self._due:
             return
         self._due = self._now() + _INTERVAL_S

@@ -1,4 +1,4 @@
-"""The film of several agents side by side, as the command ``film`` makes it."""
+"""The film of several agents side by side, as made by the command ``film``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,10 +54,10 @@ def film_side_by_side(
 def compared_agents(
     sources: Sequence[Path], runs_dir: Path | None, *, noise: bool, push: bool
 ) -> "list[ComparedAgent]":
-    """Return the agents that are named, and the variants of the first one.
+    """Return the named agents, and the variants of the first one.
 
     Raises:
-        RequestError: one is not there, or they are too few or too many.
+        RequestError: an agent does not exist, or there are too few or too many.
     """
     from td3core.playing.compared import FEWEST, MOST, ComparedAgent
     from td3core.playing.disturbance import Variant

@@ -1,1 +1,1 @@
-"""The commands that watch and steer a run of another process."""
+"""The commands that watch and steer a run in another process."""

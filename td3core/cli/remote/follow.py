@@ -1,4 +1,4 @@
-"""The command that shows a run of another process until it ends."""
+"""The command that shows a run in another process until it ends."""
 
 import time
 from typing import TYPE_CHECKING
@@ -45,7 +45,7 @@ def follow(
     path = found.path
     shown_in = film_folder(film, sinks, found.config.env)
     if shown_in is not None:
-        # Before the run has ended, and nobody is there to answer.
+        # Before the run ends, when no one may be there to answer.
         obtain_consent(found.config.choice, given=trust_env)
     follower = RunReader(path)
     listeners = opened(sinks)
@@ -64,7 +64,7 @@ def follow(
 
 
 def _until_the_end(follower: "RunReader", listeners: "Listeners") -> "Ended | Failed | Interrupted":
-    """Pass on what happens to a run, and return how it ended."""
+    """Pass on the events of a run, and return how it ended."""
     from td3core.protocol.events import Ended, Failed, Interrupted
 
     while True:

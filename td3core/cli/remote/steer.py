@@ -19,7 +19,7 @@ Timeout = Annotated[
     float, typer.Option("--timeout", min=0.1, max=3600, help=marked("Seconds to wait for the run."))
 ]
 _TIMEOUT_S = 15.0
-"""More than an evaluation in the run's own process usually takes."""
+"""Longer than an evaluation in the run's own process usually takes."""
 
 
 def tune(

@@ -122,7 +122,7 @@ def report_command(
 
 
 def _sweep(selections: Sequence[str], runs_dir: Path | None) -> "SweepFolder | None":
-    """Return the sweep that is meant, if one is; a run or group of its name comes first."""
+    """Return the selected sweep, if any; a run or group of that name takes precedence."""
     from td3core.experiments.sweeps.folder import SweepFolder, sweep_names
 
     folder = runs_folder(runs_dir)
@@ -136,10 +136,10 @@ def _sweep(selections: Sequence[str], runs_dir: Path | None) -> "SweepFolder | N
 
 
 def _read(paths: Sequence[Path]) -> "tuple[list[RunFacts], list[str]]":
-    """Read the runs; those that cannot be read are told of, unless there is no other.
+    """Read the runs; unreadable ones are reported, unless there are no others.
 
     Raises:
-        RequestError: none can be read.
+        RequestError: no run can be read.
     """
     from td3core.exporters.report.run_facts import read_facts
 

@@ -22,7 +22,7 @@ from td3core.text import Text, tr
 def with_films(
     request: ReportRequest, runs: Sequence[RunFacts], *, trust_env: bool
 ) -> ReportRequest:
-    """Add a film of each group to what a report contains, or say why there is none.
+    """Add a film of each group to a report, or the reason why there is none.
 
     Raises:
         RequestError: the code of an environment was not allowed.
@@ -55,17 +55,17 @@ def with_films(
 
 
 def best_agent(run: RunDirectory) -> Scene:
-    """Return the best agent of a run, or its last one where nothing says which is best.
+    """Return the best agent of a run, or its last one if the best is unknown.
 
     Raises:
-        RequestError: it has no agent, or one cannot be read.
+        RequestError: the run has no agent, or an agent cannot be read.
     """
     scenes = scenes_of_run(run)
     return next((scene for scene in scenes if scene.best), scenes[-1])
 
 
 def film_agent(name: str, agent: Scene) -> Film:
-    """Film an agent of a run of this name.
+    """Film an agent of a run with this name.
 
     Raises:
         RequestError: its environment cannot be drawn.

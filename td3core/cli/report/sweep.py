@@ -1,4 +1,4 @@
-"""What a report says of a sweep, and which of its runs it shows."""
+"""The part of a report about a sweep, and the selection of its runs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +12,11 @@ from td3core.runs.layout import DESCRIPTION
 from td3core.text import tr
 
 _BEST = 5
-"""Trials whose curves are shown."""
+"""Number of trials whose curves are shown."""
 
 
 def with_sweep(request: ReportRequest, folder: SweepFolder) -> tuple[ReportRequest, list[Path]]:
-    """Add a sweep to what a report contains; return that, and the runs of its best trials.
+    """Add a sweep to a report; return the report, and the runs of the best trials.
 
     Raises:
         RequestError: it cannot be read, or no trial has a run yet.
