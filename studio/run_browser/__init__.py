@@ -1,4 +1,4 @@
-"""The list of all runs and what can be done with them.
+"""The list of all runs, and the actions on them.
 
 Start with ``browser.py``.
 """

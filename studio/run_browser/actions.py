@@ -1,4 +1,4 @@
-"""What can be done with the runs chosen in the list, and why not."""
+"""Actions on the runs selected in the list, and reasons why they are not available."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +33,7 @@ _POSSIBLE = NO_TEXT
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """One thing that can be done with runs: its name, text, icon, shortcuts and tip."""
+    """One action on runs: its name, text, icon, shortcuts and tip."""
 
     name: str
     text: Text
@@ -98,7 +98,7 @@ class RunActions(QObject):
     """The actions on the list of runs."""
 
     opened = Signal(object)
-    """A run was read to be shown (:class:`~studio.session.history.RunHistory`)."""
+    """A run was read for display (:class:`~studio.session.history.RunHistory`)."""
     compare_requested = Signal(object)
     """Show these runs, a list of paths, in the same plots."""
     group_requested = Signal(object, str)
@@ -142,7 +142,7 @@ class RunActions(QObject):
             action = QAction(str(spec.text), self)
             action.setObjectName(f"runs_{spec.name}")
             action.setShortcuts([QKeySequence(key) for key in spec.keys])
-            # Only the list's own: in the editor of a name these keys mean something else.
+            # Only in the list: in the editor of a name these keys have another meaning.
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.triggered.connect(getattr(self, f"_{spec.name}"))
             self._view.addAction(action)
@@ -162,24 +162,24 @@ class RunActions(QObject):
         return list(self._buttons.values())
 
     def set_theme(self, theme: Theme) -> None:
-        """Take on the colours of a theme."""
+        """Use the colours of a theme."""
         for spec in _ACTIONS:
             self._actions[spec.name].setIcon(theme.icon(spec.icon))
 
     def set_resume_available(self, available: bool) -> None:
-        """Offer to resume runs, or do not."""
+        """Offer to resume runs, or not."""
         self._resume_available = available
         self.show_what_is_possible()
 
     def set_busy(self, busy: bool) -> None:
-        """Take whether a run is training in this window: none can be opened meanwhile."""
+        """Note whether a run is training in this window: meanwhile none can be opened."""
         self._busy = busy
         if busy:
             self._opener.cancel()
         self.show_what_is_possible()
 
     def shutdown(self) -> None:
-        """Stop reading a run, and wait for what is being written."""
+        """Stop reading a run, and wait for pending writes."""
         self._opener.cancel()
         self._writer.finish()
 
@@ -189,7 +189,7 @@ class RunActions(QObject):
 
     @Slot()
     def show_what_is_possible(self) -> None:
-        """Enable what can be done with the runs chosen; tooltips explain the rest."""
+        """Enable the actions available for the selected runs; tooltips explain the rest."""
         reasons = self._reasons()
         for spec in _ACTIONS:
             action = self._actions[spec.name]
@@ -200,7 +200,7 @@ class RunActions(QObject):
         self._buttons["resume"].setVisible(self._resume_available)
 
     def _reasons(self) -> dict[str, Text]:
-        """Return why each action is not possible; empty where it is."""
+        """Return why each action is not available; empty if it is."""
         rows = self._view.chosen()
         states = [self._model.state(row.path) for row in rows]
         alone = _POSSIBLE if len(rows) == 1 else _ONE
@@ -314,7 +314,7 @@ class RunActions(QObject):
 
     @Slot()
     def _command(self) -> None:
-        """Copy the command for what comes next: follow a run, resume it, or measure its agent."""
+        """Copy the command for the next step: follow a run, resume it, or evaluate its agent."""
         row = self._chosen_one()
         if row is not None:
             verbs: dict[str, str] = {RunStatus.RUNNING: "follow", RunStatus.FINISHED: "eval"}
@@ -364,7 +364,7 @@ class RunActions(QObject):
 
 
 def _labelled(path: Path, values: dict[str, str]) -> RunLabel | OSError:
-    """Change the name or the note of a run; return what it has now, or why it cannot be written."""
+    """Change the name or the note of a run; return the new label, or why it cannot be written."""
     label = replace(read_label(path), **values)
     try:
         write_label(path, label)

@@ -31,20 +31,20 @@ from td3core.text import Text, tr
 
 _SOON_MS = 400
 _ONE_LINE = 80
-"""Letters of width from which search and buttons fit beside each other."""
+"""Width in letters from which search and buttons fit side by side."""
 _NO_RUNS = Text("No runs yet. Press Train, and your first one will be listed here.")
 _READING = Text("Reading…")
 
 
 class RunBrowser(QWidget):
-    """Lists the runs of a folder, which is read in the background. Trains and draws nothing.
+    """Lists the runs of a folder, which is read in the background. Neither trains nor draws.
 
-    What the user wants done with the runs chosen is announced by ``run_actions``.
+    ``run_actions`` announces the user's actions on the selected runs.
     """
 
     refused = Signal(object)
     interrupted_found = Signal(int)
-    """How many runs were interrupted and can be resumed, once; and 0 when none of them is left."""
+    """Number of interrupted runs that can be resumed, once; and 0 when none is left."""
 
     def __init__(self, runs_dir: Path, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +53,7 @@ class RunBrowser(QWidget):
         self._runs_dir = runs_dir.absolute()
         self._resume_available = self._asked_again = self._read_once = False
         self._announced: bool | None = None
-        """Whether interrupted runs were announced; None before the time for it."""
+        """Whether interrupted runs were announced; None before it is time to."""
         self._held_back: list[Callable[[], None]] = []
         self.model = RunTreeModel(theme, self)
         self.proxy = RunFilterProxy(self.model)
@@ -88,7 +88,7 @@ class RunBrowser(QWidget):
         self._reading.setRange(0, 0)
         self._reading.setTextVisible(False)
         self._reading.setFixedWidth(26)
-        # Its place stays, so that the buttons beside it do not move.
+        # Keeps its place when hidden, so that the buttons next to it do not move.
         policy = self._reading.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self._reading.setSizePolicy(policy)
@@ -102,7 +102,7 @@ class RunBrowser(QWidget):
         buttons.setSpacing(4)
         for button in self.run_actions.buttons:
             buttons.addWidget(button)
-        # At the left of a line of its own, else at the right of the search.
+        # At the left of a separate line, else at the right of the search.
         buttons.addStretch(1)
         bar = self._bar = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         bar.setSpacing(4)
@@ -111,7 +111,7 @@ class RunBrowser(QWidget):
         bar.addLayout(buttons)
         self._place = ViewOrHint(self.view)
         layout = QVBoxLayout(self)
-        # The narrowest width is that of two lines, also while there is one.
+        # The minimum width is that of two lines, even while there is one.
         layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(6)
@@ -131,21 +131,21 @@ class RunBrowser(QWidget):
         self.run_actions.reading_changed.connect(self._reading.setVisible)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take on the colours of a theme."""
+        """Use the colours of a theme."""
         self.run_actions.set_theme(theme)
         self.model.set_theme(theme)
         self.view.set_theme(theme)
 
-    # What the window asks for --------------------------------------------------------------------
+    # Called by the window -----------------------------------------------------------------------
 
     def set_resume_available(self, available: bool) -> None:
-        """Offer to resume runs, and announce once those that were interrupted."""
+        """Offer to resume runs, and announce the interrupted ones once."""
         self._resume_available, self._announced = available, None
         self.run_actions.set_resume_available(available)
         self.refresh()
 
     def choose_interrupted(self) -> None:
-        """Choose the run that was interrupted last, if there is one."""
+        """Select the most recently interrupted run, if any."""
         found = self.model.interrupted()
         if found:
             self.search.clear()
@@ -153,19 +153,19 @@ class RunBrowser(QWidget):
             self.view.scrollTo(self.proxy.find(found[0]))
 
     def set_busy(self, busy: bool) -> None:
-        """Take whether a run is training in this window: none can be opened meanwhile."""
+        """Note whether a run is training in this window: meanwhile none can be opened."""
         self.run_actions.set_busy(busy)
         if not busy:
             self.model.set_training(None)
         self.refresh_soon()
 
     def set_training(self, path: Path) -> None:
-        """Name the run that is training in this window."""
+        """Set the run that is training in this window."""
         self.model.set_training(path.absolute())
         self.refresh_soon()
 
     def shutdown(self) -> None:
-        """Stop reading runs, and wait for what is being written."""
+        """Stop reading runs, and wait for pending writes."""
         self._soon.stop()
         self._scanner.cancel()
         self.view.shutdown()
@@ -180,13 +180,13 @@ class RunBrowser(QWidget):
 
     @Slot()
     def refresh_soon(self) -> None:
-        """Look at the folder in a moment, if the list is visible."""
+        """Scan the folder soon, if the list is visible."""
         if self.isVisible() and not self._soon.isActive():
             self._soon.start()
 
     @Slot()
     def refresh(self) -> None:
-        """Look now at what has changed in the folder."""
+        """Scan the folder for changes now."""
         if self._scanner.busy:
             self._asked_again = True
             return
@@ -203,7 +203,7 @@ class RunBrowser(QWidget):
         self._unless_editing(partial(self.model.show_label, path, label))
 
     def _unless_editing(self, change: Callable[[], None]) -> None:
-        """Change the list now or, so that nothing that is being typed is lost, a little later."""
+        """Change the list now or, to keep text being typed, a little later."""
         if self.view.editing:
             self._held_back.append(change)
             return
@@ -259,14 +259,14 @@ class RunBrowser(QWidget):
     # Qt -----------------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Give the buttons a line of their own in a narrow list."""
+        """Move the buttons to a separate line in a narrow list."""
         super().resizeEvent(event)
         directions = QBoxLayout.Direction
         wide = event.size().width() >= _ONE_LINE * self.fontMetrics().averageCharWidth()
         self._bar.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """Return what the list needs once the buttons have a line of their own."""
+        """Return the minimum size with the buttons on a separate line."""
         whole = super().minimumSizeHint()
         found, buttons = (line.minimumSize().width() for line in self._lines)
         around = whole.width() - self._bar.minimumSize().width()

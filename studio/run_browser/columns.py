@@ -1,4 +1,4 @@
-"""The cells of the table of runs: their texts and their order."""
+"""The cells of the table of runs: texts and sort order."""
 
 from collections.abc import Callable, Container
 from datetime import datetime
@@ -38,7 +38,7 @@ ICONS = {
 
 
 class RunColumn(IntEnum):
-    """Columns of the table, the most wanted first."""
+    """Columns of the table, most wanted first."""
 
     RUN = 0
     STATE = 1
@@ -82,7 +82,7 @@ LARGEST_FIRST = {
     RunColumn.STARTED,
     RunColumn.DURATION,
 }
-"""The first click on the heading puts the best, the longest or the latest on top."""
+"""A first click on the heading puts the best, the longest or the latest on top."""
 _NUMBERS = {RunColumn.LAST, RunColumn.BEST, RunColumn.STEPS, RunColumn.DURATION, RunColumn.SEED}
 
 
@@ -112,12 +112,12 @@ _ORDERS: dict[RunColumn, Callable[[RunSummary], Any]] = {
 
 
 def state_text(state: str) -> str:
-    """Return what the state of a run is called."""
+    """Return the name of a run's state."""
     return str(_DAMAGED) if state == DAMAGED else format_state(RunStatus(state))
 
 
 def text_of(row: RunRow, column: RunColumn, state: str, parent: str = "") -> str:
-    """Return the text of one cell; ``parent`` is what the run it was branched from is called."""
+    """Return the text of a cell; ``parent`` is the name of the run it was branched from."""
     if column is RunColumn.STATE:
         return state_text(state)
     if row.summary is None:
@@ -136,9 +136,9 @@ def detail_of(row: RunRow) -> str:
 
 
 def lines_of(row: RunRow, *, spoken: bool = False) -> tuple[str, str]:
-    """Return the two lines of a run in the list: what differs stands before what many share.
+    """Return the two lines of a run in the list: distinguishing facts come before common ones.
 
-    There is little room: only ``spoken`` they have words for the number of live changes.
+    Space is short: only if ``spoken`` is the number of live changes in words.
     """
     found, detail = row.summary, detail_of(row)
     if found is None:
@@ -157,7 +157,7 @@ def live_changes_of(row: RunRow) -> str:
 
 
 def told_below(row: RunRow, hidden: Container[RunColumn]) -> str:
-    """Return what tells runs of the same settings apart and stands in no displayed column."""
+    """Return what distinguishes runs of the same settings and is in no displayed column."""
     found = row.summary
     if found is None:
         return ""
@@ -170,14 +170,14 @@ def told_below(row: RunRow, hidden: Container[RunColumn]) -> str:
 
 
 def sort_key(row: RunRow, column: RunColumn, state: str) -> Any:
-    """Return what a column sorts by: one kind of value for all of its cells."""
+    """Return the sort key of a cell: of one type for the whole column."""
     if column in _ORDERS and row.summary is not None:
         return _ORDERS[column](row.summary)
     return _LEAST if column in _NUMBERS else text_of(row, column, state).casefold()
 
 
 def branched_from(row: RunRow, parent: str) -> str:
-    """Return name and step of what a run was branched from; its folder if that has gone."""
+    """Return name and step of a run's parent; its folder if it no longer exists."""
     origin = row.summary.parent if row.summary else None
     if origin is None:
         return ""
@@ -218,7 +218,7 @@ def about(row: RunRow, parent: str = "") -> str:
 
 
 def _shown(path: Path) -> str:
-    """Return a path as text that Qt takes; a name on disk need not be text."""
+    """Return a path as text for Qt; a name on disk need not be valid text."""
     return str(path).encode(errors="replace").decode()
 
 
@@ -245,7 +245,7 @@ def _local(created: str) -> datetime | None:
 
 
 def alignment(column: RunColumn) -> Qt.AlignmentFlag:
-    """Return where a column's texts stand: numbers to the right."""
+    """Return the alignment of a column's texts: numbers to the right."""
     side = Qt.AlignmentFlag.AlignRight if column in _NUMBERS else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
 

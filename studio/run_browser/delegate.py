@@ -1,4 +1,4 @@
-"""Draws what distinguishes a run, muted below it what many share, and its evaluations."""
+"""Draws runs: distinguishing facts, below them muted common ones, and evaluations."""
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPalette, QPen
@@ -21,15 +21,15 @@ from studio.widgets.polyline import polyline
 from td3core.text import tr
 
 _AROUND = 8
-"""Pixels of a row above and below its two lines."""
+"""Pixels above and below the two lines of a row."""
 ICON_ONLY = 34
-"""Width of a column of states without their words."""
+"""Width of a column of states shown as icons only."""
 
 Index = QModelIndex | QPersistentModelIndex
 
 
 class RunDelegate(QStyledItemDelegate):
-    """Any cell as usual, but for two lines in the first column and a curve of evaluations."""
+    """Draws two lines in the first column, and a curve of evaluations; other cells as usual."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -41,7 +41,7 @@ class RunDelegate(QStyledItemDelegate):
         self._colour = QColor(theme.curve_eval)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802
-        """Ask for two lines in each cell: the rows are of one height."""
+        """Return a height of two lines for every cell: all rows are equally high."""
         hint = super().sizeHint(option, index)
         return QSize(hint.width(), 2 * option.fontMetrics.height() + _AROUND)
 
@@ -55,7 +55,7 @@ class RunDelegate(QStyledItemDelegate):
             self._paint_curve(painter, option, index)
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802
-        """Leave the state to its icon where the column is narrow."""
+        """Show the state by its icon alone if the column is narrow."""
         super().initStyleOption(option, index)
         if index.column() == RunColumn.STATE and option.rect.width() < scaled(ICON_ONLY) + _AROUND:
             option.text = ""
@@ -81,7 +81,7 @@ class RunDelegate(QStyledItemDelegate):
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         roles = QPalette.ColorRole
-        # A style sheet's own palette has a paler one, hard to read.
+        # A style sheet's own palette has a paler placeholder, hard to read.
         muted = QApplication.palette().color(roles.PlaceholderText)
         name_colour = option.palette.color(roles.HighlightedText if chosen else roles.Text)
         painter.save()
@@ -108,9 +108,9 @@ class RunDelegate(QStyledItemDelegate):
 
 
 def shown_lines(index: Index, view: QWidget, metrics: QFontMetrics, width: int) -> tuple[str, str]:
-    """Return the two lines of a cell, as far as there is room in so many pixels.
+    """Return the two lines of a cell, elided to this width in pixels.
 
-    Both ends of a name tell runs apart; below it the start does, which comes first.
+    Names differ at both ends, so they are cut in the middle; the line below is cut at its end.
     """
     name, about = index.data(LINES)
     below = (told_below(index.data(ROW), hidden_columns(view)), about)
@@ -122,12 +122,12 @@ def shown_lines(index: Index, view: QWidget, metrics: QFontMetrics, width: int) 
 
 
 def hidden_columns(view: QWidget) -> list[RunColumn]:
-    """Return the columns that a narrow list has no room for."""
+    """Return the columns for which a narrow list has no room."""
     return [each for each in RunColumn if isinstance(view, QTreeView) and view.isColumnHidden(each)]
 
 
 def _two_lines(area: QRect, height: int) -> list[tuple[QRect, Qt.AlignmentFlag]]:
-    """Return where two lines stand, centred together in a cell."""
+    """Return the areas of two lines, centred together in a cell."""
     top = area.top() + (area.height() - 2 * height) // 2
     align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
     return [(QRect(area.left(), top + n * height, area.width(), height), align) for n in (0, 1)]

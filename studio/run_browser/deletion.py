@@ -1,4 +1,4 @@
-"""Deletes runs: first to the trash, then for good where there is none. Asks before each."""
+"""Deletes runs: to the trash or, if there is none, for good. Asks before each."""
 
 import shutil
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ Runs = Sequence[RunRow]
 
 
 class RunDeletion(QObject):
-    """Looks, asks and deletes in turns; all but the asking happens in the background."""
+    """Checks, asks and deletes in turn; all except the asking happens in the background."""
 
     refused = Signal(object)
     deleted = Signal()
-    """Some of the runs may be gone."""
+    """Some of the runs may no longer exist."""
 
     def __init__(self, queue: BackgroundQueue, window: QWidget) -> None:
         super().__init__(window)
@@ -56,20 +56,20 @@ def _running(runs: Runs) -> list[str]:
 
 
 def _trash(runs: Runs) -> Runs:
-    """Return those that no trash took."""
+    """Return the runs that could not be moved to the trash."""
     return [run for run in runs if not move_to_trash(run.path)]
 
 
 def move_to_trash(path: Path) -> bool:
     """Move a folder to the desktop's trash; False if there is none, or it is on another disk."""
-    # What it returns differs between success and failure; what it did does not.
+    # Its return values differ on success and failure; check the effect instead.
     there = path.exists()
     QFile.moveToTrash(str(path))
     return there and not path.exists()
 
 
 def _delete(runs: Runs) -> list[Text]:
-    """Return why any could not be deleted."""
+    """Return why some could not be deleted, if so."""
     problems = []
     for run in runs:
         try:

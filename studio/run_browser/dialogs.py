@@ -43,7 +43,7 @@ def ask_to_trash(parent: QWidget, runs: Sequence[RunRow]) -> bool:
 
 
 def ask_to_delete(parent: QWidget, runs: Sequence[RunRow]) -> bool:
-    """Ask whether runs that no trash takes may be deleted for good."""
+    """Ask whether runs that cannot go to the trash may be deleted for good."""
     question = tr(
         "{runs} could not be moved to the trash. Delete permanently?"
         " The agents and records cannot be recovered.",
@@ -61,7 +61,7 @@ def _several(runs: Sequence[RunRow]) -> str:
 
 
 def agreed(parent: QWidget, question: str, action: str) -> bool:
-    """Ask a question; return whether the answer was ``action``, the words of a button."""
+    """Ask a question; return whether the answer was ``action``, the text of a button."""
     box = QMessageBox(QMessageBox.Icon.Question, tr("Delete runs"), "", parent=parent)
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(question)
@@ -101,7 +101,7 @@ class NoteDialog(QDialog):
 
 
 class SettingsDialog(QDialog):
-    """Every setting a run was started with, those that differ from the default in bold."""
+    """Every setting a run was started with; those that differ from the default in bold."""
 
     def __init__(self, run: RunDirectory, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

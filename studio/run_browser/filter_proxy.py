@@ -1,4 +1,4 @@
-"""Which of the runs are shown: those that a search finds."""
+"""Filters the runs by a search."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from studio.run_browser.tree_model import SEARCH, RunTreeModel
 
 
 class RunFilterProxy(QSortFilterProxyModel):
-    """Keeps the runs in which every word of a search occurs; the model itself sorts."""
+    """Keeps the runs that contain every word of a search; the model itself sorts."""
 
     def __init__(self, model: RunTreeModel) -> None:
         super().__init__(model)
@@ -19,11 +19,11 @@ class RunFilterProxy(QSortFilterProxyModel):
         self._state_as_icon = False
         self.setSourceModel(model)
         self.setFilterRole(SEARCH)
-        # A branch that is found is shown below its parent.
+        # A matching branch is shown below its parent.
         self.setRecursiveFilteringEnabled(True)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column, as a click on its heading asks for."""
+        """Sort by a column, after a click on its heading."""
         self._model.sort(column, order)
 
     def headerData(  # noqa: N802
@@ -36,7 +36,7 @@ class RunFilterProxy(QSortFilterProxyModel):
         return super().headerData(section, orientation, role)
 
     def show_state_as_icon(self, narrow: bool) -> None:
-        """Show no heading above states, whose column is too ``narrow`` for it."""
+        """Show no heading above states if the column is too ``narrow`` for it."""
         self._state_as_icon = narrow
 
     def find(self, path: Path | None) -> QModelIndex:
@@ -44,11 +44,11 @@ class RunFilterProxy(QSortFilterProxyModel):
         return self.mapFromSource(self._model.find(path))
 
     def branched(self) -> list[Path]:
-        """Return the runs that others stand below."""
+        """Return the runs that have branches below them."""
         return self._model.branched()
 
     def count_found(self) -> int:
-        """Count the runs that match; parents shown for the sake of a branch do not."""
+        """Count the runs that match; parents shown because of a branch do not count."""
         wanted = self.filterRegularExpression()
         return sum(wanted.match(text).hasMatch() for text in self._model.searched())
 

@@ -1,6 +1,6 @@
-"""What is known of the runs of a folder, and how that of a long list is kept for the next start.
+"""Facts about the runs of a folder; for a long list they are cached for the next start.
 
-The file belongs to the user's cache: without it, or with a damaged one, the runs are read again.
+The file is in the user's cache: if it is missing or damaged, the runs are read again.
 """
 
 import contextlib
@@ -30,28 +30,28 @@ Stamp = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """One run of the list: what is known of it, or why it cannot be read."""
+    """One run of the list: its facts, or why it cannot be read."""
 
     path: Path
     stamp: Stamp
-    """Times of change of its files when it was read."""
+    """Modification times of its files when it was read."""
     summary: RunSummary | None = None
     problem: str = ""
 
     @property
     def group(self) -> str:
-        """The group of seeds that it was started with; empty without one."""
+        """Its group of seeds; empty without one."""
         return self.summary.group if self.summary else ""
 
     @property
     def title(self) -> str:
-        """What the run is called outside the list; the name of its folder if it is damaged."""
+        """The run's name outside the list; the name of its folder if it is damaged."""
         return self.summary.full_title if self.summary else self.path.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """News of a folder. Those that are ``gone`` come with the last, ``complete`` one."""
+    """News of a folder. The ``gone`` runs come with the last, ``complete`` report."""
 
     rows: tuple[RunRow, ...] = ()
     gone: frozenset[Path] = frozenset()
@@ -59,7 +59,7 @@ class Found:
 
 
 def load(folder: Path) -> dict[Path, RunRow]:
-    """Return what was known of a folder's runs; nothing if that is not on record."""
+    """Return the cached facts about a folder's runs; empty if there are none."""
     try:
         found = json.loads(read_text(_file(folder), _MOST_BYTES))
         if found["schema"] != SCHEMA or found["folder"] != str(folder):
@@ -71,7 +71,7 @@ def load(folder: Path) -> dict[Path, RunRow]:
 
 
 def save(folder: Path, rows: Mapping[Path, RunRow]) -> None:
-    """Keep what is known of a folder's runs, if they are many."""
+    """Cache the facts about a folder's runs, if they are many."""
     if len(rows) < LEAST_RUNS:
         return
     known = [_values(row) for row in rows.values() if row.summary is not None]
@@ -94,10 +94,10 @@ def _values(row: RunRow) -> dict[str, Any]:
 
 
 def _row(folder: Path, values: dict[str, Any]) -> RunRow:
-    """Return a row from what was kept of it.
+    """Return a row from its cached values.
 
     Raises:
-        ValueError, TypeError, KeyError: it is damaged.
+        ValueError, TypeError, KeyError: they are damaged.
     """
     summary = dict(values["summary"])
     path = folder / summary["run"]

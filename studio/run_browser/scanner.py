@@ -1,4 +1,4 @@
-"""Which runs a folder holds, read in the background; only what has changed is read again."""
+"""Finds the runs of a folder in the background, reading only changed ones again."""
 
 import os
 import time
@@ -26,7 +26,7 @@ def scan(
     report: Report,
     stopped: Stopped,
 ) -> None:
-    """Report, as :class:`Found`, what differs in a folder of runs from what is known of it.
+    """Report, as :class:`Found`, the changes in a folder of runs since the known state.
 
     The newest folders come first, a few at a time, so that a long list can be used while it grows.
     """
@@ -47,7 +47,7 @@ def scan(
             rows[path] = row
         if waiting and time.monotonic() - reported_at >= patience:
             report(Found(rows=tuple(waiting)))
-            # Each report lays out the whole list again, and it grows.
+            # Each report lays out the whole, growing list again.
             waiting, reported_at, patience = [], time.monotonic(), 3 * patience
     gone = frozenset(known.keys() - set(paths))
     report(Found(rows=tuple(waiting), gone=gone, complete=True))
@@ -56,7 +56,7 @@ def scan(
 
 
 def _folders(folder: Path) -> list[Path]:
-    """Return the folders that hold a ``run.toml``, those changed last first."""
+    """Return the folders that hold a ``run.toml``, most recently changed first."""
     found = []
     try:
         with os.scandir(folder) as entries:
@@ -65,27 +65,27 @@ def _folders(folder: Path) -> list[Path]:
                 if stamp:
                     found.append((stamp, Path(entry.path)))
     except OSError:
-        return []  # Nothing was ever trained here, or the disk has gone.
+        return []  # Nothing was ever trained here, or the disk is gone.
     return [path for _, path in sorted(found, reverse=True)]
 
 
 def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
-    """Read a run again if something of it has changed since, or may have without a trace."""
+    """Read a run again if it has changed, or may have without a trace; None if it has not."""
     stamp = tuple(_time_of(os.path.join(path, name)) for name in _WATCHED)  # noqa: PTH118
-    # That a process has died changes no file.
+    # A process's death changes no file.
     running = known and known.summary and known.summary.state is RunStatus.RUNNING
     if known is not None and known.stamp == stamp and not running:
         return None
     try:
         row = RunRow(path=path, stamp=stamp, summary=summarise(open_once(path), usual))
     except (RequestError, OSError) as problem:
-        # A folder may also change or go while it is read.
+        # A folder may also change or disappear while it is read.
         row = RunRow(path=path, stamp=stamp, problem=str(problem))
     return row if row != known else None
 
 
 def _time_of(path: str) -> int:
-    # Thousands of times for a long list; a Path would cost more than the question.
+    # Called thousands of times for a long list; creating a Path would cost more than stat.
     try:
         return os.stat(path).st_mtime_ns  # noqa: PTH116
     except OSError:

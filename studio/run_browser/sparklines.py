@@ -1,4 +1,4 @@
-"""Small curves of evaluations, read in the background for the runs that are seen."""
+"""Small curves of evaluations, read in the background for the runs in view."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _MOST_BYTES = 8 * 2**20
 
 
 class Sparklines(QObject):
-    """Mean returns of the evaluations of runs, by their place in the list's files."""
+    """Mean returns of the evaluations of runs, by their position in the list's files."""
 
     changed = Signal()
 
@@ -34,7 +34,7 @@ class Sparklines(QObject):
         self._soon.timeout.connect(self._read_more)
 
     def values(self, row: RunRow) -> tuple[float, ...]:
-        """Return what is known of a run; if that is out of date, it is read soon."""
+        """Return the known values of a run; if they are out of date, they are read soon."""
         stamp, values = self._known.get(row.path, ((), ()))
         if stamp != row.stamp or not row.stamp:
             self._wanted[row.path] = row.stamp
@@ -51,7 +51,7 @@ class Sparklines(QObject):
     def _read_more(self) -> None:
         if self._task.busy or not self._wanted:
             return
-        # Those asked for last are in view now.
+        # The latest requests are in view now.
         batch = dict(list(self._wanted.items())[-_AT_ONCE:])
         self._wanted.clear()
 
@@ -69,7 +69,7 @@ class Sparklines(QObject):
 
 
 def read_means(run: Path, stopped: Stopped) -> tuple[float, ...]:
-    """Read the mean return of a run's evaluations, of many only some."""
+    """Read the mean returns of a run's evaluations; if there are many, only some."""
     means = tables.read_means(run / "evaluations.csv", _MOST_BYTES, stopped)[:, 1]
     means = means[np.isfinite(means)]
     if len(means) > _POINTS:

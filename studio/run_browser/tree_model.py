@@ -1,4 +1,4 @@
-"""The table of runs: its rows, their texts and their order. Reads and writes no file."""
+"""The table of runs: rows, texts and sort order. Reads and writes no file."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,7 +44,7 @@ class _Node:
     parent: "_Node | None" = None
     at: int = 0
     number: int = 0
-    """What Qt's indices hold: a stale one must find nothing rather than freed memory."""
+    """Stored in Qt's indices: a stale one must find nothing rather than freed memory."""
     children: list["_Node"] = field(default_factory=list)
 
 
@@ -52,16 +52,16 @@ class RunTreeModel(QAbstractItemModel):
     """All runs of a folder, flat or with branches below the run they came from."""
 
     name_edited = Signal(Path, str)
-    """The user wants a run to have this name; empty removes the one it has."""
+    """The user wants this name for a run; empty removes the present one."""
     renamed = Signal(Path, str)
-    """What a run is called now."""
+    """The present name of a run."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.rows: dict[Path, RunRow] = {}
         self._training: Path | None = None
         self._texts: dict[Path, str] = {}
-        """What is searched of each run, as far as a search has needed it."""
+        """Searchable text of each run, made on demand."""
         self._sorting = (RunColumn.STARTED, True)
         self._root = _Node()
         self._nodes: dict[Path, _Node] = {}
@@ -69,10 +69,10 @@ class RunTreeModel(QAbstractItemModel):
         self._theme: Theme | None = None
         self.set_theme(theme)
 
-    # What changes -------------------------------------------------------------------------------
+    # Changes ------------------------------------------------------------------------------------
 
     def take(self, found: Found) -> None:
-        """Take in what a scan has found."""
+        """Apply the findings of a scan."""
         moved = any(self._moves(row) for row in found.rows)
         gone = [path for path in found.gone if self.rows.pop(path, None)]
         renamed = [row for row in found.rows if self._has_other_name(row)]
@@ -85,7 +85,7 @@ class RunTreeModel(QAbstractItemModel):
             for row in found.rows:
                 self._nodes[row.path].row = row
                 self._announce(row.path)
-        # Here, in another window, or on the command line.
+        # Started here, in another window, or on the command line.
         for row in renamed:
             self.renamed.emit(row.path, row.summary.title if row.summary else "")
 
@@ -96,19 +96,19 @@ class RunTreeModel(QAbstractItemModel):
         return row.summary.title != before.summary.title
 
     def _moves(self, row: RunRow) -> bool:
-        """True if what is new of a run gives it another place in the list."""
+        """Return whether the news of a run changes its position in the list."""
         before = self.rows.get(row.path)
         if before is None or _parent_of(row) != _parent_of(before):
             return True
         return bool(self._key(row) != self._key(before))
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort; by their start, branches stand below the run they came from."""
+        """Sort; sorted by start, branches are below the run they came from."""
         self._sorting = RunColumn(column), order is Qt.SortOrder.DescendingOrder
         self._rebuild()
 
     def show_label(self, path: Path, label: RunLabel) -> None:
-        """Show the name and the note that a run has been given."""
+        """Show a run's new name and note."""
         row = self.rows.get(path)
         if row is None or row.summary is None:
             return
@@ -140,7 +140,7 @@ class RunTreeModel(QAbstractItemModel):
         self.beginResetModel()
         self._root = _Node()
         column, descending = self._sorting
-        # Here rather than in the proxy, which would ask for every value twenty times.
+        # Here rather than in the proxy, which would request every value twenty times.
         rows = sorted(self.rows.values(), key=self._key, reverse=descending)
         self._nodes = {row.path: _Node(row, number=n) for n, row in enumerate(rows, start=1)}
         self._numbered = [self._root, *self._nodes.values()]
@@ -155,7 +155,7 @@ class RunTreeModel(QAbstractItemModel):
         return sort_key(row, self._sorting[0], self._state(row))
 
     def _above(self, path: Path) -> Path | None:
-        """Return the run that this one branched from, if it is here and not its own descendant."""
+        """Return the run that this one branched from, if listed and not its own descendant."""
         seen, at = {path}, path
         while (above := _parent_of(self.rows[at])) is not None and above in self.rows:
             if above in seen:
@@ -169,7 +169,7 @@ class RunTreeModel(QAbstractItemModel):
         if path in self._nodes:
             self.dataChanged.emit(self.find(path), self.find(path, RunColumn.PARENT))
 
-    # Qt's questions -----------------------------------------------------------------------------
+    # Called by Qt ------------------------------------------------------------------------------
 
     def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
         """Return a cell."""
@@ -179,14 +179,14 @@ class RunTreeModel(QAbstractItemModel):
         return self.createIndex(row, column, below[row].number)
 
     def parent(self, index: Index = _ROOT) -> Any:
-        """Return the run that a row stands below."""
+        """Return the run above a branch."""
         above = self._node(index).parent if index.isValid() else None
         if above is None or above is self._root:
             return QModelIndex()
         return self.createIndex(above.at, 0, above.number)
 
     def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
-        """Count the runs below one, or the topmost ones."""
+        """Count the branches of a run, or the topmost runs."""
         return len(self._node(parent).children) if parent.column() <= 0 else 0
 
     def columnCount(self, _parent: Index = _ROOT) -> int:  # noqa: N802
@@ -217,7 +217,7 @@ class RunTreeModel(QAbstractItemModel):
         return str(about) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a cell shows; ``ROW`` is its run."""
+        """Return the data of a cell; ``ROW`` is its run."""
         row = self._node(index).row if index.isValid() else None
         if row is None:
             return None
@@ -242,7 +242,7 @@ class RunTreeModel(QAbstractItemModel):
         return None
 
     def _more(self, row: RunRow, role: int) -> Any:
-        """Return what the first column has beyond its text, for eyes and for ears."""
+        """Return the first column's data beyond its text, for eyes and for ears."""
         if role == LINES:
             return lines_of(row)
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -252,7 +252,7 @@ class RunTreeModel(QAbstractItemModel):
     def setData(  # noqa: N802
         self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole
     ) -> bool:
-        """Ask for another name of a run; it is shown once it is written. Empty removes it."""
+        """Request another name of a run; it is shown once it is written. Empty removes it."""
         row = self._node(index).row if index.isValid() else None
         if row is None or row.summary is None or role != Qt.ItemDataRole.EditRole:
             return False
@@ -261,7 +261,7 @@ class RunTreeModel(QAbstractItemModel):
             self.name_edited.emit(row.path, name)
         return True
 
-    # Questions of the list ----------------------------------------------------------------------
+    # Called by the list -------------------------------------------------------------------------
 
     def find(self, path: Path | None, column: RunColumn = RunColumn.RUN) -> QModelIndex:
         """Return a cell of a run, or an invalid index."""
@@ -269,7 +269,7 @@ class RunTreeModel(QAbstractItemModel):
         return self.createIndex(node.at, column, node.number) if node else QModelIndex()
 
     def branched(self) -> list[Path]:
-        """Return the runs that others stand below."""
+        """Return the runs that have branches below them."""
         return [path for path, node in self._nodes.items() if node.children]
 
     def members(self, group: str) -> list[RunRow]:
@@ -278,15 +278,15 @@ class RunTreeModel(QAbstractItemModel):
         return sorted(found, key=lambda row: row.summary.seed if row.summary else 0)
 
     def state(self, path: Path) -> str:
-        """Return the state of a run, ``damaged`` if it cannot be read."""
+        """Return the state of a run; ``damaged`` if it cannot be read."""
         return self._state(self.rows[path])
 
     def searched(self) -> list[str]:
-        """Return what is searched of each run."""
+        """Return the searchable text of each run."""
         return [self._searched(row) for row in self.rows.values()]
 
     def interrupted(self) -> list[Path]:
-        """Return the runs that neither ended nor are running, those started last first."""
+        """Return the runs that neither ended nor are running, most recently started first."""
         rows = [row for row in self.rows.values() if self._state(row) == RunStatus.INTERRUPTED]
         rows.sort(key=lambda row: sort_key(row, RunColumn.STARTED, ""), reverse=True)
         return [row.path for row in rows]

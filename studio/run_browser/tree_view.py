@@ -1,4 +1,4 @@
-"""The tree that the runs are listed in, and what stands there when it is empty."""
+"""The tree that lists the runs, and its replacement when it is empty."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from studio.theme.theme import Theme
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import tr
 
-_WIDTHS = {  # With the usual font.
+_WIDTHS = {  # Valid for the usual font.
     RunColumn.RUN: 240,
     RunColumn.STATE: 104,
     RunColumn.CURVE: 64,
@@ -40,13 +40,13 @@ _DISPENSABLE = (
     *(RunColumn.PARENT, RunColumn.PRESET, RunColumn.SEED, RunColumn.LAST),
     *(RunColumn.DURATION, RunColumn.STEPS, RunColumn.STARTED, RunColumn.CURVE),
 )
-"""Hidden, in this order, where space is short: the first column or its tooltip has them too."""
+"""Hidden, in this order, if space is short: the first column or its tooltip shows them too."""
 
 _MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End)
 
 
 class RunTreeView(QTreeView):
-    """The list itself. What is chosen, folded and in view stays so when the list changes."""
+    """The list itself. Keeps selection, folding and scroll position when the list changes."""
 
     choice_changed = Signal()
 
@@ -62,7 +62,7 @@ class RunTreeView(QTreeView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setAllColumnsShowFocus(True)
-        # Or every row would be measured, a thousand of them.
+        # Otherwise every row would be measured, a thousand of them.
         self.setUniformRowHeights(True)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setMinimumSize(200, 60)
@@ -84,11 +84,11 @@ class RunTreeView(QTreeView):
             self.setColumnWidth(column, scaled(width))
         header.setSortIndicator(RunColumn.STARTED, Qt.SortOrder.DescendingOrder)
         self.setSortingEnabled(True)
-        # The names get what the others leave, and the others go before there is too little.
+        # The names get the remaining width; other columns are hidden before it becomes too small.
         header.setSectionResizeMode(RunColumn.RUN, QHeaderView.ResizeMode.Stretch)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Leave out what there is no room for."""
+        """Hide columns that do not fit."""
         super().resizeEvent(event)
         fixed = (RunColumn.RUN, RunColumn.STATE)
         widths = {
@@ -98,7 +98,7 @@ class RunTreeView(QTreeView):
         missing = sum(widths.values()) - self.viewport().width()
         by_state = widths[RunColumn.STATE] - scaled(ICON_ONLY)
         for column in _DISPENSABLE:
-            # Its icon says as much as the word of a state.
+            # The icon says as much as the name of a state.
             if column is RunColumn.STEPS and missing > 0:
                 missing -= by_state
                 widths[RunColumn.STATE] = scaled(ICON_ONLY)
@@ -116,7 +116,7 @@ class RunTreeView(QTreeView):
         self.viewport().update()
 
     def shutdown(self) -> None:
-        """Stop reading what is drawn."""
+        """Stop reading sparklines."""
         self._delegate.sparklines.stop()
 
     @property
@@ -129,7 +129,7 @@ class RunTreeView(QTreeView):
         return [index.data(ROW) for index in self.selectionModel().selectedRows()]
 
     def choose(self, paths: list[Path], current: Path | None) -> None:
-        """Select these runs, as far as they are shown."""
+        """Select these runs, if they are shown."""
         model, flag = self.selectionModel(), QItemSelectionModel.SelectionFlag
         chosen = QItemSelection()
         for index in map(self._proxy.find, paths):
@@ -142,7 +142,7 @@ class RunTreeView(QTreeView):
             model.select(chosen, flag.ClearAndSelect | flag.Rows)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        """Select where the keyboard goes, also the row it is on already."""
+        """Select the row that the keyboard moves to, even if it is current already."""
         super().keyPressEvent(event)
         current = self.currentIndex()
         moved = event.key() in _MOVES and not event.modifiers() and current.isValid()
@@ -176,7 +176,7 @@ class RunTreeView(QTreeView):
         folded, branched = set(self._folded), self._proxy.branched()
         for path in branched:
             self.setExpanded(self._proxy.find(path), path not in folded)
-        # Without branches, room for their arrows would only push the names away.
+        # Without branches, space for their arrows would only push the names away.
         self.setRootIsDecorated(bool(branched))
 
     @Slot(QModelIndex)
@@ -202,6 +202,6 @@ class ViewOrHint(QStackedWidget):
         self.addWidget(self.hint)
 
     def show_hint(self, text: str) -> None:
-        """Show a sentence in place of the list, or the list if it is empty."""
+        """Show a sentence in place of the list; an empty one shows the list."""
         self.hint.setText(breakable(text))
         self.setCurrentIndex(1 if text else 0)

@@ -12,12 +12,12 @@ from td3core.runs.listing import list_runs
 from td3core.system.files import stamp
 
 Stamp = tuple[int, int]
-"""Time of change in nanoseconds, and size: another version of a file has another one."""
+"""Modification time in nanoseconds, and size: these differ between versions of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedAgents:
-    """What a run has saved, without any file opened."""
+    """The saved agents of a run, found without opening a file."""
 
     run: Path
     stamps: Mapping[Path, Stamp]
@@ -27,11 +27,11 @@ class SavedAgents:
     favourite: Path | None
     """The best agent, else the last one."""
     run_bytes: int
-    """What the whole run takes on disk."""
+    """Disk space of the whole run in bytes."""
     manual: frozenset[int] = frozenset()
     """Steps at which the user saved an agent."""
     branched: frozenset[int] = frozenset()
-    """Steps of the agents that other runs were branched from."""
+    """Steps of the agents that other runs branched from."""
 
 
 def read_agents(run: RunDirectory) -> SavedAgents:

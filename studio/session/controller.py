@@ -1,4 +1,4 @@
-"""Owns one run at a time, in a QThread or in another process, and the state it is in."""
+"""Owns one run at a time, in a QThread or in another process, and its state."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -21,11 +21,11 @@ from td3core.system.numerics import AUTO, needs_other_process
 from td3core.text import Text
 
 _PATIENCE_MS = 2000
-"""A run that has not ended so long after it was asked to may hang, or have a lot to save."""
+"""After this time, a run that was asked to end may hang, or have a lot to save."""
 
 
 class SessionState(StrEnum):
-    """What the window may offer now."""
+    """What the window can offer now."""
 
     IDLE = "idle"
     STARTING = "starting"
@@ -35,20 +35,20 @@ class SessionState(StrEnum):
 
 
 class RunController(QObject):
-    """Starts, steers and ends runs of this process, and follows and steers those of others.
+    """Starts, steers and ends runs of this process, and follows and steers runs of others.
 
-    A run of this process lives in a QThread and is asked through its Control; one of another
+    A run of this process lives in a QThread and is steered through its Control; a run of another
     process through a :class:`FollowedRun`.
     """
 
     state_changed = Signal(object)
     event_reported = Signal(object)
     traced = Signal(object)
-    """A single update, a ``Traced``: no part of what is known of the run."""
+    """A single update, a ``Traced``; not stored with the run."""
     caught_up = Signal(object)
-    """What a run had reported before it was followed: a tuple of events."""
+    """The events of a run before it was followed, as a tuple."""
     refused = Signal(object)
-    """Why a request to a followed run was not done, a ``Text``."""
+    """Why a request to a followed run was refused, a ``Text``."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -56,7 +56,7 @@ class RunController(QObject):
         self._thread: QThread | None = None
         self._worker: Worker | ProcessWorker | None = None
         self._control: Steering | None = None
-        """Of the run of this window, or the followed one."""
+        """Control of this window's run, or of the followed one."""
         self._followed: FollowedRun | None = None
         self._own_process = self._tracing = False
         self._patience = QTimer(self)
@@ -66,7 +66,7 @@ class RunController(QObject):
 
     @property
     def state(self) -> SessionState:
-        """The state of the current run, ``idle`` when there is none."""
+        """The state of the current run; ``idle`` without one."""
         return self._state
 
     @property
@@ -76,7 +76,7 @@ class RunController(QObject):
 
     @property
     def followed_run(self) -> Path | None:
-        """The run of another process that is followed, if one is."""
+        """The followed run of another process, if any."""
         return self._followed.run if self._followed is not None else None
 
     @property
@@ -86,12 +86,12 @@ class RunController(QObject):
 
     @property
     def own_process(self) -> bool:
-        """Whether runs that start from now on train in a process of their own."""
+        """Whether runs started from now on train in a process of their own."""
         return self._own_process
 
     @Slot(bool)
     def set_own_process(self, own: bool) -> None:
-        """Choose whether runs that start from now on train in a process of their own."""
+        """Choose whether runs started from now on train in a process of their own."""
         self._own_process = own
 
     def start(
@@ -149,7 +149,7 @@ class RunController(QObject):
         )
 
     def follow(self, reader: RunReader) -> None:
-        """Follow a run of another process, which was read so far.
+        """Follow a run of another process, after reading it.
 
         Ignored while a run of this one lives.
         """
@@ -162,7 +162,7 @@ class RunController(QObject):
         self._set_state(SessionState.STARTING)
 
     def stop_following(self) -> None:
-        """Follow no longer; the run continues."""
+        """Stop following; the run continues."""
         followed, self._followed = self._followed, None
         if followed is not None:
             self._control = None
@@ -190,7 +190,7 @@ class RunController(QObject):
         self._worker.moveToThread(self._thread)
         self._thread.started.connect(self._worker.run)
         self._worker.event_reported.connect(self._on_event)
-        # Called by the thread itself: the window's may be waiting for its end.
+        # Called by the thread itself: the window's thread may be waiting for its end.
         self._worker.finished.connect(self._thread.quit, Qt.ConnectionType.DirectConnection)
         self._thread.finished.connect(self._on_thread_finished)
         self._thread.start()
@@ -228,7 +228,7 @@ class RunController(QObject):
             self._set_state(SessionState.RUNNING)
 
     def stop(self) -> None:
-        """Ask the run to save and end; asked again, one that does not answer is ended."""
+        """Ask the run to save and end; a second call ends a run that does not answer."""
         if self.can_give_up and isinstance(self._worker, ProcessWorker):
             self._worker.process.give_up()
         elif self._control and self._state is not SessionState.IDLE:
@@ -239,7 +239,7 @@ class RunController(QObject):
 
     @property
     def can_give_up(self) -> bool:
-        """Whether the run has not ended for two seconds after it was asked to, but can be ended."""
+        """Whether the run was asked to end two seconds ago, has not, and can be ended."""
         waited = self._state is SessionState.STOPPING and not self._patience.isActive()
         return waited and isinstance(self._worker, ProcessWorker)
 
@@ -254,7 +254,7 @@ class RunController(QObject):
             self._control.save()
 
     def trace(self, wanted: bool) -> None:
-        """Let runs of this window report single updates from now on, or no longer."""
+        """Let runs of this window report single updates from now on, or stop that."""
         self._tracing = wanted
         if self._control and self.busy:
             self._control.trace(wanted)
@@ -266,7 +266,7 @@ class RunController(QObject):
             self._control.step()
 
     def end_now(self, patience_ms: int) -> None:
-        """Let the run save and end, and wait for it: the process is about to end."""
+        """Make the run save and end, and wait for it: the process is about to end."""
         thread, control = self._thread, self._control
         if thread is not None and control is not None and thread is not QThread.currentThread():
             control.stop()
@@ -319,7 +319,7 @@ class RunController(QObject):
         thread = self._thread
         self._thread = self._worker = self._control = None
         if thread is not None:
-            # finished() is emitted from the thread's last moments; wait() for the rest of them.
+            # finished() is emitted in the thread's last moments; wait() covers the rest of them.
             thread.wait()
             thread.deleteLater()
         self._set_state(SessionState.IDLE)

@@ -1,4 +1,4 @@
-"""The curves of a run: returns, training statistics, evaluations, and when each was measured."""
+"""The curves of a run: returns, training statistics, evaluations, and their times."""
 
 import math
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ CLOCK = ("env_steps", "wall_s")
 
 
 class RunCurves:
-    """What a run reports is added as it comes, or all of it at once when it is read."""
+    """Curves that grow with the reports of a run, or are filled at once when it is read."""
 
     def __init__(self, training: Series | None = None) -> None:
-        """Take a series with other columns for a run of a version that measured something else."""
+        """Start a series with other columns for runs of versions that measured other quantities."""
         self.episodes = Series(EPISODES)
         self.training = Series(TRAINING_COLUMNS) if training is None else training
         self.evaluations = Series(EVALUATIONS)
         self.clock = Series(CLOCK)
         self._recent: Doubles = np.empty(0)
-        """The last returns, at most ``SMOOTHED_EPISODES - 1``: the next mean needs them."""
+        """The last returns, at most ``SMOOTHED_EPISODES - 1``, which the next mean needs."""
 
     def add(self, event: Event, last_step: float = math.inf) -> None:
-        """Add what an event tells of the time up to a step."""
+        """Add the time of an event's step."""
         if isinstance(event, Evaluated) and event.env_steps <= last_step:
             self.evaluations.append((event.env_steps, *evaluation_numbers(event)))
         if not isinstance(event, Progress):
@@ -41,23 +41,23 @@ class RunCurves:
         ended = event.ended.columns("env_steps", "episode_return", "length", *info)
         known = ended[:, 0] <= last_step
         ended = ended[known]
-        # NaN is a length that is not on record.
+        # NaN is a length not on record.
         ended[ended[:, 2] == 0, 2] = math.nan
         self.add_episodes(ended, info)
-        # Every run has episodes, also before it learns; the time of a row may be missing.
+        # Every run has episodes, even before it learns; the time of a row may be missing.
         self._add_times(event.ended.columns("env_steps", "wall_s")[known])
         if event.env_steps <= last_step:
             self._add_times(np.array([(event.env_steps, event.wall_s)]))
 
     @property
     def info_columns(self) -> tuple[str, ...]:
-        """What episodes recorded of the environment's info."""
+        """Columns of the environment's info that episodes recorded."""
         return self.episodes.columns[len(EPISODES) :]
 
     def add_episodes(self, rows: ArrayLike, info: Sequence[str] = ()) -> None:
         """Add episodes, shape (n, 3 + len(info)).
 
-        Each is the step it ended at, its return, its length, and these info columns.
+        The columns are the step of its end, its return, its length, and these info columns.
         """
         new = [name for name in info if name not in self.episodes.columns]
         if new:
@@ -73,13 +73,13 @@ class RunCurves:
         self.episodes.append(np.column_stack((steps, returns, smoothed, lengths, *others)))
 
     def _add_times(self, rows: Doubles) -> None:
-        """Add when steps were reached, shape (n, 2): the step, and seconds since the start."""
+        """Add the times of steps, shape (n, 2): the step, and seconds since the start."""
         known = self.clock.column("env_steps")
         rows = rows[np.isfinite(rows[:, 1])]
         self.clock.append(rows[np.diff(rows[:, 0], prepend=known[-1] if len(known) else -1.0) > 0])
 
     def keep_to(self, env_steps: float) -> None:
-        """Drop what came after a step."""
+        """Drop everything after a step."""
         for series in (self.episodes, self.training, self.evaluations, self.clock):
             series.keep_to(env_steps)
         self._recent = self.episodes.column("return")[1 - SMOOTHED_EPISODES :].copy()

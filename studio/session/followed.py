@@ -22,7 +22,7 @@ _Asks = queue.SimpleQueue[tuple[int, Request] | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatchUp:
-    """Where the run stands when following begins."""
+    """State of the run when following begins."""
 
     events: tuple[events.Event, ...]
 
@@ -36,7 +36,7 @@ class Refusal:
 
 
 class FollowedRun(QObject, Requesting):
-    """Has the asking methods of a ``Control``; all reading and writing is done in a thread.
+    """Has the request methods of a ``Control``; all reading and writing is done in a thread.
 
     ``reported`` carries events of the run, a :class:`CatchUp` first, and each :class:`Refusal`.
     """
@@ -45,7 +45,7 @@ class FollowedRun(QObject, Requesting):
     failed = Signal(object)
 
     def __init__(self, reader: RunReader, parent: QObject | None = None) -> None:
-        """Follow a run that was read so far."""
+        """Follow a run after reading it."""
         super().__init__(parent)
         self.run = reader.run
         self._asks: _Asks = queue.SimpleQueue()
@@ -57,7 +57,7 @@ class FollowedRun(QObject, Requesting):
 
     def close(self) -> None:
         """Stop following; the run continues."""
-        # Nothing is reported from here on; the thread need not wait for its next turn.
+        # Nothing is reported from here on; no need to wait for the thread's next turn.
         self._task.cancel()
         self._asks.put(None)
 
@@ -70,13 +70,13 @@ class FollowedRun(QObject, Requesting):
 
 
 class _Follower:
-    """What the thread does. Its tickets are the window's; those of the core are its own."""
+    """The work of the thread. It uses the window's tickets; the core has its own."""
 
     def __init__(self, reader: RunReader, report: Report) -> None:
         self._report = report
         self._reader, self._control = reader, RemoteControl(reader.run)
         self._tickets: dict[int, int] = {}
-        """Our ticket of each change that waits for its answer, by that of the core."""
+        """The window's ticket of each change without an answer, by the core's ticket."""
         self._acknowledged = 0
         self._applied: Tunables | None = None
         self._env_steps = 0
@@ -87,7 +87,7 @@ class _Follower:
         return self._reader.behind
 
     def look(self) -> None:
-        """Report what is new."""
+        """Report the news."""
         begun = () if self._caught_up else (self._reader.again(),)
         found = tuple(map(self._seen, (*begun, *self._reader.poll())))
         if begun:
@@ -110,7 +110,7 @@ class _Follower:
         return event
 
     def ask(self, ticket: int, request: Request) -> None:
-        """Make a request; ``ticket`` is that of a change."""
+        """Make a request; ``ticket`` belongs to a change."""
         tunes = isinstance(request, Tune)
         try:
             given = self._control.request(request)

@@ -1,4 +1,4 @@
-"""Where a group stands as a whole: its state, progress and speed, from those of its runs."""
+"""Overall state, progress and speed of a group, from those of its runs."""
 
 from dataclasses import dataclass, field
 
@@ -12,15 +12,15 @@ from td3core.text import tr
 
 @dataclass(slots=True, eq=False)
 class GroupRecord:
-    """One group that this window has started or followed."""
+    """A group that this window has started or followed."""
 
     group: Group
     series: str = ""
-    """What it is compared with: groups of the same series."""
+    """The series that it is compared within, shared by several groups."""
     variant: str = ""
-    """What it is called there; empty for the name that its settings give it."""
+    """Its name within the series; empty for the name from its settings."""
     statuses: dict[int, SeedStatus] = field(init=False)
-    """By seed, in the order of the group."""
+    """Statuses by seed, in the order of the group."""
     stopping: bool = False
     """True once all its runs were asked to stop."""
 
@@ -29,13 +29,13 @@ class GroupRecord:
         self.statuses = {seed: SeedStatus(seed=seed, steps=steps) for seed in self.group.seeds}
 
     def take(self, status: SeedStatus) -> None:
-        """Take the new status of one run."""
+        """Update the status of one run."""
         if status.seed in self.statuses:
             self.statuses[status.seed] = status
 
     @property
     def state(self) -> SessionState:
-        """What can be asked of it, as long as it trains."""
+        """Its state for requests, as long as it trains."""
         states = {status.state for status in self.statuses.values()}
         if self.stopping:
             return SessionState.STOPPING
@@ -49,13 +49,13 @@ class GroupRecord:
 
     @property
     def began(self) -> bool:
-        """Whether any of its runs could be started, or may have been."""
+        """Whether any of its runs was, or may have been, started."""
         statuses = self.statuses.values()
         return any(s.run is not None or s.state is not SeedState.FAILED for s in statuses)
 
     @property
     def share(self) -> float:
-        """How much of all its steps is done, from 0 to 1."""
+        """Completed share of all its steps, from 0 to 1."""
         done = sum(min(s.env_steps, s.steps) for s in self.statuses.values())
         return min(done / max(self._steps, 1), 1.0)
 
@@ -64,7 +64,7 @@ class GroupRecord:
         return sum(status.steps for status in self.statuses.values())
 
     def in_words(self) -> str:
-        """Return how it stands, in one line."""
+        """Return its status in one line."""
         statuses = self.statuses.values()
         over = sum(status.state is SeedState.FINISHED for status in statuses)
         parts = [
@@ -82,7 +82,7 @@ class GroupRecord:
         return "  ·  ".join(parts)
 
     def _time_left(self, training: list[SeedStatus]) -> str:
-        """Return the time left if those that train now all learn; some may not do so yet."""
+        """Return the time left if all runs that train now are learning; some may not be yet."""
         speeds = [s.steps_per_s for s in training if s.phase != Phase.WARM_UP and s.steps_per_s]
         if not speeds:
             return tr("estimating time left")

@@ -24,11 +24,11 @@ class RunHistory:
     record: RunRecord
     agents: SavedAgents
     reader: RunReader | None = None
-    """Returns what comes later, if another process trains the run; else None."""
+    """Returns later events, if another process trains the run; else None."""
 
     @property
     def live(self) -> bool:
-        """True if another process trains the run, as far as that can be told at once."""
+        """True if another process trains the run, as far as known immediately."""
         return self.reader is not None
 
 
@@ -37,7 +37,7 @@ def read_history(path: Path, stopped: Stopped) -> RunHistory:
 
     Args:
         path: the run's folder.
-        stopped: asked now and then; True ends the reading early.
+        stopped: polled; True ends the reading early.
 
     Raises:
         RequestError: it is no run, or its description is damaged.
@@ -47,7 +47,7 @@ def read_history(path: Path, stopped: Stopped) -> RunHistory:
         _add_curves(record.parent_curves, ancestor.path, stopped, last_step)
     for event in reader.drain(stopped):
         record.take(event)
-    # Of the process that trained it last.
+    # From the process that last trained it.
     record.device, record.time_left = "", None
     live = reader.state is RunStatus.RUNNING
     agents = read_agents(reader.directory)
@@ -55,9 +55,9 @@ def read_history(path: Path, stopped: Stopped) -> RunHistory:
 
 
 def read_parent_curves(checkpoint: Path, stopped: Stopped) -> RunCurves:
-    """Read what came before a checkpoint: the curves of its run and of that one's ancestors.
+    """Read the curves before a checkpoint: those of its run and of the run's ancestors.
 
-    Empty if the checkpoint does not lie in a run.
+    Empty if the checkpoint is not in a run.
 
     Raises:
         RequestError: the checkpoint cannot be read.
@@ -81,7 +81,7 @@ def _add_curves(curves: RunCurves, path: Path, stopped: Stopped, last_step: int)
 
 
 def lineage(run: RunDirectory) -> list[tuple[RunDirectory, int]]:
-    """Return a run's ancestors that still exist, oldest first, each with its last shared step."""
+    """Return a run's ancestors that still exist, oldest first, each with the last step shared."""
     found: list[tuple[RunDirectory, int]] = []
     seen = {run.path}
     limit = float("inf")

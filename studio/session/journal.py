@@ -1,4 +1,4 @@
-"""What was done to a run: live changes, which are drawn as markers, and everything else."""
+"""Actions on a run: live changes, which are drawn as markers, and everything else."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from td3core.protocol.wording import JOURNAL
 from td3core.text import Text, tr
 
 SAME_GESTURE_S = 1.5
-"""Changes of one setting that follow one another this fast are one, as in a drag of its slider."""
+"""Changes of one setting in such quick succession count as one, as when dragging its slider."""
 
 _LONGEST_MESSAGE = 100
 """Characters: it stands on one line of a plot."""
@@ -19,7 +19,7 @@ _LONGEST_MESSAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """What was done to a run besides changing its settings; ``time`` is UTC, ISO 8601."""
+    """An action on a run other than a change of settings; ``time`` is UTC, ISO 8601."""
 
     env_steps: int
     event: str
@@ -45,7 +45,7 @@ class RunJournal:
         self.entries: list[JournalEntry] = []
 
     def add_entry(self, entry: JournalEntry) -> None:
-        """Add something that was done besides a change."""
+        """Add an action other than a change."""
         self.entries.append(entry)
 
     def add_change(
@@ -69,21 +69,21 @@ class RunJournal:
             scheduled: a schedule made it.
 
         Returns:
-            The marker that shows the change, which may have been there before.
+            The marker of the change, which may have existed before.
         """
         last = next((m for m in reversed(self.markers) if m.name == name), None)
         same_gesture = last is not None and 0 <= time - last.changed_at < SAME_GESTURE_S
-        # A way back is a change of its own, or both would look as if nothing had been changed.
+        # A change back counts separately, or both would look as if nothing had been changed.
         if last is not None and same_gesture and new != last.old:
             last.env_steps, last.new, last.changed_at = env_steps, new, time
         elif last is None or (last.env_steps, last.old, last.new) != (env_steps, old, new):
             last = Marker(env_steps=env_steps, name=name, old=old, new=new, changed_at=time)
             self.markers.append(last)
-        # Else it is on record already: a resumed run makes it again.
+        # Otherwise it is on record already: a resumed run makes it again.
         last.scheduled = scheduled
         return last
 
     def keep_to(self, env_steps: int) -> None:
-        """Drop what came after a step."""
+        """Drop everything after a step."""
         self.markers = [each for each in self.markers if each.env_steps <= env_steps]
         self.entries = [each for each in self.entries if each.env_steps <= env_steps]

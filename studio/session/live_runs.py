@@ -1,4 +1,4 @@
-"""What the runs that train from this window have measured, as they report it."""
+"""Measurements of the runs that train from this window, as they report them."""
 
 import logging
 from collections.abc import Hashable
@@ -19,11 +19,11 @@ log = logging.getLogger(__name__)
 class _LiveRun:
     path: Path
     measured: MeasuredRun | None = None
-    """None while what it did before it was resumed is read."""
+    """None while the part before it was resumed is being read."""
     waiting: list[Event] = field(default_factory=list)
-    """Reported meanwhile."""
+    """Events reported meanwhile."""
     dropped: bool = False
-    """Nobody waits for what is read of it."""
+    """The result of reading it is no longer needed."""
 
     def take(self, event: Event) -> None:
         if self.measured is None:
@@ -32,36 +32,36 @@ class _LiveRun:
             self.measured.take(event)
 
     def continues(self, before: MeasuredRun) -> None:
-        """Take in what was reported while the files were read, the start of the run first."""
+        """Apply the events reported while the files were read, after those measurements."""
         self.measured = before
         for event in self.waiting:
             before.take(event)
         self.waiting.clear()
 
     def read_past(self) -> MeasuredRun | None:
-        """Read what it did before; None if its files cannot be read. Not in the window's thread."""
+        """Read its earlier part; None if its files cannot be read. Not in the window's thread."""
         try:
             return measured_in(self.path, lambda: self.dropped)
         except Exception as problem:
-            # Whatever is wrong with them: who shows the run reads them again, and says so.
+            # Whatever is wrong with them: opening the run reads them again, and reports it.
             log.warning("%s cannot be read: %s", self.path, problem)
             return None
 
 
 class LiveRuns(QObject):
-    """Folds the events of runs. One that is over is forgotten: its files tell the same."""
+    """Folds the events of runs. A run that is over is forgotten: its files hold the same."""
 
     changed = Signal(object)
-    """The folder of a run that has reported something, or was forgotten."""
+    """Folder of a run that has reported something, or was forgotten."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._runs: dict[Hashable, _LiveRun] = {}
-        """By who reports."""
+        """Runs by source."""
         self._reader = BackgroundQueue("read-live-runs", self)
 
     def take(self, source: Hashable, event: Event) -> None:
-        """Take in the next event of the run that a ``source`` reports."""
+        """Process the next event of the run of a ``source``."""
         if isinstance(event, Started):
             self._begin(source, event)
         run = self._runs.get(source)
@@ -75,17 +75,17 @@ class LiveRuns(QObject):
 
     @Slot()
     def clear(self) -> None:
-        """Forget all runs: nobody reports them any more."""
+        """Forget all runs: none of them reports any more."""
         for source in list(self._runs):
             self.changed.emit(self._drop(source).path)
 
     def shutdown(self) -> None:
-        """Forget all runs, and wait until nothing of them is read any more."""
+        """Forget all runs, and wait until none of them is being read."""
         self.clear()
         self._reader.finish()
 
     def measured(self, path: Path) -> Measured | None:
-        """Return what a run has measured; None if it does not report here, or its past is read."""
+        """Return a run's measurements; None if it does not report here, or is still being read."""
         for run in self._runs.values():
             if run.path == path and run.measured is not None:
                 return run.measured.measured
@@ -93,7 +93,7 @@ class LiveRuns(QObject):
 
     @property
     def waiting(self) -> int:
-        """How many runs wait until what they did before is read."""
+        """Number of runs whose earlier part is still being read."""
         return sum(run.measured is None for run in self._runs.values())
 
     def _drop(self, source: Hashable) -> _LiveRun:
@@ -108,7 +108,7 @@ class LiveRuns(QObject):
         if not event.env_steps:
             run.measured = MeasuredRun()
             return
-        # Resumed, or a branch, whose own files are empty yet.
+        # Resumed, or a branch, whose own files are still empty.
         self._reader.add(run.read_past, partial(self._continue, source, run))
 
     def _continue(self, source: Hashable, run: _LiveRun, before: MeasuredRun | None) -> None:

@@ -1,4 +1,4 @@
-"""Live changes as they are drawn on the plots."""
+"""Live changes as drawn on the plots."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from td3core.text import tr
 def change_in_words(known: Spec, old: Any, new: Any) -> str:
     """Describe a change: ``τ 0.005 → 0.01``, or ``τ schedule → 0.01`` where a schedule ended.
 
-    A setting without a symbol of one letter has its label: ``Critic learning rate 0.001 → 0.0003``.
+    A setting without a one-letter symbol has its label: ``Critic learning rate 0.001 → 0.0003``.
     """
     before, after = (
         tr("schedule") if is_text(each) else format_setting(known, each) for each in (old, new)
@@ -29,7 +29,7 @@ class Marker:
     old: Any
     new: Any
     changed_at: float
-    """In seconds since 1970; NaN if that is unknown."""
+    """In seconds since 1970; NaN if unknown."""
     scheduled: bool = False
     """True if a schedule made it: the changes of another run, or a resumed run's own."""
 

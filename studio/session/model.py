@@ -1,4 +1,4 @@
-"""Folds what a run reports into what is shown. Owns all shown data; knows no widgets."""
+"""Folds the events of a run into the displayed data. Owns all of it; knows no widgets."""
 
 import time
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _SETTLED_MS = 600
 
 
 class RunModel(QObject):
-    """Everything the window shows of the current run. Reads no file."""
+    """Everything that the window shows of the current run. Reads no file."""
 
     run_started = Signal(object)
     run_opened = Signal(object)
@@ -36,38 +36,38 @@ class RunModel(QObject):
         self._record = RunRecord()
         self._training = False
         self._parent_curves: RunCurves | None = None
-        """Of the branch that is about to start."""
+        """Earlier curves of the branch that is about to start."""
         self._preparing: Text | str = ""
         self._early: list[events.Noted] = []
-        """Reported by the run that is about to start."""
+        """Events of the run that is about to start."""
         self._quiet = False
-        """True while old events are taken in: they are not logged."""
+        """True while old events are processed: they are not logged."""
         self._rules: tuple[Rule, ...] | None = None
-        """Of the user; None while those of the program hold."""
+        """The user's rules; None while the program's own apply."""
         self._unlogged: dict[int, Marker] = {}
         self._gesture = QTimer(self)
         self._gesture.setSingleShot(True)
         self._gesture.setInterval(_SETTLED_MS)
         self._gesture.timeout.connect(self._log_changes)
 
-    # What is shown ------------------------------------------------------------------------------
+    # Displayed data -----------------------------------------------------------------------------
 
     @property
     def record(self) -> RunRecord:
-        """The current run. Another record takes its place with every run that starts or opens."""
+        """The current run. It is replaced by a new record with every run that starts or opens."""
         return self._record
 
     @property
     def in_progress(self) -> bool:
-        """True from the report that the run has started until that of its end."""
+        """True from the report of the run's start until that of its end."""
         return self._training
 
     @property
     def preparing(self) -> Text | str:
-        """What the run that is about to start waits for; empty if for nothing that takes long."""
+        """What the run about to start is waiting for; empty if for nothing that takes long."""
         return self._preparing
 
-    # What changes it ----------------------------------------------------------------------------
+    # Changes ------------------------------------------------------------------------------------
 
     @Slot(object)
     def open(self, history: RunHistory) -> None:
@@ -79,7 +79,7 @@ class RunModel(QObject):
         self.curves_changed.emit()
 
     def use_rules(self, rules: Sequence[Rule]) -> None:
-        """Judge the health of this run and of others by these rules."""
+        """Judge the health of this run and of later ones by these rules."""
         self._rules = tuple(rules)
         self._record.judge_by(self._rules)
         self.curves_changed.emit()
@@ -91,16 +91,16 @@ class RunModel(QObject):
         self._unlogged.clear()
 
     def rename(self, name: str) -> None:
-        """Take what the current run is called now."""
+        """Set the new name of the current run."""
         self._record.name = name
 
     def expect_branch(self, parent_curves: RunCurves) -> None:
-        """Take what came before the branch that is about to start, to be shown dimmed."""
+        """Set the curves before the branch that is about to start, to be shown dimmed."""
         self._parent_curves = parent_curves
 
     @Slot(object)
     def catch_up(self, events_so_far: tuple[events.Event, ...]) -> None:
-        """Take in what a run of another process has reported before it was followed."""
+        """Process the events of a run of another process before it was followed."""
         self._quiet = True
         for event in events_so_far:
             self.handle(event)
@@ -113,7 +113,7 @@ class RunModel(QObject):
 
     @Slot(object)
     def handle(self, event: object) -> None:
-        """Take in one event of the run."""
+        """Process one event of the run."""
         match event:
             case events.Preparing():
                 self._preparing = str(event.message)
@@ -173,7 +173,7 @@ class RunModel(QObject):
     def _on_tuned(self, event: events.Tuned) -> None:
         made_at = seconds_of(event.time) if event.time else time.time()
         for marker in self._record.add_changes(event, made_at):
-            # Logged once the hand rests: a drag is one change, not a hundred lines.
+            # Logged once the slider rests: a drag is one change, not a hundred lines.
             self._unlogged[id(marker)] = marker
             self._gesture.start()
         self.tuned.emit(event)
@@ -198,7 +198,7 @@ class RunModel(QObject):
             gone = Text("Interrupted: the run's process is gone")
             self._log("error", gone, event.env_steps)
         if self._training or not isinstance(event, events.Failed):
-            # A run that was refused before it started has no record yet: the current one is fine.
+            # A run refused before its start has no record yet: the current one stays.
             self._record.outcome = event
         self._training, self._parent_curves, self._preparing = False, None, ""
         self._early.clear()

@@ -1,4 +1,4 @@
-"""Everything that is shown of one run, folded from what it reports or read from its files."""
+"""Displayed data of one run, folded from its events or read from its files."""
 
 import math
 from collections.abc import Sequence
@@ -18,42 +18,42 @@ from td3core.runs.naming import with_env
 
 @dataclass(slots=True, kw_only=True)
 class RunRecord:
-    """A run that is training and one that is read from disk are added to by the same methods."""
+    """Data of a run. A training run and one read from disk use the same methods."""
 
     run: Path | None = None
     """None before the first run."""
     config: RunConfig | None = None
     name: str = ""
-    """What the run is called among runs of its environment (see :mod:`td3core.runs.naming`)."""
+    """Name of the run among runs of its environment (see :mod:`td3core.runs.naming`)."""
     device: str = ""
-    """Empty for a run that was read from disk."""
+    """Empty for a run read from disk."""
     reward_threshold: float | None = None
     first_tunables: Tunables | None = None
     """The live settings it was started with."""
     progress: events.Progress | None = None
     time_left: TimeLeft | None = None
-    """None for a run that does not train."""
+    """None for a run that is not training."""
     outcome: events.Ended | events.Failed | events.Interrupted | None = None
-    """None for a run that is training, and for one that was opened and does not."""
+    """None for a training run, and for one that was opened and is not training."""
     curves: RunCurves = field(default_factory=RunCurves)
     parent_curves: RunCurves = field(default_factory=RunCurves)
-    """Of the run's ancestors, each up to the step it was branched at; empty without any."""
+    """Curves of the run's ancestors, each up to the step of its branch; empty without any."""
     journal: RunJournal = field(default_factory=RunJournal)
     health: Health | None = None
-    """What is wrong with it; None before the first run."""
+    """Its health; None before the first run."""
 
     @property
     def title(self) -> str:
-        """What the run is called, with its environment; empty before the first run."""
+        """Name of the run with its environment; empty before the first run."""
         return with_env(self.config.env if self.config else "", self.name)
 
     @property
     def seconds_left(self) -> float | None:
-        """Time to the last step; None while it cannot be told."""
+        """Time to the last step; None while unknown."""
         return self.time_left.seconds if self.time_left is not None else None
 
     def take(self, event: events.Event) -> None:
-        """Take in one event of the run."""
+        """Process one event of the run."""
         match event:
             case events.Started():
                 self.start(event)
@@ -71,7 +71,7 @@ class RunRecord:
                 self.outcome = event
 
     def start(self, event: events.Started) -> None:
-        """Begin, or resume: what is shown beyond the step it begins at did not happen."""
+        """Begin, or resume: data beyond the first step of this session did not happen."""
         if self.run != event.run or self.first_tunables is None:
             self.first_tunables = event.tunables
         self.run, self.config, self.name = event.run, event.config, event.name or event.run.name
@@ -86,11 +86,11 @@ class RunRecord:
             self.health = Health(load_rules())
         self.health.take(event)
         if event.env_steps:
-            # What it knows of a run that is resumed is on the curves.
+            # Health up to here comes from the curves.
             self.judge_by(self.health.rules)
 
     def judge_by(self, rules: Sequence[Rule]) -> None:
-        """Say by these rules what is wrong."""
+        """Judge the health by these rules."""
         if self.health is not None:
             curves = self.curves
             rows = curves.training.rows(), curves.evaluations.rows()
@@ -111,7 +111,7 @@ class RunRecord:
             self.journal.add_change(
                 event.env_steps,
                 *change,
-                # A schedule has no hand that drags.
+                # A schedule is not a dragged slider.
                 time=math.nan if event.scheduled else time,
                 scheduled=event.scheduled,
             )
@@ -126,7 +126,7 @@ class RunRecord:
 
 
 def seconds_of(time: str) -> float:
-    """Return a time of the journal in seconds since 1970; NaN if there is none."""
+    """Return a time of the journal in seconds since 1970; NaN if empty."""
     try:
         return datetime.fromisoformat(time).timestamp()
     except (ValueError, OverflowError):

@@ -17,9 +17,9 @@ CAPACITY = 65_536
 class Series:
     """Named columns that grow by rows; the first column rises and is the x axis.
 
-    Once ``capacity`` cells are full, neighbours are merged two by two, and a cell stands for twice
-    as many rows from then on. It keeps their mean, smallest and largest value, so that spikes stay
-    visible; what was appended in full is on disk.
+    Once ``capacity`` cells are full, neighbours are merged in pairs, and a cell stands for twice as
+    many rows from then on. It keeps their mean, smallest and largest value, so that spikes stay
+    visible; the full data is on disk.
     """
 
     def __init__(self, columns: Sequence[str], capacity: int = CAPACITY) -> None:
@@ -36,11 +36,11 @@ class Series:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory of all cells, those too that are not in use yet."""
+        """Bytes of memory of all cells, including unused ones."""
         return self._cells.nbytes
 
     def add_columns(self, names: Sequence[str]) -> None:
-        """Add columns at the end; what came before has no values of them."""
+        """Add columns at the end; earlier rows have no values of them."""
         self.columns += tuple(names)
         shape = self._cells.shape
         unknown = np.full((shape[0], len(names), shape[2]), np.nan)
@@ -51,7 +51,7 @@ class Series:
     def append(self, rows: ArrayLike) -> None:
         """Add rows, shape (n, columns) or (columns,)."""
         block = np.asarray(rows, dtype=np.float64).reshape(-1, len(self.columns))
-        # In pieces: each merging makes room for half the capacity, not for more.
+        # In pieces: each merge makes room for only half the capacity.
         for begin in range(0, len(block), self._capacity):
             self._take(block[begin : begin + self._capacity])
 
@@ -86,12 +86,12 @@ class Series:
         self.rows_each *= 2
 
     def keep_to(self, last: float) -> None:
-        """Drop the rows after this x, and with the first of them the cell it is in."""
+        """Drop the rows after this x, together with the cell of the first of them."""
         self._size = int(np.searchsorted(self._cells[_HIGH, 0, : self._size], last, "right"))
         self._waiting = self._waiting[self._waiting[:, 0] <= last]
 
     def column(self, name: str) -> Doubles:
-        """Return one column, of a cell its mean, or its last x; valid until the next append."""
+        """Return one column: the mean of each cell, but the last x; valid until the next append."""
         index = self.columns.index(name)
         view = self._cells[_HIGH if index == 0 else _MEAN, index, : self._size]
         view.flags.writeable = False
@@ -106,7 +106,7 @@ class Series:
 
         Long parts keep the smallest and the largest value of each stretch, so that spikes stay
         visible. Rows without a number are left out. One row beyond either end is kept, so that the
-        line runs to the edge.
+        line reaches the edge.
         """
         x = self.column(self.columns[0])
         first = max(int(np.searchsorted(x, low, "left")) - 1, 0)
@@ -136,7 +136,7 @@ def _merged(groups: Doubles) -> Doubles:
     """Reduce mean, smallest and largest, shape (3, columns, cells, rows), over the rows."""
     known = np.isfinite(groups[_MEAN])
     if groups.shape[-1] == 1:
-        # As a rule: most series are short.
+        # The usual case: most series are short.
         cells = groups[..., 0].copy()
         cells[_MEAN][~known[..., 0]] = np.nan
         return cells
@@ -147,7 +147,7 @@ def _merged(groups: Doubles) -> Doubles:
 
 
 def thinned(x: Doubles, y: Doubles, points: int) -> tuple[Doubles, Doubles]:
-    """Return the smallest and the largest value of each stretch, about ``points`` in all."""
+    """Return the smallest and the largest value of each stretch, about ``points`` in total."""
     stretch = -(-2 * len(x) // max(points, 2))
     if stretch <= 2:
         return x, y

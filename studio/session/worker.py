@@ -1,4 +1,4 @@
-"""The objects that live in the run's QThread: one trains there, one waits for a process."""
+"""Objects in the run's QThread: one trains there, one waits for a process."""
 
 import importlib
 import threading
@@ -31,7 +31,7 @@ class Worker(QObject):
     def run(self) -> None:
         """Train until the run ends. Called once, by the thread's ``started``."""
         try:
-            # This is what loads torch, and the window must not wait for it.
+            # Loads torch, for which the window must not wait.
             perform(self._job, self._control, self.event_reported.emit)
         except BaseException as problem:
             # The loop lets nothing escape; what is left is a torch that cannot be imported.
@@ -51,7 +51,7 @@ class ProcessWorker(QObject):
         """Start the process.
 
         Raises:
-            OSError: the system has no room for another process.
+            OSError: the system cannot start another process.
         """
         super().__init__()
         self._left = threading.Event()
@@ -59,7 +59,7 @@ class ProcessWorker(QObject):
 
     @Slot()
     def run(self) -> None:
-        """Wait until the run has ended, or is left to itself."""
+        """Wait until the run has ended, or was left."""
         while not self._left.is_set() and not self.process.wait(_LOOK_S):
             pass
         self.finished.emit()
@@ -70,7 +70,7 @@ class ProcessWorker(QObject):
         self._left.set()
 
     def _report(self, event: object) -> None:
-        # From a thread of the process object.
+        # Called in a thread of the process object.
         if not self._left.is_set():
             self.event_reported.emit(event)
 

@@ -58,7 +58,7 @@ class DiskLabel(QLabel):
         self._reader.read(lambda _: disk_usage.free_bytes(folder), self._take_free)
 
     def shutdown(self) -> None:
-        """Stop looking at the disk."""
+        """Stop checking the disk."""
         self._reader.cancel()
 
     def _take_free(self, free: int | None) -> None:

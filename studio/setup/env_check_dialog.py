@@ -77,7 +77,7 @@ class EnvCheckDialog(QDialog):
         self._busy.show()
 
     def show_answer(self, answer: dict[str, Any]) -> None:
-        """Show the object that ``td3-studio check --json`` prints."""
+        """Show the object printed by ``td3-studio check --json``."""
         self._answer = answer
         self._busy.hide()
         self._summary.setText(_summary(answer))
@@ -91,7 +91,7 @@ class EnvCheckDialog(QDialog):
         self.show_answer({"errors": 1, "warnings": 0, "findings": findings})
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Announce that the result is no longer wanted."""
+        """Announce that the result is no longer needed."""
         super().hideEvent(event)
         self.dismissed.emit()
 

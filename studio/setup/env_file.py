@@ -1,4 +1,4 @@
-"""An environment of one's own, chosen by its file."""
+"""The user's own environment, chosen by its file."""
 
 import ast
 from pathlib import Path
@@ -15,17 +15,17 @@ from td3core.text import Text, tr
 
 
 class EnvFile(NamedTuple):
-    """What a file of Python offers: its folder, and what it defines."""
+    """The contents of a Python file: its folder, and the classes it defines."""
 
     folder: str
-    """From which the module is imported."""
+    """Folder from which the module is imported."""
     module: str
     classes: tuple[str, ...]
-    """Those that look like environments."""
+    """Classes that look like environments."""
 
 
 class BrowseButton(QToolButton):
-    """Asks for a file and announces the environment in it."""
+    """Asks for a file and announces the environments in it."""
 
     chosen = Signal(list)
     """The environments in the file, as ``module:Class``; its folder is searched from now on."""
@@ -72,7 +72,7 @@ def read_env_file(path: Path) -> EnvFile:
     """Find the environments in a file without running it.
 
     Raises:
-        OSError, ValueError, SyntaxError: it is no file of Python.
+        OSError, ValueError, SyntaxError: it is no Python file.
     """
     path = path.absolute()
     names = [] if path.stem == "__init__" else [path.stem]

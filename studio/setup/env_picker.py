@@ -36,7 +36,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class Role(IntEnum):
-    """What a row of the list holds besides its name."""
+    """Data of a row besides its name."""
 
     FACTS = Qt.ItemDataRole.UserRole + 1
     SEARCHED = Qt.ItemDataRole.UserRole + 2
@@ -69,7 +69,7 @@ def facts_of(known: KnownEnv) -> str:
 
 
 class EnvPicker(QComboBox):
-    """An editable list of environments by group. Any other name can be typed as well."""
+    """An editable list of environments by group. Any other name can be typed."""
 
     opening = Signal()
     """The user is about to see the list."""
@@ -102,11 +102,11 @@ class EnvPicker(QComboBox):
         editor = self.lineEdit()
         assert editor is not None
         if event.reason() is not Qt.FocusReason.PopupFocusReason:
-            # After the click that has entered the field, which puts the cursor somewhere.
+            # After the click that entered the field, which places the cursor.
             QTimer.singleShot(0, editor, editor.selectAll)
 
     def show_further(self, own: Iterable[str], others: Iterable[str]) -> None:
-        """List environments besides the known ones; the text in the field stays."""
+        """List further environments after the known ones; the text in the field stays."""
         text, editor = self.currentText(), self.lineEdit()
         assert editor is not None
         position = editor.cursorPosition()
@@ -133,7 +133,7 @@ class EnvPicker(QComboBox):
         return facts_of(known) if known else self._described.get(env_id, "")
 
     def add_facts(self, env_id: str, facts: str) -> None:
-        """Show the description of an environment that is not a known one."""
+        """Show the description of an unknown environment."""
         self._described[env_id] = facts
         row = self.findText(env_id, Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchCaseSensitive)
         if row >= 0:

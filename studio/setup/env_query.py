@@ -1,4 +1,4 @@
-"""Examines an environment in a separate process: creating one imports simulators and may hang."""
+"""Examines an environment in a separate process: making one imports simulators and may hang."""
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -10,10 +10,10 @@ _TIMEOUT_MS = 120_000
 
 
 class EnvQuery(QObject):
-    """Runs ``td3-studio check`` once at a time; a new query cancels the one before."""
+    """Runs ``td3-studio check``, one query at a time; a new one cancels the one before."""
 
     answered = Signal(object)
-    """Carries the object that ``check --json`` prints."""
+    """Carries the object printed by ``check --json``."""
     refused = Signal(object)
     """Carries a ``Text`` that explains why there is no answer."""
 

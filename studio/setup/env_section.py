@@ -31,8 +31,8 @@ NAME_FIRST = Text("Enter the name of an environment first.")
 class EnvSection(QWidget):
     """The list of environments with the check button.
 
-    The label ``facts`` describes the chosen environment; it lies ``below``, with a button that
-    chooses a file, where the form places them.
+    The label ``facts`` describes the chosen environment; it is in ``below``, with a button to
+    choose a file, which the form places.
     """
 
     sizes_changed = Signal()
@@ -78,7 +78,7 @@ class EnvSection(QWidget):
         row.setSpacing(2)
         row.addWidget(self.picker, 1)
         row.addWidget(self._button)
-        # Beside the environment it would take the room of its name.
+        # Next to the environment it would take space from its name.
         self.below = QHBoxLayout()
         self.below.setSpacing(2)
         self.below.addWidget(self.facts, 1)
@@ -94,7 +94,7 @@ class EnvSection(QWidget):
         self._lookup.answered.connect(self._on_looked_up)
         self._lookup.refused.connect(self._on_not_made)
         self.picker.currentTextChanged.connect(self._show_facts)
-        # Only what the user chose here: neither a script nor an imported preset may create an
+        # Only the user's choice here: neither a script nor an imported preset may make an
         # environment.
         self.picker.activated.connect(self.look_up)
         self.picker.opening.connect(self._list_others)
@@ -121,7 +121,7 @@ class EnvSection(QWidget):
         self._dialog.set_theme(theme)
 
     def show_environments(self, of_presets: Iterable[str]) -> None:
-        """List the environments to choose from, including those that there are presets for."""
+        """List the environments to choose from, including those with presets."""
         self._of_presets = [env_id for env_id in of_presets if env_id]
         for env_id in self._of_presets:
             self.note_file(EnvChoice(env_id))
@@ -129,7 +129,7 @@ class EnvSection(QWidget):
 
     @Slot()
     def _list_others(self) -> None:
-        """Add what other packages have registered, once the user opens the list."""
+        """Add environments registered by other packages, once the user opens the list."""
         if self._others is None:
             # Imported late: Gymnasium would delay the start of the window.
             from td3core.envs.make import registered_elsewhere
@@ -140,7 +140,7 @@ class EnvSection(QWidget):
                 self.show_environments(self._of_presets)
 
     def remember(self, env_id: str) -> None:
-        """Offer an environment from now on; what was wrong with it may have been corrected."""
+        """Offer an environment from now on; an earlier fault in it may have been corrected."""
         if self._recent.add(env_id):
             self.show_environments(self._of_presets)
         if self._has_problems and env_id == self.env_id:
@@ -174,7 +174,7 @@ class EnvSection(QWidget):
 
     @Slot()
     def look_up(self) -> None:
-        """Find out about an environment that is not a known one, or has arguments."""
+        """Look up an environment that is not a known one, or has arguments."""
         env_id, args = self.env_id, self._args().strip()
         if not env_id or (find_known(env_id) and not args):
             self._forget()
@@ -185,7 +185,7 @@ class EnvSection(QWidget):
             self.examine(self._lookup, self._on_refused, quick=True)
 
     def note_file(self, choice: EnvChoice) -> None:
-        """Note that a file names this environment: its code needs the user's consent."""
+        """Note that a file names this environment, so that its code needs the user's consent."""
         self._of_files.update(trust.modules_named(choice))
 
     def is_typed(self, choice: EnvChoice) -> bool:
@@ -193,7 +193,7 @@ class EnvSection(QWidget):
         return self._of_files.isdisjoint(trust.modules_named(choice))
 
     def ask_by_hand(self, query: EnvQuery, refuse: Callable[[Text], None]) -> None:
-        """Examine the environment because the user asked for it."""
+        """Examine the environment at the user's request."""
         if self.env_id:
             self.examine(query, refuse, quick=True, insist=True)
         else:
@@ -207,7 +207,7 @@ class EnvSection(QWidget):
         quick: bool,
         insist: bool | None = None,
     ) -> None:
-        """Examine the environment, once the user allows its code if a file names that."""
+        """Examine the environment; if a file names its code, once the user allows it."""
         env_id, args = self.env_id, self._args()
 
         def ask() -> None:
@@ -230,7 +230,7 @@ class EnvSection(QWidget):
             )
             refuse(declined)
 
-        # The check is what the user wants now; the rest happens by the way.
+        # The user wants the check now; everything else can wait.
         self._consent.obtain(
             choice, ask, refuse_code, insist=not quick if insist is None else insist
         )
@@ -248,7 +248,7 @@ class EnvSection(QWidget):
     @Slot()
     def _show_facts(self) -> None:
         if self._asked[0] != self.env_id:
-            # The pending answer is about another environment.
+            # The pending answer is for another environment.
             self._forget()
         facts = self.picker.facts(self.env_id)
         self._say(facts)
@@ -263,7 +263,7 @@ class EnvSection(QWidget):
             self.picker.add_facts(self.env_id, facts)
         self._has_problems = answer["errors"] + answer["warnings"] > 0
         if self._has_problems:
-            # Its code may be corrected meanwhile: the same name is examined again.
+            # Its code may have been corrected meanwhile: the same name is examined again.
             self._asked = _NOTHING
             facts = tr("{facts}. The check found problems.", facts=facts)
         self._say(facts)

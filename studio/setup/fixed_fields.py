@@ -1,4 +1,4 @@
-"""A field for each setting that is fixed for a run, most of them under Advanced."""
+"""Fields for the settings that are fixed for a run, most of them under Advanced."""
 
 from collections.abc import Collection, Mapping
 from itertools import pairwise
@@ -47,7 +47,7 @@ _GROUPS = (
         ("env_args", "info_columns", "env_check", "num_envs", "env_processes", "device", "threads"),
     ),
 )
-"""Headings under Advanced, each with its settings; a setting that no heading has comes last."""
+"""Headings under Advanced with their settings; settings without a heading come last."""
 
 
 def _heading(text: str) -> QLabel:
@@ -59,8 +59,8 @@ def _heading(text: str) -> QLabel:
 class FixedFields(QObject):
     """The fields of a form, except environment and preset, which have widgets of their own.
 
-    Those under Advanced are made when they are first needed: they are two thirds of the widgets of
-    the form, and most windows never show them. Until then their values are kept here.
+    Those under Advanced are made on first use: they are two thirds of the form's widgets, and most
+    windows never show them. Until then their values are kept here.
     """
 
     changed = Signal()
@@ -73,7 +73,7 @@ class FixedFields(QObject):
         self._names = tuple(n for n, _ in specs(RunConfig) if n not in _CHOSEN_ELSEWHERE)
         self._fields: dict[str, Field] = {}
         self._kept = {name: default(name) for name in self._names}
-        """The values of the fields that are not made yet."""
+        """Values of the fields not made yet."""
         self._own = [name for name in self._names if name in unused_by("")]
         """Settings that not every algorithm uses."""
         self._unused = frozenset[str]()
@@ -99,7 +99,7 @@ class FixedFields(QObject):
 
     @Slot()
     def make_all(self) -> None:
-        """Make the fields under Advanced, unless they are there."""
+        """Make the fields under Advanced, unless they exist."""
         if not self._kept:
             return
         for name in tuple(self._kept):
@@ -116,7 +116,7 @@ class FixedFields(QObject):
         guard_wheel(self._page)
 
     def use_query(self, ask: Ask) -> None:
-        """Take what examines the environment in the form, before the fields are made."""
+        """Set the query that examines the environment in the form, before the fields are made."""
         self._ask = ask
 
     def shutdown(self) -> None:
@@ -134,13 +134,13 @@ class FixedFields(QObject):
         self._form.addRow(widget)
 
     def sort_tabs(self, after_seed: QWidget) -> None:
-        """Let Tab come to a field between the seed and the steps, where it is seen."""
+        """Put a field between seed and steps in the Tab order, as on screen."""
         seed, steps = self._fields["seed"].widget, self._fields["steps"].widget
         QWidget.setTabOrder(seed, after_seed)
         QWidget.setTabOrder(after_seed, steps)
 
     def _add_advanced_rows(self, info: InfoField) -> None:
-        """Add the rows of the fields under Advanced, above those that are there already."""
+        """Add the rows of the fields under Advanced, above the existing ones."""
         shown = {name for _, names in _GROUPS for name in names} | set(_ABOVE_ADVANCED)
         rest = tuple(name for name in self._names if name not in shown)
         rows: list[tuple[QWidget, ...]] = []
@@ -158,7 +158,7 @@ class FixedFields(QObject):
         for place, row in enumerate(rows):
             self._form.insertRow(place, *row)
         self._hide_unused()
-        # Tab would come to what is made late after everything else.
+        # Otherwise late widgets would be last in the Tab order.
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
 
@@ -186,7 +186,7 @@ class FixedFields(QObject):
         """Return the values entered.
 
         Raises:
-            RequestError: one of them cannot be read.
+            RequestError: a value cannot be read.
         """
         return {name: self._read(name) for name in self._names}
 
@@ -194,7 +194,7 @@ class FixedFields(QObject):
         return self._kept[name] if name in self._kept else self._fields[name].read()
 
     def readable_values(self) -> dict[str, Any]:
-        """Return the values entered, ``None`` for one that cannot be read."""
+        """Return the values entered; ``None`` for unreadable ones."""
         found: dict[str, Any] = {}
         for name in self._names:
             try:
@@ -214,10 +214,10 @@ class FixedFields(QObject):
                 field.write(value)
 
     def write_preset(self, values: Mapping[str, Any], keep: Collection[str] = ()) -> None:
-        """Show the values of a preset, and defaults for the settings it leaves open.
+        """Show the values of a preset, and defaults for its missing settings.
 
-        The seed stays and what ``keep`` names, and so do environment arguments that the preset
-        does not set, and what is recorded of the environment's info.
+        The seed and the settings in ``keep`` stay, and so do environment arguments that the preset
+        does not set, and the recorded info columns.
         """
         kept = {"seed", *keep, *({"env_args", "info_columns"} - values.keys())}
         names = [name for name in self._names if name not in kept]
@@ -235,7 +235,7 @@ class FixedFields(QObject):
             widget.selectAll()
 
     def reveal(self, name: str) -> QWidget | None:
-        """Reveal the field of a setting; return its widget, None if there is none."""
+        """Reveal the field of a setting; return its widget, None without one."""
         if name not in self._names:
             return None
         if name not in _ABOVE_ADVANCED:

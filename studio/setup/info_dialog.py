@@ -1,4 +1,4 @@
-"""The numbers of an environment's info, to tick those that a run records."""
+"""The numbers of an environment's info, with check boxes for those that a run records."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from td3core.text import Text, tr
 
 
 class InfoDialog(QDialog):
-    """Lists the numbers that random steps returned; those that are ticked are recorded."""
+    """Lists the numbers that random steps returned; checked ones are recorded."""
 
     dismissed = Signal()
 
@@ -53,11 +53,11 @@ class InfoDialog(QDialog):
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The names that are ticked."""
+        """The checked names."""
         return tuple(item.text() for item in self._items() if _ticked(item))
 
     def show_waiting(self, chosen: Sequence[str]) -> None:
-        """Show that the environment is examined; what was chosen before is listed already."""
+        """Show that the environment is being examined, with the earlier choice listed."""
         self.about.setText(tr("Taking random steps in a separate process …"))
         self._busy.show()
         self._fill(chosen, chosen)
@@ -96,7 +96,7 @@ class InfoDialog(QDialog):
 
     @Slot()
     def _limit(self) -> None:
-        """Let no more be ticked than are recorded."""
+        """Prevent checking more than can be recorded."""
         full = len(self.chosen) >= MOST
         self.names.blockSignals(True)
         for item in self._items():

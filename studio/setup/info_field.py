@@ -14,16 +14,16 @@ from td3core.errors import RequestError
 from td3core.text import Text, tr
 
 Ask = Callable[[EnvQuery, Callable[[Text], None]], None]
-"""Examines the environment in the form with a query, or says why not."""
+"""Examines the environment in the form with a query, or reports why it cannot."""
 
 
 class InfoField(QWidget):
-    """The field of the setting with a button that offers the names there are."""
+    """The field of the setting, with a button that offers the available names."""
 
     def __init__(
         self, field: QWidget, read: Callable[[], str], write: Callable[[str], None]
     ) -> None:
-        """Take the field, its text, and what enters another text."""
+        """Take the field, and functions to read and to replace its text."""
         super().__init__()
         self._read, self._write = read, write
         self._ask: Ask | None = None
@@ -43,7 +43,7 @@ class InfoField(QWidget):
         self.dialog.accepted.connect(lambda: self._write(", ".join(self.dialog.chosen)))
 
     def use_query(self, ask: Ask) -> None:
-        """Take what examines the environment in the form."""
+        """Set the query that examines the environment in the form."""
         self._ask = ask
 
     @Slot()

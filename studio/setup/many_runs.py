@@ -1,4 +1,4 @@
-"""The parts of Setup that concern several runs, or where a run trains."""
+"""The parts of Setup about several runs, and about where a run trains."""
 
 from PySide6.QtCore import QSettings, Slot
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QWidget
@@ -77,7 +77,7 @@ class OwnProcessBox(QCheckBox):
 
 
 class NextRunButton(QPushButton):
-    """Unlocks the form while a run trains, so that the next run can be prepared."""
+    """Unlocks the form while a run trains, to prepare the next run."""
 
     def __init__(self, form: QWidget) -> None:
         super().__init__(tr("Prepare the next run"))

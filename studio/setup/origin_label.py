@@ -1,4 +1,4 @@
-"""Names the run whose settings the form shows, and whether they have been changed since."""
+"""Names the run whose settings the form shows, and whether they were changed since."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy
@@ -8,7 +8,7 @@ from td3core.text import Text
 
 
 class OriginLabel(QLabel):
-    """Hidden while the form does not show a run's settings; ``values`` are all of the form's."""
+    """Hidden unless the form shows a run's settings; ``values`` are all values of the form."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -18,7 +18,7 @@ class OriginLabel(QLabel):
         self.setObjectName("setup_origin")
         self.setProperty("role", "muted")
         self.setWordWrap(True)
-        # The user may have named the run anything.
+        # Run names can be anything.
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.hide()
@@ -34,7 +34,7 @@ class OriginLabel(QLabel):
         self._refresh()
 
     def rename(self, name: str) -> None:
-        """Show another name for the run."""
+        """Show a new name of the run."""
         if self.shown:
             self._name = name
             self._refresh()

@@ -1,4 +1,4 @@
-"""Choosing a preset for the environment, and the algorithm that varies it."""
+"""Choosing a preset for the environment, and a variant of its algorithm."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,22 +18,22 @@ from td3core.text import Text, tr, translated
 NO_PRESET = Text("TD3 defaults")
 AS_PUBLISHED = "TD3"
 _USUAL_NAME = 20
-"""Characters. Longer names may be cut off."""
+"""In characters. Longer names may be cut off."""
 _COMBO_FRAME = 36
-"""Pixels of a combo box around its text: arrow, edge and padding."""
+"""Pixels of a combo box around its text: arrow, border and padding."""
 
 
 class PresetChoice(QObject):
-    """Two combo boxes, a menu and a description. Whoever shows them places them in its form."""
+    """Two combo boxes, a menu and a description, to be placed in a form."""
 
     changed = Signal()
-    """Another preset or variant is chosen."""
+    """Another preset or variant was chosen."""
     reloaded = Signal(str)
     """The user's presets changed; names the new one, or is empty if one was deleted."""
     refused = Signal(object)
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
-        """Take ``settings``, which returns what a new preset would hold."""
+        """Take ``settings``, which returns the values for a new preset."""
         super().__init__(parent)
         self._presets = load_presets()
         self.preset, self.variant = QComboBox(), QComboBox()
@@ -41,7 +41,7 @@ class PresetChoice(QObject):
         self.variant.addItems([AS_PUBLISHED, *variants])
         self.about = remark()
         self.about.setObjectName("preset_about")
-        # The description may come from a preset of the user's own.
+        # The description may come from a user's preset.
         self.about.setTextFormat(Qt.TextFormat.PlainText)
         self._menu = PresetMenu(settings, self.preset.currentText)
         self._menu.presets_changed.connect(self._reload)
@@ -67,12 +67,12 @@ class PresetChoice(QObject):
 
     @property
     def environments(self) -> list[str]:
-        """The environments that there are presets for."""
+        """The environments with presets."""
         found = (preset.env for preset in self._presets.values() if preset.env)
         return list(dict.fromkeys(found))
 
     def environment_of(self, name: str) -> str:
-        """Return the environment that a preset is for."""
+        """Return the environment of a preset."""
         return self._presets[name].env
 
     def offer(self, env_id: str) -> None:
@@ -88,14 +88,14 @@ class PresetChoice(QObject):
     def choose(self, names: Iterable[str]) -> None:
         """Choose preset and variant among these names, else the defaults."""
         names = list(names)
-        # The last preset is none, and the first variant.
+        # The last preset means none, and so does the first variant.
         for combo, otherwise in ((self.preset, self.preset.count() - 1), (self.variant, 0)):
             known = [place for name in names if (place := combo.findText(name)) >= 0]
             combo.setCurrentIndex(known[0] if known else otherwise)
 
     @property
     def name(self) -> str:
-        """Preset and variant as a run records them."""
+        """Preset and variant as recorded in a run."""
         return PLUS.join(preset.name for preset in self._chosen())
 
     def values(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class PresetChoice(QObject):
         self.changed.emit()
 
     def _name_algorithm(self) -> None:
-        """Let the algorithm without a variant be called what the preset makes of it."""
+        """Name the algorithm without a variant by the preset's algorithm."""
         preset = self._presets.get(self.preset.currentText())
         algorithm = preset.values.get("algorithm", TD3) if preset is not None else TD3
         usual = AS_PUBLISHED

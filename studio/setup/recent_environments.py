@@ -1,4 +1,4 @@
-"""The environments of one's own that were trained on lately, kept in the user's settings."""
+"""The user's own environments that were trained recently, kept in the user's settings."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _KEPT = 12
 
 
 class RecentEnvironments:
-    """Names of environments that the catalogue does not list, the latest first."""
+    """Names of environments outside the catalogue, latest first."""
 
     def __init__(self, settings: QSettings) -> None:
         self._settings = settings

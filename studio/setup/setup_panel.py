@@ -1,4 +1,4 @@
-"""What to train: environment, preset, seed, length, and all other fixed settings."""
+"""The form of a run: environment, preset, seed, length, and all other fixed settings."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -50,11 +50,11 @@ class SetupPanel(QWidget):
     """The form of everything that is fixed once a run has started."""
 
     live_defaults_changed = Signal(object)
-    """Preset or variant changed; carries the :class:`Tunables` they start with."""
+    """Preset or variant changed; carries their initial :class:`Tunables`."""
     steps_changed = Signal(int)
     """The length of the next run changed."""
     algorithm_changed = Signal(str)
-    """The algorithm of the next run, or of the run that is shown, may have changed."""
+    """The algorithm of the next run, or of the shown run, may have changed."""
     refused = Signal(object)
     edited = Signal()
     """Another value was entered or chosen."""
@@ -146,10 +146,10 @@ class SetupPanel(QWidget):
         self._fields.disk_changed.connect(self._show_disk)
         self.environment.sizes_changed.connect(self._show_disk)
 
-    # The window ---------------------------------------------------------------------------------
+    # Called by the window -----------------------------------------------------------------------
 
     def use_live_settings(self, read: Callable[[], Tunables]) -> None:
-        """Save the live settings that ``read`` returns with the user's presets."""
+        """Save the live settings returned by ``read`` with the user's presets."""
         self._live = read
 
     def set_theme(self, theme: Theme) -> None:
@@ -168,7 +168,7 @@ class SetupPanel(QWidget):
         focused = self.window().focusWidget()
         if busy:
             self.next_run.show()
-            # Qt takes the focus from what is locked, and gives it to nothing.
+            # Qt takes the focus from a locked widget without passing it on.
             if focused is not None and self._content.isAncestorOf(focused):
                 self.next_run.setFocus()
         self._content.setEnabled(not busy)
@@ -178,13 +178,13 @@ class SetupPanel(QWidget):
             self.next_run.hide()
 
     def shutdown(self) -> None:
-        """End the processes that examine environments, and stop looking at the disk."""
+        """End the processes that examine environments, and stop checking the disk."""
         self.environment.shutdown()
         self._fields.shutdown()
         self.disk.shutdown()
 
     def point_out(self, problem: RequestError) -> str:
-        """Focus the field that a refusal names first; return the refusal with the form's labels."""
+        """Focus the first field named by a refusal; return the refusal with the form's labels."""
         name = problem.message.setting
         if name == "seeds":
             self.seeds.setFocus()
@@ -199,13 +199,13 @@ class SetupPanel(QWidget):
         self._fields.focus("steps")
 
     def make_all_fields(self) -> None:
-        """Make the fields under Advanced now, which would be made when they are first shown."""
+        """Make the fields under Advanced now, instead of when first shown."""
         self._fields.make_all()
 
     # Values -------------------------------------------------------------------------------------
 
     def use_warm_up(self, steps: int) -> None:
-        """Enter after how many steps learning starts."""
+        """Set the number of steps before learning starts."""
         self._fields.write({"learning_starts": steps})
 
     def settings(self, tunables: Tunables) -> tuple[RunConfig, Tunables]:
@@ -220,7 +220,7 @@ class SetupPanel(QWidget):
         return make_settings(values)
 
     def chosen_tunables(self) -> Tunables:
-        """Return the live settings that preset and variant start with."""
+        """Return the initial live settings of preset and variant."""
         return self._presets.tunables()
 
     def show_run(self, config: RunConfig, name: str) -> None:
@@ -238,7 +238,7 @@ class SetupPanel(QWidget):
         self._presets.choose(config.preset.split(PLUS))
         self._fields.write_config(config)
         self._announce_algorithm()
-        # They are the settings of one run.
+        # They belong to one run.
         self.seeds.clear()
         self._show_disk()
 
@@ -250,7 +250,7 @@ class SetupPanel(QWidget):
             self._show_env(text)
 
     def _show_env(self, env_id: str) -> None:
-        """Offer the presets of an environment, unless it is the one already shown."""
+        """Offer the presets of an environment, unless it is already shown."""
         env_id = env_id.strip()
         if env_id == self._shown_env:
             return
@@ -269,7 +269,7 @@ class SetupPanel(QWidget):
         chosen = (self._shown_env, self._presets.preset.currentText())
         keep = set[str]()
         if chosen == self._shown_preset:
-            # Another algorithm is compared with everything else the same.
+            # Another algorithm is compared with everything else equal.
             before = self._preset_values
             keep = {name for name, _ in specs(RunConfig) if before.get(name) == values.get(name)}
         self._fields.write_preset(values, keep)
@@ -282,7 +282,7 @@ class SetupPanel(QWidget):
 
     @Slot(str)
     def _on_presets_reloaded(self, name: str) -> None:
-        """Offer the presets there are now, and choose the new one if there is one."""
+        """Offer the present presets, and choose the new one if there is one."""
         self.environment.show_environments(self._presets.environments)
         if name:
             self._env.setCurrentText(self._presets.environment_of(name))
@@ -329,6 +329,6 @@ def _describe(combo: QComboBox, name: str, label: str, tip: str) -> None:
     combo.setObjectName(name)
     combo.setAccessibleName(label)
     combo.setToolTip(tip)
-    # The panel decides the width, not the longest entry.
+    # The panel determines the width, not the longest entry.
     combo.setMinimumWidth(60)
     combo.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)

@@ -1,4 +1,4 @@
-"""What closing the window does with what trains."""
+"""Asks what happens to running training when the window closes."""
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
@@ -13,10 +13,10 @@ _STAYING = Text(
 
 
 def ask_what_to_do(parent: QWidget, *, can_leave: bool) -> str:
-    """Ask whether to ``stop`` what trains, to ``keep`` it in the background, or to ``cancel``.
+    """Ask whether to ``stop`` training, to ``keep`` it in the background, or to ``cancel``.
 
-    A run in the window's own process cannot be left, nor can a sweep: the window stays open to keep
-    them training.
+    A run in the window's own process cannot be left, nor can a sweep: to continue them, the window
+    stays open.
     """
     box = QMessageBox(parent)
     box.setObjectName("close_question")

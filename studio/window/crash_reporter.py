@@ -1,4 +1,4 @@
-"""Handles unexpected errors: saves the run and shows what happened."""
+"""Handles unexpected errors: saves the run and shows the error."""
 
 import logging
 import sys
@@ -136,7 +136,7 @@ class CrashReporter(QObject):
     def _show(self, sentence: str, details: str) -> None:
         self._controller.save()
         self._log_error(sentence)
-        # A repeated error must not pile up dialogs.
+        # A repeated error must not open one dialog after another.
         if self._dialog is None:
             running = self._controller.busy
             self._dialog = CrashDialog(sentence, details, self._window, running=running)

@@ -1,4 +1,4 @@
-"""The docks around the plots: where they are, how large they are, and their saved layout."""
+"""The docks around the plots: positions, sizes and saved layout."""
 
 from functools import partial
 
@@ -17,11 +17,11 @@ from td3core.text import tr
 _VERSION = 2
 _SIZE = (1280, 800)
 _PLOTS, _PLOTS_WIDTH = 500, 460
-"""Pixels of height that plots need to be read, and of width that the picture leaves to them."""
+"""Pixels of height that plots need to be readable, and of width that the picture leaves them."""
 _OUTSIDE = 500
-"""Pixels beyond the window's corner, about where Qt keeps rows of tabs without panels."""
+"""Pixels beyond the window's corner, near where Qt keeps rows of tabs without panels."""
 _BESIDE = "replay"
-"""The panel that others share the right with."""
+"""The panel on the right that others share the place of."""
 _AREAS = {
     "left": Qt.DockWidgetArea.LeftDockWidgetArea,
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
@@ -30,7 +30,7 @@ _AREAS = {
 
 
 class Docks(QObject):
-    """One dock for each panel of a window."""
+    """A dock for each panel of a window."""
 
     def __init__(self, window: QMainWindow, panels: Panels) -> None:
         super().__init__(window)
@@ -40,7 +40,7 @@ class Docks(QObject):
         self._tabs_changed = QTimer(self)
         self._tabs_changed.setSingleShot(True)
         self._tabs_changed.timeout.connect(self._prepare_tabs)
-        # The left and right columns reach down to the status bar.
+        # The left and right columns extend down to the status bar.
         window.setCorner(Qt.Corner.BottomLeftCorner, _AREAS["left"])
         window.setCorner(Qt.Corner.BottomRightCorner, _AREAS["right"])
         for spec in panels.specs:
@@ -53,9 +53,9 @@ class Docks(QObject):
         self.menu = QMenu(window)
         self.menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
         self._is_first = True
-        """Whether the panels have their first sizes still, and no saved ones."""
+        """Whether the panels still have their first sizes, and no saved ones."""
         self._aside: set[str] = set()
-        """Panels of the bottom that were put beside the plots."""
+        """Bottom panels that were moved beside the plots."""
         self.fold = Fold(window, _VERSION)
         for fit in self._fits:
             self.fold.changed.connect(fit.fit_soon)
@@ -67,7 +67,7 @@ class Docks(QObject):
         dock.setObjectName(f"{spec.name}_dock")
         self._panels.when_made(spec.name, partial(_fill, dock, spec))
         if dock.widget() is None:
-            # Keeps the place, as large as a saved layout has it.
+            # Placeholder with the size from the saved layout.
             dock.setWidget(QWidget())
         neighbours = self._on_side(spec)
         self._window.addDockWidget(_AREAS[spec.side], dock)
@@ -75,7 +75,7 @@ class Docks(QObject):
             self._window.tabifyDockWidget(neighbours[-1], dock)
         dock.setHidden(spec.hidden)
         action = dock.toggleViewAction()
-        # Qt would hide one that is shown, but covered by others in its place.
+        # Qt would hide a dock that is shown but covered by others in its place.
         action.triggered.disconnect()
         action.triggered.connect(partial(self._toggle, spec.name))
         dock.visibilityChanged.connect(partial(self._on_visible, spec.name))
@@ -89,8 +89,8 @@ class Docks(QObject):
     def _prepare_tabs(self) -> None:
         """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window.
 
-        One whose panels have all been moved or closed but for one may lie over the toolbar. Nothing
-        here may lay out the window anew once all is as it should be: that would call it again.
+        A row of tabs left with one panel may cover the toolbar. Once everything is right, this must
+        not lay out the window again: that would call it again.
         """
         direct = Qt.FindChildOption.FindDirectChildrenOnly
         for tabs in self._window.findChildren(QTabBar, options=direct):
@@ -101,7 +101,7 @@ class Docks(QObject):
             tabs.setUsesScrollButtons(True)
             seen = tabs.geometry().intersects(self._window.rect())
             if seen and tabs.count() == 1:
-                # Hidden, Qt would lay out the window to show it again, and so on for ever.
+                # If hidden, Qt would lay out the window to show it again, endlessly.
                 tabs.move(-tabs.width() - _OUTSIDE, -tabs.height() - _OUTSIDE)
             policy = Qt.FocusPolicy
             tabs.setFocusPolicy(policy.TabFocus if seen and tabs.count() > 1 else policy.NoFocus)
@@ -129,7 +129,7 @@ class Docks(QObject):
                 self._window.resizeDocks([dock], [spec.size], _direction(spec))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Let the picture grow with the window; by itself Qt gives all new room to the plots."""
+        """Let the picture grow with the window; by default Qt gives all new space to the plots."""
         if watched is self._window and event.type() == QEvent.Type.LayoutRequest:
             self._tabs_changed.start()
         if watched is self._window and isinstance(event, QResizeEvent):
@@ -165,7 +165,7 @@ class Docks(QObject):
     # One panel ----------------------------------------------------------------------------------
 
     def open(self, name: str) -> None:
-        """Show a panel, in front of those it shares its place with, at a useful size."""
+        """Show a panel at a useful size, in front of those it shares its place with."""
         dock, spec = self._docks[name], self._specs[name]
         self._panels.named(name)
         if spec.aside and dock.isHidden() and not dock.isFloating():
@@ -177,7 +177,7 @@ class Docks(QObject):
             self._window.resizeDocks([dock], [spec.size], _direction(spec))
 
     def _toggle(self, name: str) -> None:
-        """Hide a panel that can be seen; open one that is closed or behind others."""
+        """Hide a visible panel; open one that is closed or behind others."""
         dock = self._docks[name]
         if self.is_seen(name):
             dock.hide()
@@ -186,7 +186,7 @@ class Docks(QObject):
         dock.toggleViewAction().setChecked(not dock.isHidden())
 
     def _choose_place(self, name: str) -> None:
-        """Put a panel of the bottom beside the plots if they would have too little height."""
+        """Put a bottom panel beside the plots if they would have too little height."""
         window, dock, replay = self._window, self._docks[name], self._docks[_BESIDE]
         at_bottom = [
             other
@@ -210,7 +210,7 @@ class Docks(QObject):
 
     @Slot()
     def _choose_places(self) -> None:
-        """Find a place again for panels that were put beside the plots: folding forgets it."""
+        """Place the panels beside the plots again: folding forgets their places."""
         for name in list(self._aside):
             if not self._docks[name].isHidden() and not self._docks[name].isFloating():
                 self._choose_place(name)
@@ -220,12 +220,12 @@ class Docks(QObject):
         self._docks[name].hide()
 
     def is_seen(self, name: str) -> bool:
-        """Return whether a panel can be seen, and not only its tab."""
+        """Return whether a panel is visible, not only its tab."""
         panel = self._docks[name].widget()
         return panel is not None and not panel.visibleRegion().isEmpty()
 
     def seen(self) -> list[QWidget]:
-        """Return the docks that can be seen."""
+        """Return the visible docks."""
         return [dock for name, dock in self._docks.items() if self.is_seen(name)]
 
     def is_at_bottom(self, part: QWidget) -> bool:
@@ -234,7 +234,7 @@ class Docks(QObject):
         return docked and self._window.dockWidgetArea(part) == _AREAS["bottom"]  # type: ignore[arg-type]
 
     def page_of(self, part: QWidget) -> str:
-        """Return the page of the manual about a dock; empty for anything else."""
+        """Return the manual's page about a dock; empty for anything else."""
         names = (name for name, dock in self._docks.items() if dock is part)
         return next((self._specs[name].page for name in names), "")
 

@@ -1,4 +1,4 @@
-"""Shows the curves of a group of seeds as it trains, and again after its end."""
+"""Shows the curves of a group of seeds during training, and again after its end."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from td3core.experiments.groups.seed_status import SeedStatus
 
 
 class GroupComparison(QObject):
-    """Opens the comparison with the first run of a group, and adds the others as they begin."""
+    """Opens the comparison with the first run of a group, and adds the others as they start."""
 
     def __init__(self, groups: GroupSession, comparing: CompareSession, parent: QObject) -> None:
         super().__init__(parent)
@@ -25,18 +25,18 @@ class GroupComparison(QObject):
 
     @Slot(object)
     def show(self, record: GroupRecord) -> None:
-        """Compare the runs of a group, or of its whole series, that have begun."""
+        """Compare the started runs of a group, or of its whole series."""
         paths = self._begun(record)
         if paths:
             names = self._names(record)
             self._comparing.compare(paths, _name(record), series=bool(record.series), names=names)
 
     def runs_of(self, record: GroupRecord) -> list[Path]:
-        """Return the runs of a group, or of its whole series, that have begun."""
+        """Return the started runs of a group, or of its whole series."""
         return self._begun(record)
 
     def name_options(self, runs: list[Path]) -> list[str]:
-        """Return the options of a report that call their groups what the user calls them."""
+        """Return the options of a report for the user's names of their groups."""
         return self._comparing.name_options(runs)
 
     @Slot(object, str)
@@ -62,15 +62,15 @@ class GroupComparison(QObject):
         if self._comparing.group == _name(record):
             self._comparing.extend(self._begun(record), self._names(record))
         elif first:
-            # Closed or replaced by the user, it stays so until the next group starts.
+            # Once closed or replaced by the user, it stays so until the next group starts.
             self.show(record)
 
     def _begun(self, record: GroupRecord) -> list[Path]:
-        """Return the runs of a group and of its series that have begun, by group and seed."""
+        """Return the started runs of a group and of its series, by group and seed."""
         return [run for each in self._series_of(record) for run in _runs(each)]
 
     def _names(self, record: GroupRecord) -> dict[Path, str]:
-        """Return what the groups of a series are called, by each of their runs."""
+        """Return the names of the groups of a series, by each of their runs."""
         named = (each for each in self._series_of(record) if each.variant)
         return {run: each.variant for each in named for run in _runs(each)}
 

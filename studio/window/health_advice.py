@@ -1,4 +1,4 @@
-"""Connects the health of a run with the window: the badge, the panel, and trying a change."""
+"""Connects the health of a run with the window: badge, panel, and trial of a change."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ _STAGES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthParts:
-    """The parts of the window that this takes part in."""
+    """The parts of the window used here."""
 
     model: RunModel
     controller: RunController
@@ -71,7 +71,7 @@ class HealthParts:
 
 
 class HealthAdvice(QObject):
-    """What is advised of the current run, and the change that is being tried."""
+    """The advice on the current run, and the trial of a change."""
 
     def __init__(self, window: HealthParts, runs_dir: Path, settings: QSettings) -> None:
         super().__init__(window.widget)
@@ -81,7 +81,7 @@ class HealthAdvice(QObject):
         self._reader = BackgroundTask("read-newest-agent", self)
         self._reader.failed.connect(self._refuse)
         self._awaited: Advice | None = None
-        """Whose change is tried as soon as the running run is saved."""
+        """Its change is tried as soon as the running run is saved."""
         self.board.changed.connect(self._show_badge)
         window.model.run_opened.connect(self._show_badge)
         window.model.run_started.connect(self._show_badge)
@@ -103,7 +103,7 @@ class HealthAdvice(QObject):
         window.panels.when_made("health", self._connect_panel)
 
     def shutdown(self) -> None:
-        """Read nothing more."""
+        """Stop reading."""
         self._reader.cancel()
         self.trials.stop()
         self.trials.shutdown()
@@ -144,13 +144,13 @@ class HealthAdvice(QObject):
 
     @Slot(object)
     def ask(self, advice: "Advice") -> None:
-        """Try the change that an advice suggests; a run that trains is saved first."""
+        """Try the change suggested by an advice; a training run is saved first."""
         run = self._window.model.record.run
         if advice.change is None or run is None:
             return
         self._awaited = None
         if self._window.model.in_progress:
-            # ``last`` is renewed while it trains, and its other checkpoints may be deleted.
+            # ``last`` is renewed during training, and other checkpoints may be deleted.
             self._awaited = advice
             self._window.controller.save()
             return
@@ -177,7 +177,7 @@ class HealthAdvice(QObject):
         self._reader.read(read, partial(self._ask, advice))
 
     def _ask(self, advice: "Advice", found: tuple[Path, Header]) -> None:
-        # Not at the top: nobody waits for it at the start of the window.
+        # Not at the top: the window's start must not wait for it.
         from studio.health.trial_dialog import TrialDialog
 
         path, header = found
@@ -223,7 +223,7 @@ class HealthAdvice(QObject):
         self.trials.start(KeptTrial(trial=trial, run=run, series=series))
 
     def _speed(self) -> float | None:
-        """Return the steps per second of the current run; None if they are not known."""
+        """Return the steps per second of the current run; None if unknown."""
         now = self._window.model.record.progress
         if now is None or not now.env_steps:
             return None
@@ -241,7 +241,7 @@ class HealthAdvice(QObject):
 
     @Slot()
     def _on_found(self) -> None:
-        """Show what an earlier window has left, and what became of it."""
+        """Show a trial left by an earlier window, and its outcome."""
         if self.trials.kept is not None:
             self._tell(self.trials.kept)
 
@@ -251,7 +251,7 @@ class HealthAdvice(QObject):
         self._window.log.add("info", line)
 
     def _told(self, kept: KeptTrial) -> Text:
-        """Return what came of a trial that is over."""
+        """Return the outcome of a finished trial in words."""
         trials = self.trials
         if trials.verdict is not None:
             return trials.verdict.in_words(kept.trial.steps)
@@ -280,7 +280,7 @@ class HealthAdvice(QObject):
 
     @Slot()
     def proceed(self) -> None:
-        """Go on with the trial that has ended without a verdict."""
+        """Continue the trial that ended without a verdict."""
         kept = self.trials.kept
         if kept is not None:
             choice = kept.trial.without.config.choice
@@ -307,7 +307,7 @@ class HealthAdvice(QObject):
 
     @Slot()
     def accept(self) -> None:
-        """Make the change that was tried: in the run if it trains, else in a branch of it."""
+        """Make the tried change: in the run if it is training, else in a branch of it."""
         tried = self.trials.kept
         if tried is None:
             return
@@ -362,10 +362,10 @@ def thresholds_page(board: AdviceBoard, window: QWidget) -> PreferencesPage:
 
 
 def _newest(run: Path, _: object) -> Path:
-    """Return the newest checkpoint of a run that does not train.
+    """Return the newest checkpoint of a run that is not training.
 
     Raises:
-        RequestError: it has none.
+        RequestError: the run has no checkpoint.
     """
     found = RunDirectory.open(run)
     saved = found.saved()

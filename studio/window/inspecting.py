@@ -1,4 +1,4 @@
-"""From a plot, or the list of agents, to what a checkpoint makes of its replay buffer."""
+"""Opens the inspection of a checkpoint's replay buffer from a plot or the list of agents."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from td3core.runs.layout import run_of
 
 
 class Inspecting(QObject):
-    """Opens the dialog for a checkpoint; knows which one of the current run is near a step."""
+    """Opens the dialog for a checkpoint; finds the one of the current run nearest to a step."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The window: creates its parts, connects them and passes on what the user asks for."""
+"""The window: creates its parts, connects them and passes on the user's requests."""
 
 from functools import partial
 from pathlib import Path
@@ -384,7 +384,7 @@ class MainWindow(QMainWindow):
             self.controller.follow(history.reader)
 
     def _edited(self, run: Path) -> Tunables | None:
-        """Return the displayed live settings, if they were changed since this run has ended."""
+        """Return the displayed live settings, if they were changed since this run ended."""
         record = self.model.record
         if run != record.run or record.progress is None or record.config is None:
             return None
@@ -392,7 +392,7 @@ class MainWindow(QMainWindow):
             chosen, edited = self.setup.settings(self.live.tunables())
         except RequestError:
             return None
-        # The forms of another environment are for another run.
+        # Forms with another environment are for another run.
         return edited if chosen.env == record.config.env else None
 
     # User actions -------------------------------------------------------------------------------
@@ -447,7 +447,7 @@ class MainWindow(QMainWindow):
 
     @property
     def _trains(self) -> bool:
-        """Whether anything trains that this window has to end, or to leave, before it closes."""
+        """Return whether any training must be ended, or left, before the window closes."""
         return self.many.busy or self.late.sweep_trains or self.health.trials.trains
 
     @Slot()
@@ -459,7 +459,7 @@ class MainWindow(QMainWindow):
 
     @property
     def theme(self) -> Theme:
-        """The theme in use."""
+        """The current theme."""
         return self._theme
 
     @Slot()
@@ -477,7 +477,7 @@ class MainWindow(QMainWindow):
             part.set_theme(theme)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """Ask once while something trains; close when it has saved and ended, or is left alone."""
+        """Ask once during training; close when it has saved and ended, or was left running."""
         if self._closing and self.controller.can_give_up:
             # Closed again: its environment may hang.
             self.controller.stop()
@@ -522,7 +522,7 @@ class MainWindow(QMainWindow):
         super().showEvent(event)
         if not self._looked_for_interrupted:
             self._looked_for_interrupted = True
-            # The keyboard starts nowhere in particular rather than on Train.
+            # The keyboard focus starts nowhere rather than on Train.
             self.setFocus()
             QTimer.singleShot(0, self, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
@@ -533,7 +533,7 @@ class MainWindow(QMainWindow):
         """Follow the desktop's font, and update the list of runs: others may have changed them."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and scale() != self._scale:
-            # Not within the change: a style sheet would undo what is left of it.
+            # Not within the event: a style sheet would undo the rest of it.
             QTimer.singleShot(0, self, lambda: self._apply_theme(self._theme))
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.runs.refresh_soon()

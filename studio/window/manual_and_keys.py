@@ -1,4 +1,4 @@
-"""The manual and the list of the keys, in windows of their own."""
+"""The manual and the list of keys, in separate windows."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class HelpWindows(QObject):
-    """Opens each of them once, in front of the window."""
+    """Opens each of these windows once, in front of the main window."""
 
     def __init__(self, toolbar: Toolbar, panel_keys: PanelKeys, window: QWidget) -> None:
         super().__init__(window)
@@ -24,7 +24,7 @@ class HelpWindows(QObject):
 
     @Slot()
     def show_manual(self) -> None:
-        """Open the manual at the page about what has the keyboard focus."""
+        """Open the manual at the page about the focused part."""
         # Imported on first use, so that it does not delay the start.
         from studio.help.viewer import HelpViewer
 
@@ -42,6 +42,6 @@ class HelpWindows(QObject):
 
     @Slot()
     def close_manual(self) -> None:
-        """Close the manual with the window: it is a window of its own."""
+        """Close the manual with the window: it is a separate window."""
         if self._manual is not None:
             self._manual.close()

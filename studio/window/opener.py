@@ -23,18 +23,18 @@ _BUSY = Text("A run is training: stop it before opening another one.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What paths stand for."""
+    """What the paths contain."""
 
     agents: tuple[Path, ...] = ()
     foreign: tuple[Path, ...] = ()
-    """What other programs wrote, to be imported."""
+    """Files of other programs, to be imported."""
     runs: tuple[Path, ...] = ()
     history: RunHistory | None = None
-    """Of the run, if it is one alone."""
+    """History of the run, if it is a single one."""
 
 
 class Opener(QObject):
-    """Finds out in the background what paths are. Imports no code that a file names."""
+    """Examines paths in the background. Imports no code that a file names."""
 
     agent_opened = Signal(Path)
     run_opened = Signal(object)
@@ -45,7 +45,7 @@ class Opener(QObject):
     refused = Signal(object)
 
     def __init__(self, window: QMainWindow, busy: Callable[[], bool]) -> None:
-        """Make it; ``busy`` returns whether a run is training in the window."""
+        """``busy`` returns whether a run is training in the window."""
         super().__init__(window)
         self._window, self._busy = window, busy
         self._reader = BackgroundTask("open-path", self)
@@ -104,10 +104,10 @@ class Opener(QObject):
 
 
 def _examine(paths: tuple[Path, ...], stopped: Stopped) -> _Found:
-    """Tell agents from runs, and from what other programs wrote.
+    """Sort paths into agents, runs, and files of other programs.
 
     Raises:
-        RequestError: a path is none of them.
+        RequestError: a path is none of these.
     """
     # Imported on first use: the window starts without it.
     from td3core.importers.registry import find_importer

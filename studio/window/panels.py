@@ -1,4 +1,4 @@
-"""The dock panels of the window: which there are, where they go, and how each is made.
+"""The dock panels of the window: their list, places and construction.
 
 To add a panel, write its widget in a room of its own and add a line to :data:`PANELS`. The widget
 may implement any of the protocols in :mod:`studio.widgets.panel_abilities`; the window does the
@@ -52,32 +52,32 @@ class PanelSpec:
     """One panel."""
 
     name: str
-    """Its dock is called ``<name>_dock``. Saved layouts refer to that."""
+    """Its dock is called ``<name>_dock``, which saved layouts refer to."""
     title: Text
     side: Side
     make: Callable[[PanelContext], QWidget]
     size: int
-    """Pixels it needs to be useful: its width on the left or right, its height at the bottom."""
+    """Pixels it needs to be useful: width on the left or right, height at the bottom."""
     scrolls: bool = False
     """True for a panel that may be taller than its dock."""
     compact: bool = False
-    """True for a form whose dock is as tall as the form; the docks below it get the rest."""
+    """True for a form whose dock is exactly as tall; the docks below it get the rest."""
     tabbed: bool = False
-    """True if it shares the place of the panel before it on the same side."""
+    """True if it shares the place of the previous panel on the same side."""
     hidden: bool = False
     """True if it stays closed until the user opens it."""
     page: str = ""
-    """The page of the manual about it."""
+    """The manual's page about it."""
     aside: bool = False
-    """True for one of the bottom that goes beside the plots where the window is low."""
+    """True for a bottom panel that goes beside the plots if the window is low."""
     late: bool = False
-    """True if it is made when it is first opened, with what it has missed: it takes the theme from
-    the context, is told whether a run is in progress, and looks up the rest."""
+    """True if it is made when first opened, and then catches up: it takes the theme from the
+    context, is told whether a run is in progress, and looks up the rest."""
     grows: bool = False
     """True if it keeps its share of the width when the window is resized."""
 
 
-# What late panels need is imported with them: the window starts without it.
+# The imports of late panels come with them: the window starts without those.
 
 
 def _make_many(context: PanelContext) -> QWidget:
@@ -221,7 +221,7 @@ PANELS = (
 
 
 class Panels:
-    """The panels of one window. Those that are ``late`` are made when they are first asked for."""
+    """The panels of one window. ``late`` ones are made on first use."""
 
     def __init__(self, context: PanelContext, specs: Sequence[PanelSpec] = PANELS) -> None:
         self._context, self._busy = context, False
@@ -235,7 +235,7 @@ class Panels:
 
     @property
     def specs(self) -> tuple[PanelSpec, ...]:
-        """What the panels are made from, those too that were not made yet."""
+        """The specs of all panels, including those not made yet."""
         return tuple(self._specs.values())
 
     def __iter__(self) -> Iterator[tuple[PanelSpec, QWidget]]:
@@ -264,11 +264,11 @@ class Panels:
         return name in self._specs
 
     def if_made(self, name: str) -> QWidget | None:
-        """Return the panel with this name, or None if nobody has opened it yet."""
+        """Return the panel with this name, or None if it was never opened."""
         return self._made.get(name)
 
     def when_made(self, name: str, act: Callable[[Any], object]) -> None:
-        """Call ``act`` with the panel of this name: now, or as soon as it is made.
+        """Call ``act`` with the panel of this name, now or as soon as it is made.
 
         Never, if the window has no such panel.
         """
@@ -301,13 +301,13 @@ class Panels:
                 panel.set_busy(busy)
 
     def shutdown(self) -> None:
-        """Let every panel end its threads and processes."""
+        """Make every panel end its threads and processes."""
         for panel in self._made.values():
             if isinstance(panel, Closable):
                 panel.shutdown()
 
     def on_refusal(self, show: Callable[[Text], None]) -> None:
-        """Have ``show`` called with the sentence of every refused request."""
+        """Call ``show`` with the message of every refused request."""
         self._show_refusal = show
         for panel in self._made.values():
             if isinstance(panel, Refusing):

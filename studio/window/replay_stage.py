@@ -1,4 +1,4 @@
-"""How much of the window the replay has: a dock, most of it, or the whole screen."""
+"""Size of the replay: a dock, most of the window, or the whole screen."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -8,13 +8,13 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QToolBar, QWidget
 
 _STRIP = 300
-"""Width of the plots beside a large replay, in pixels."""
+"""Width in pixels of the plots next to a large replay."""
 _STRIP_SHARE = 4
-"""At most one part in this many of the window."""
+"""The strip takes at most one part in this many of the window."""
 
 
 class StageSize(StrEnum):
-    """How large the replay is."""
+    """Size of the replay."""
 
     DOCK = "dock"
     LARGE = "large"
@@ -22,15 +22,15 @@ class StageSize(StrEnum):
 
 
 class ReplayStage(QObject):
-    """Gives the replay the room of the other panels, and gives it back."""
+    """Gives the replay the space of the other panels, and gives it back."""
 
     changed = Signal(str)
-    """The replay has this :class:`StageSize` now."""
+    """The new :class:`StageSize` of the replay."""
 
     def __init__(
         self, window: QMainWindow, dock: QDockWidget, set_strip: Callable[[bool], None]
     ) -> None:
-        """Enlarge the replay in ``dock``; ``set_strip`` lays the plots out as a strip, or not."""
+        """Enlarge the replay in ``dock``; ``set_strip`` lays out the plots as a strip, or not."""
         super().__init__(window)
         self._window, self._dock, self._set_strip = window, dock, set_strip
         self._size = StageSize.DOCK
@@ -42,7 +42,7 @@ class ReplayStage(QObject):
 
     @property
     def size(self) -> StageSize:
-        """How large the replay is."""
+        """Size of the replay."""
         return self._size
 
     @Slot()
@@ -67,7 +67,7 @@ class ReplayStage(QObject):
             self._restore()
         self._size = size
         self._escape.setEnabled(size is not StageSize.DOCK)
-        # First, so that the pane has room for what it shows in this size.
+        # First, so that the pane makes room for its contents in this size.
         self.changed.emit(size.value)
         if size is not StageSize.DOCK:
             self._enlarge(full=size is StageSize.FULL)
@@ -85,7 +85,7 @@ class ReplayStage(QObject):
         if full:
             for part in self._around():
                 part.hide()
-            # Instead of the title, which would be all that is left of the window.
+            # Replaces the title, which would be all that is left of the window.
             self._dock.setTitleBarWidget(QWidget())
             window.showFullScreen()
         else:
@@ -100,7 +100,7 @@ class ReplayStage(QObject):
             for part in self._around():
                 part.show()
             nothing = self._dock.titleBarWidget()
-            # Typed as if there had to be one.
+            # The stub declares a widget as required.
             self._dock.setTitleBarWidget(None)  # type: ignore[arg-type]
             nothing.deleteLater()
             show = self._window.showMaximized if self._was_maximised else self._window.showNormal
@@ -109,7 +109,7 @@ class ReplayStage(QObject):
         self._window.restoreState(layout)
 
     def _around(self) -> list[QWidget]:
-        """Return what surrounds the docks."""
+        """Return the widgets around the docks."""
         window = self._window
         found = [window.centralWidget(), window.statusBar(), *window.findChildren(QToolBar)]
         return [part for part in found if part is not None]

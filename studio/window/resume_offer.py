@@ -1,4 +1,4 @@
-"""The Resume button, and the message about runs that were interrupted."""
+"""The Resume button, and the message about interrupted runs."""
 
 from html import escape
 from pathlib import Path
@@ -15,11 +15,11 @@ from td3core.text import Text, tr
 
 _SHOW = Text("Show all runs")
 _LIST = "list"
-"""Where a link leads that only shows the list; all others choose an interrupted run."""
+"""Target of a link that only shows the list; all others choose an interrupted run."""
 
 
 class ResumeOffer(QObject):
-    """Offers to resume the current run, or else the only one selected in the list."""
+    """Offers to resume the current run, or else the only selected one."""
 
     runs_wanted = Signal()
     """The user wants to see the list of runs."""
@@ -50,7 +50,7 @@ class ResumeOffer(QObject):
         self._update()
 
     def _resumable(self) -> tuple[Path, str] | None:
-        """Return the run that can be resumed, and what it is called."""
+        """Return the run that can be resumed, and its name."""
         if self._controller.busy or self._controller.following:
             return None
         record = self._model.record

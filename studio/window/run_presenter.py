@@ -1,4 +1,4 @@
-"""Keeps the parts of the window in step with the current run, be it training or opened."""
+"""Keeps the parts of the window in sync with the current run, training or opened."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,7 @@ _SOFTER = Text("Branch with half the learning rates")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowParts:
-    """The parts of the window that show something of a run."""
+    """The parts of the window that show data of a run."""
 
     toolbar: Toolbar
     setup: SetupPanel
@@ -36,7 +36,7 @@ class WindowParts:
 
 
 class RunPresenter(QObject):
-    """Passes on what each part has to show of the run, as the run model announces it."""
+    """Passes the run model's announcements on to each part."""
 
     def __init__(
         self, model: RunModel, launcher: RunLauncher, parts: WindowParts, parent: QObject
@@ -48,7 +48,7 @@ class RunPresenter(QObject):
         model.run_ended.connect(self._on_ended)
         model.checkpoint_saved.connect(self._on_saved)
         model.evaluated.connect(self._on_evaluated)
-        # Checkpoints that are not to stay are deleted after the last of them was saved.
+        # Temporary checkpoints are deleted after the last of them was saved.
         model.run_ended.connect(parts.replay.checkpoints.refresh_current)
         model.message_added.connect(self._on_message)
         model.tuned.connect(parts.live.acknowledge)
@@ -88,7 +88,7 @@ class RunPresenter(QObject):
         parts.runs.set_training(event.run)
 
     def _show_settings(self, event: events.Started) -> None:
-        """Show the settings of a run that were not those of the form."""
+        """Show the settings of a run that did not come from the form."""
         setup, live = self._parts.setup, self._parts.live
         try:
             chosen, _ = setup.settings(live.tunables())
@@ -117,7 +117,7 @@ class RunPresenter(QObject):
             return
         text = event.message
         if saved is not None:
-            # On a line of its own: an environment's words need not end as a sentence does.
+            # On a separate line: an environment's text need not end like a sentence.
             kept = Text("The agent was saved in {file}.", file=saved.name)
             text = Text.joined((text, kept), "\n")
         banner.show_message("error", text, event.details)

@@ -1,4 +1,4 @@
-"""Remembers the forms and the current run from one start of the window to the next."""
+"""Remembers the forms and the current run between sessions of the window."""
 
 import contextlib
 import json
@@ -19,10 +19,10 @@ from td3core.errors import RequestError
 
 
 class SessionMemory(QObject):
-    """Reads and writes the settings of the application; a run is read in the background."""
+    """Reads and writes the application's settings; a run is read in the background."""
 
     opened = Signal(object)
-    """The run that was shown when the window was closed."""
+    """The run shown when the window was last closed."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class SessionMemory(QObject):
     ) -> None:
         super().__init__(parent)
         self._settings, self._setup, self._live, self._plots = settings, setup, live, plots
-        # What cannot be read any more is not worth a message: nobody asked for it.
+        # A run that cannot be read any more is not worth a message: nobody asked for it.
         self._reader = BackgroundTask("reopen-run", self)
 
     def restore_forms(self) -> None:
@@ -51,7 +51,7 @@ class SessionMemory(QObject):
         self._live.forget_edits()
 
     def _restore_quantities(self) -> None:
-        """Add to the plots what was added to them in the last session."""
+        """Restore the quantities added to the plots in the last session."""
         with contextlib.suppress(ValueError, TypeError, AttributeError):
             found = json.loads(str(self._settings.value("plot_quantities", "{}")))
             for name, columns in found.items():
@@ -65,7 +65,7 @@ class SessionMemory(QObject):
         def take(history: RunHistory) -> None:
             if model.record.run is None and not controller.busy and not history.live:
                 self.opened.emit(history)
-                # The forms are as the user left them, not as the run began.
+                # The forms stay as the user left them, not as the run began.
                 self.restore_forms()
 
         if path.is_absolute():

@@ -1,4 +1,4 @@
-"""What Train and Train next do: read the form, ask what must be asked, and start or queue a run."""
+"""Train and Train next: read the form, ask the user if need be, and start or queue a run."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,11 +21,11 @@ from td3core.system.allowed_code import LocatedModule
 from td3core.text import tr
 
 _SHORT_WARM_UP = 500
-"""Random steps offered to a run that would end before it learns; fewer if it is that short."""
+"""Random steps offered to a run that would end before it learns; fewer if it is shorter."""
 
 
 class StartRequest(QObject):
-    """Starts or queues what the forms describe, or shows why that is not possible."""
+    """Starts or queues the run described in the forms, or shows why that is not possible."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class StartRequest(QObject):
 
     @Slot()
     def queue(self) -> None:
-        """Let a run with the current settings wait for the end of the present one."""
+        """Queue a run with the current settings to start after the present one."""
         run = self._run_in_setup()
         if run is not None:
             self._obtain_consent(run, self._many.add)
@@ -65,7 +65,7 @@ class StartRequest(QObject):
         self._many.start(run)
 
     def _run_in_setup(self) -> QueuedRun | None:
-        """Return what the form describes; None if a value is refused or the user declines."""
+        """Return the run described in the form; None if a value is refused or the user declines."""
         try:
             config, tunables = self._setup.settings(self._live.tunables())
             seeds = self._setup.seeds.read()

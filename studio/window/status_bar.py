@@ -77,28 +77,28 @@ class StatusBar(QStatusBar):
         self._refresh()
 
     def show_state(self, state: SessionState, *, following: bool = False) -> None:
-        """Show the state of the controller's run; ``following``: of one in another process."""
+        """Show the state of the controller's run; ``following``: a run of another process."""
         self._state, self._following = state, following
         self._refresh()
 
     def show_group(self, state: SessionState | None, group: GroupRecord | None) -> None:
-        """Speak of the group that trains, or of the current run if ``state`` is None."""
+        """Show the state of the group that trains; None shows the current run."""
         if state is not None or self._group_state is not None:
             self._group_state, self._group = state, group
             self._refresh()
 
     def show_advice(self, titles: Sequence[str]) -> None:
-        """Say that the health of the current run is out of order in so many ways."""
+        """Show the number of open health warnings; ``titles`` go to the tooltip."""
         count = len(titles)
         text = str(Text.counted("{n} health warning", "{n} health warnings", n=count))
-        # Set again, the same text would lay out the window; hidden, it takes no room.
+        # Setting the same text again would lay out the window; a hidden label takes no space.
         if count and text != self._advice.text():
             self._advice.setText(text)
         self._advice.setToolTip("\n".join(titles))
         self._advice.setVisible(count > 0)
 
     def show_sweep(self, training: bool) -> None:
-        """Take whether a sweep of this window trains; the current run is not one of its runs."""
+        """Set whether a sweep of this window trains; the current run is not one of its runs."""
         self._sweep = training
         self._refresh()
 
@@ -125,9 +125,9 @@ class StatusBar(QStatusBar):
             self._bar.setValue(0)
             self._numbers.setText(str(self._model.preparing))
             return
-        # Per mille, because a number of steps may not fit into 32 bits.
+        # In per mille, because a number of steps may not fit into 32 bits.
         self._bar.setRange(0, 1000)
-        # Several environments may pass the last step by a few.
+        # Several environments may exceed the last step slightly.
         done = min(now.env_steps, config.steps)
         self._bar.setValue(1000 * done // config.steps)
         parts = [
@@ -170,7 +170,7 @@ class StatusBar(QStatusBar):
         return _dot(text, colour)
 
     def _looks_of(self, state: SessionState) -> tuple[str, str]:
-        """Return the word for a state, and the colour of its dot."""
+        """Return the word and the dot's colour for a state."""
         theme = self._theme
         return {
             SessionState.IDLE: (tr("ready"), theme.muted),

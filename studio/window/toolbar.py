@@ -40,16 +40,16 @@ _FOR_GROUP = {
 _PAUSE, _CONTINUE = Text("Pause"), Text("Continue")
 _LIGHT, _DARK = Text("Light"), Text("Dark")
 _LEAST_TITLE = 190
-"""Pixels for the name of the current run; in a narrower window icons do without their texts."""
+"""Pixels for the name of the current run; in a narrower window the texts of buttons are hidden."""
 _PAGES = {
     "train": "training.md",
     "queue": "many-runs.md#the-queue",
     "runs": "runs.md",
     "resume": "runs.md",
 }
-"""About a button; what is not here is on the first page."""
+"""Manual page of each button; the others are on the first page."""
 _TEXTS = {"pause": (_PAUSE, _CONTINUE), "theme": (_LIGHT, _DARK)}
-"""All texts of the buttons that change theirs."""
+"""All texts of the buttons whose text changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Entry:
     """The action is called ``<name>_action``, its button ``<name>_button``."""
     text: Text
     icon: str
-    """Empty for an action that has keys only and no button."""
+    """Empty for an action with keys but no button."""
     keys: str
     tip: Text | None = None
 
@@ -105,7 +105,7 @@ _WINDOW_ACTIONS = (
 
 
 class Toolbar(QToolBar):
-    """Holds the actions and enables them as the run's state allows; the window connects them."""
+    """Holds the actions and enables them by the run's state; the window connects them."""
 
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(tr("Run"))
@@ -118,19 +118,19 @@ class Toolbar(QToolBar):
         self._can_give_up = False
         self._group_trains = False
         self._group_state: SessionState | None = None
-        """None while pause, stop and save are not for a group."""
+        """None while pause, stop and save do not apply to a group."""
         self._paused = self._several = False
         self._resumable = ""
         """What the run is called that Resume would continue."""
         """Whether what trains is paused; whether Train starts several runs."""
         self._run = self._group = ""
-        """What the current run is called, and the group that trains."""
+        """Name of the current run, and of the training group."""
         self._theme: Theme | None = None
         self._buttons: dict[str, QToolButton] = {}
         self._widths: dict[str, int] = {}
-        """Of the buttons whose texts change."""
+        """Widths of the buttons whose texts change."""
         self._whole = self._partly = 0
-        """Width of all buttons with their texts, and with those of runs alone."""
+        """Width of all buttons with their texts, and with texts for those of runs only."""
         for entry in _RUN_ACTIONS:
             self._add(entry)
         self._title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
@@ -144,14 +144,14 @@ class Toolbar(QToolBar):
         self._add_help_menu()
         for name, page in _PAGES.items():
             self._buttons[name].setProperty(MANUAL, page)
-        # What Qt shows in place of the buttons that a narrow window has no room for.
+        # Shown by Qt in place of the buttons that do not fit into a narrow window.
         more = self.findChild(QToolButton, "qt_toolbar_ext_button")
         if more is not None:
             more.setAccessibleName(tr("More buttons"))
             more.setToolTip(tr("More buttons"))
 
     def _add_help_menu(self) -> None:
-        """Let the arrow of Help offer the list of keys besides the manual."""
+        """Add an arrow to Help with the list of keys besides the manual."""
         button = self._buttons["help"]
         menu = QMenu(button)
         menu.addActions([self.action(name) for name in ("help", "lessons", "keys")])
@@ -181,7 +181,7 @@ class Toolbar(QToolBar):
         self.addWidget(button)
 
     def _fix_widths(self) -> None:
-        """Keep room for the longest text of a button, so that its neighbours never move."""
+        """Reserve space for the longest text of a button, so that its neighbours never move."""
         for button in self._buttons.values():
             button.ensurePolished()
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -209,12 +209,12 @@ class Toolbar(QToolBar):
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Keep room for the name of the current run."""
+        """Reserve space for the name of the current run."""
         super().resizeEvent(event)
         self._fit()
 
     def _fit(self) -> None:
-        """Leave out texts where the name, or else buttons, would be lost; Train keeps its own."""
+        """Hide texts if the name, or else buttons, would not fit; Train keeps its own."""
         layout = self.layout()
         assert layout is not None
         margins = self.contentsMargins()
@@ -234,7 +234,7 @@ class Toolbar(QToolBar):
                     button.setFixedWidth(width if shown else button.sizeHint().width())
 
     def keys(self) -> list[tuple[str, str]]:
-        """Return the keys of the window, each with what it does."""
+        """Return the keys of the window with their actions."""
         return [
             (action.shortcut().toString(QKeySequence.SequenceFormat.NativeText), tip)
             for entry, action in self._entries.values()
@@ -256,24 +256,24 @@ class Toolbar(QToolBar):
         return self._buttons[name]
 
     def set_panels(self, menu: QMenu) -> None:
-        """Open this menu with the Panels button; the window's settings end it."""
+        """Set the menu of the Panels button; the window's settings come last in it."""
         menu.addSeparator()
         menu.addAction(self.action("settings"))
         self.action("panels").setMenu(menu)
 
     def show_run(self, title: str) -> None:
-        """Show what the current run is called."""
+        """Show the name of the current run."""
         self._run = title
         self._show_title()
 
     def _show_title(self) -> None:
-        # Beside Pause and Stop stands what they are for.
+        # Pause and Stop have the object of their action next to them.
         title = self._group or self._run
         self._title.setText(title)
         self._window.setWindowTitle(f"{shortened(title)} – TD3 Studio" if title else "TD3 Studio")
 
     def offer_group(self, several: bool) -> None:
-        """Say that Train starts several runs, or one."""
+        """Show whether Train starts several runs, or one."""
         self._several = several
         self._offer_training()
 
@@ -293,15 +293,15 @@ class Toolbar(QToolBar):
     def show_state(
         self, state: SessionState, *, following: bool = False, can_give_up: bool = False
     ) -> None:
-        """Enable what is possible in a state of the run; a followed one hinders no new one.
+        """Enable what a state of the run allows; a followed run does not prevent a new one.
 
-        ``can_give_up``: it was asked to end and does not answer, but can be ended.
+        ``can_give_up``: it does not answer the request to end, but can be ended.
         """
         self._state, self._following, self._can_give_up = state, following, can_give_up
         self._show_what_is_possible()
 
     def show_group(self, *, training: bool, state: SessionState | None, name: str = "") -> None:
-        """Take whether a group trains, and its state if it is what can be paused and stopped."""
+        """Set whether a group trains, and its state if pause and stop apply to it."""
         group = tr("Group {group}", group=name) if state is not None and name else ""
         if group != self._group:
             self._group = group

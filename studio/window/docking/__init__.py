@@ -1,1 +1,1 @@
-"""Where panels go in a window that is short of room."""
+"""Placement of panels in a window that is short of space."""

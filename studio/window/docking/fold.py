@@ -1,15 +1,15 @@
-"""Folds the panels of both sides into one row of tabs while the window is too narrow for them."""
+"""Folds the panels of both sides into one row of tabs while the window is too narrow."""
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 _SMALLEST = (560, 360)
-"""The window can be made so small, whatever its panels need: they fold and scroll."""
+"""Smallest size of the window, whatever its panels need: they fold and scroll."""
 _SIDES = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
 
 
 class Fold(QObject):
-    """Watches the width of a window. Large fonts need folding in windows that are wide enough."""
+    """Watches the width of a window. With large fonts, even wide windows need folding."""
 
     changed = Signal()
 
@@ -17,9 +17,9 @@ class Fold(QObject):
         super().__init__(window)
         self._window, self._version = window, version
         self._unfolded: QByteArray | None = None
-        """The layout to return to; None while nothing is folded."""
+        """The layout to restore; None while nothing is folded."""
         self._needed = 0
-        """The width from which nothing has to be folded."""
+        """The least width without folding."""
         self._held = False
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -34,16 +34,16 @@ class Fold(QObject):
         return self._unfolded is not None
 
     def layout(self) -> QByteArray:
-        """Return the layout without folding, to be stored."""
+        """Return the unfolded layout, for storing."""
         return self._unfolded or self._window.saveState(self._version)
 
     def hold(self, held: bool) -> None:
-        """Leave the panels as they are while one of them takes most of the window."""
+        """Leave the panels unchanged while one of them takes most of the window."""
         self._held = held
         self._soon.start()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Look again when the window, or what its panels need, has changed."""
+        """Check again when the window, or the space its panels need, has changed."""
         kinds = QEvent.Type
         if event.type() in (kinds.Resize, kinds.LayoutRequest, kinds.Show):
             self._soon.start()
@@ -80,7 +80,7 @@ class Fold(QObject):
         self.changed.emit()
 
     def _in_front(self, docks: list[QDockWidget]) -> QDockWidget:
-        """Return the dock that is to be seen: the one with the focus, or else the first shown."""
+        """Return the dock that stays in front: the focused one, else the first shown."""
         focus = self._window.focusWidget()
         used = [dock for dock in docks if focus is not None and dock.isAncestorOf(focus)]
         return next((dock for dock in [*used, *docks] if not dock.isHidden()), docks[0])
@@ -93,7 +93,7 @@ class Fold(QObject):
         assert layout is not None
         hidden = {dock: dock.isHidden() for dock in self._window.findChildren(QDockWidget)}
         self._window.restoreState(layout, self._version)
-        # Panels that were opened or closed meanwhile stay so.
+        # Keep panels that were opened or closed meanwhile.
         for dock, was_hidden in hidden.items():
             dock.setHidden(was_hidden)
         self.changed.emit()

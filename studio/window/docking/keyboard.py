@@ -1,4 +1,4 @@
-"""From panel to panel by keys, and the page of the manual about the one that has the focus."""
+"""Keyboard navigation between panels, and the manual's page about the focused one."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from studio.window.docks import Docks
 
 
 class PanelKeys(QObject):
-    """Knows the parts of a window in the order of sight: left, middle, right, bottom."""
+    """Knows the parts of a window in visual order: left, middle, right, bottom."""
 
     def __init__(
         self, window: QMainWindow, docks: Docks, comparison: QWidget, banner: QWidget
@@ -25,14 +25,14 @@ class PanelKeys(QObject):
 
     @Slot()
     def sort_tabs(self) -> None:
-        """Let Tab come to the middle after the panels on the left, before those on the right."""
+        """Put the middle after the left panels and before the right ones in the Tab order."""
         centre, left = self._window.centralWidget(), self._docks.dock("live")
         chain = list[QWidget]()
         part: QWidget | None = self._window.nextInFocusChain()
         while part is not None and part is not self._window:
             chain.append(part)
             part = part.nextInFocusChain()
-        # A plot, or its legend, becomes a stop with its first curve.
+        # A plot, or its legend, takes focus from its first curve on.
         stops = [each for each in chain if each.focusPolicy() != Qt.FocusPolicy.NoFocus]
         before = [each for each in stops if left.isAncestorOf(each)][-1:]
         after = [each for each in stops if centre is not None and centre.isAncestorOf(each)]
@@ -40,7 +40,7 @@ class PanelKeys(QObject):
             QWidget.setTabOrder(first, second)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Close the message with Escape where nothing else takes that key."""
+        """Close the message with Escape if nothing else uses that key."""
         if (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.KeyPress
@@ -53,18 +53,18 @@ class PanelKeys(QObject):
 
     @Slot()
     def go_on(self) -> None:
-        """Give the next panel the keyboard focus."""
+        """Move the keyboard focus to the next panel."""
         self._go(1)
 
     @Slot()
     def go_back(self) -> None:
-        """Give the previous panel the keyboard focus."""
+        """Move the keyboard focus to the previous panel."""
         self._go(-1)
 
     def page(self) -> tuple[str, ...]:
-        """Return the page about what has the focus, and the place there; else the first page.
+        """Return the page about the focused part, and the section there; else the first page.
 
-        Empty if nothing has it: the manual stays where it was.
+        Empty without focus: the manual stays where it was.
         """
         focus: QWidget | None = self._window.focusWidget()
         if focus in (None, self._window):
@@ -110,7 +110,7 @@ class PanelKeys(QObject):
 
 
 def _first_stop(part: QWidget) -> QWidget | None:
-    """Return the first widget of a part that Tab stops at."""
+    """Return the first widget of a part in the Tab order."""
     each: QWidget | None = part.nextInFocusChain()
     while each is not None and each is not part:
         stops = each.focusPolicy() & Qt.FocusPolicy.TabFocus

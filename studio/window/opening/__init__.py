@@ -1,1 +1,1 @@
-"""What a window begins with: its start page, what was opened lately, panels made when they open."""
+"""Start of a window: its start page, recent files, and panels made on first opening."""

@@ -1,4 +1,4 @@
-"""Imports what other programs wrote: chosen in a dialog, or dropped on the window."""
+"""Imports files of other programs: chosen in a dialog, or dropped on the window."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +13,10 @@ from td3core.text import tr
 
 
 class ImportAction(QObject):
-    """Asks for a file, and opens the dialog of an import."""
+    """Asks for a file, and opens the import dialog."""
 
     imported = Signal(object)
-    """Carries what ``td3-studio import`` printed."""
+    """Carries the object printed by ``td3-studio import``."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class ImportAction(QObject):
         consent: CodeConsent,
         open_dialog: Callable[[TaskDialog], None],
     ) -> None:
-        """Make it; ``open_dialog`` shows a dialog and ends what it does with the window."""
+        """``open_dialog`` shows a dialog whose work ends with the window."""
         super().__init__(window)
         self._window, self._runs_dir, self._consent = window, runs_dir, consent
         self._open_dialog = open_dialog

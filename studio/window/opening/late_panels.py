@@ -1,4 +1,4 @@
-"""Connects the panels that are made when they are first opened with the rest of the window."""
+"""Connects the panels made on first opening with the rest of the window."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateParts:
-    """The parts of the window that these panels take part in."""
+    """The parts of the window used by these panels."""
 
     panels: Panels
     docks: Docks
     many: ManyRuns
     groups: GroupComparison
     setup: SetupPanel
-    """Takes the settings of a trial, as ``live`` does."""
+    """Receives the settings of a trial, as ``live`` does."""
     live: LivePanel
     banner: Banner
     status: StatusBar
     player: Player
     tasks: ShareTasks
     open_run: Callable[[RunHistory], None]
-    """Shows a run that was read."""
+    """Shows a run read from disk."""
 
 
 class LatePanels(QObject):
@@ -63,21 +63,21 @@ class LatePanels(QObject):
 
     @property
     def sweeps(self) -> "SweepPanel":
-        """The panel of the sweeps; made now if nobody has opened it."""
+        """The sweep panel; made now if it was never opened."""
         return cast("SweepPanel", self._parts.panels.named("sweeps"))
 
     @property
     def sweep_trains(self) -> bool:
-        """Whether a sweep trains that was started here."""
+        """Whether a sweep started here is training."""
         return self._parts.panels.if_made("sweeps") is not None and self.sweeps.busy
 
     def stop_sweep(self) -> None:
-        """Let the runs of the sweep that trains here save and end."""
+        """Make the runs of the sweep that trains here save and end."""
         if self.sweep_trains:
             self.sweeps.stop()
 
     def end_sweep(self) -> None:
-        """End the process of the sweep that trains here; its runs save themselves then."""
+        """End the process of the sweep that trains here; its runs then save themselves."""
         if self.sweep_trains:
             self.sweeps.shutdown()
 

@@ -1,4 +1,4 @@
-"""Opens the lessons, and trains the one that is asked for."""
+"""Opens the lessons, and trains the requested one."""
 
 import time
 from functools import partial
@@ -25,7 +25,7 @@ def show_lessons(many: ManyRuns, window: QWidget) -> None:
 
 
 def train_lesson(many: ManyRuns, lesson: Lesson) -> None:
-    """Train the arms of a lesson one after the other, or let them wait for what trains."""
+    """Train the arms of a lesson one after the other, after any present training."""
     series = f"{lesson.title} · {time.strftime('%H:%M:%S')}"
     first, *others = (
         QueuedRun(

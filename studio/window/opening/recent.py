@@ -1,4 +1,4 @@
-"""The agents and runs opened lately, offered by the menu of the Runs button."""
+"""The recently opened agents and runs, offered by the menu of the Runs button."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,9 +24,9 @@ _KEPT = 8
 
 
 class RecentFiles(QObject):
-    """Remembers in the user's settings what is opened and trained.
+    """Remembers opened and trained runs and agents in the user's settings.
 
-    It looks in the background which of it still exists.
+    Checks in the background which of them still exist.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class RecentFiles(QObject):
         self._settings, self._opener, self._more = settings, opener, more
         self._paths = [Path(name) for name in stored_names(settings, _KEY)]
         self._titles: dict[Path, str] = {}
-        """What they are called; read in the background."""
+        """Their names, read in the background."""
         self._reader = BackgroundTask("look-for-recent-files", self)
         self.menu = QMenu(button)
         self.menu.setObjectName("recent_menu")
@@ -78,11 +78,11 @@ class RecentFiles(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Disable what is no longer there and show the present names, as soon as they are known."""
+        """Disable missing entries and show the present names, as soon as they are known."""
         self._reader.read(partial(_look, tuple(self._paths)), self._show_found)
 
     def stop(self) -> None:
-        """Stop looking."""
+        """Stop checking."""
         self._reader.cancel()
 
     def _fill(self) -> None:
@@ -117,12 +117,12 @@ def _run_of(path: Path) -> Path:
 
 
 def _shown(path: Path, run: str) -> str:
-    # All agents are called alike: the name of the run tells them apart.
+    # All agents have the same file names: the name of the run tells them apart.
     name = run if _run_of(path) == path else f"{run}: {path.stem}"
     return shortened(name).replace("&", "&&")
 
 
 def _look(paths: tuple[Path, ...], _: Stopped) -> dict[Path, str | None]:
-    """Return what each path is called; None for one that does not exist."""
+    """Return the name of each path; None for one that does not exist."""
     names = names_of_folders([_run_of(path) for path in paths])
     return {path: _shown(path, names[_run_of(path)]) if path.exists() else None for path in paths}

@@ -1,4 +1,4 @@
-"""What the start page leads to in the rest of the window."""
+"""Actions of the start page in the rest of the window."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from td3core.envs.catalogue import FIRST_ENV
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartParts:
-    """The parts of the window that the start page leads to."""
+    """The parts of the window that the start page uses."""
 
     docks: Docks
     setup: SetupPanel
@@ -32,28 +32,28 @@ class StartParts:
     stage: ReplayStage
     first_run: FirstRunNotes
     train: Callable[[], None]
-    """Starts what Setup describes."""
+    """Starts the run described in Setup."""
     show_runs: Callable[[], None]
     """Opens the list of runs."""
 
 
 def connect_start_page(page: StartPage, parts: StartParts) -> None:
-    """Let the start page act, and follow what changes what it shows."""
+    """Connect the actions of the start page, and update it on changes."""
     page.runs_requested.connect(parts.show_runs)
-    # Before the run is asked for: it may begin at once.
+    # Before the run is opened: it may start at once.
     page.train_requested.connect(parts.first_run.expect)
     page.train_requested.connect(partial(train_first, parts.setup, parts.train))
     page.watch_requested.connect(partial(watch_walker, parts.docks, parts.agents))
     page.continue_requested.connect(parts.launcher.resume)
     page.open_requested.connect(parts.many.open_run)
-    # Beside a large replay the plots are a strip, which has no room for it.
+    # Next to a large replay the plots are a strip without room for it.
     parts.stage.changed.connect(lambda size: page.set_aside(size != StageSize.DOCK))
     for changed in (parts.runs.run_actions.deleted, parts.runs.model.renamed):
         changed.connect(page.refresh)
 
 
 def watch_walker(docks: Docks, agents: CheckpointPanel) -> None:
-    """Play the bundled agent that walks."""
+    """Play the bundled walking agent."""
     walker = Path(str(files("resources") / "agents" / WALKER))
     docks.open("replay")
     agents.select(walker)
@@ -61,6 +61,6 @@ def watch_walker(docks: Docks, agents: CheckpointPanel) -> None:
 
 
 def train_first(setup: SetupPanel, train: Callable[[], None]) -> None:
-    """Choose the environment to begin with, and train on it."""
+    """Choose the first environment, and train on it."""
     setup.environment.picker.setCurrentText(FIRST_ENV)
     train()

@@ -1,1 +1,1 @@
-"""The user's settings of the window, and the notifications they switch."""
+"""The user's settings of the window, and notifications."""

@@ -40,7 +40,7 @@ class Switch:
     fixed: str = ""
     """Why it cannot be switched; empty if it can."""
     needs: str = ""
-    """The one above it without which it has no effect; empty if it always has."""
+    """The setting above without which it has no effect; empty if it always has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ class Selection:
     text: str
     tip: str
     choices: Sequence[tuple[Text, str]]
-    """Text and value of each."""
+    """Text and value of each choice."""
     fixed: str
-    """Why it cannot be chosen; empty if it can."""
+    """Why it cannot be changed; empty if it can."""
     read: Callable[[], str]
     write: Callable[[str], object]
 
@@ -147,7 +147,7 @@ def _make_group(title: str, switches: list[Switch | Selection | PreferencesPage]
 
 
 def _depend(check: QCheckBox, on: QCheckBox) -> None:
-    """Offer a switch only while another one is on."""
+    """Enable a switch only while another one is on."""
     if check.isEnabled():
         check.setEnabled(on.isChecked())
         on.toggled.connect(check.setEnabled)

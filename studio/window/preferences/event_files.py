@@ -17,15 +17,15 @@ _KEY, _FILM_KEY, _FOLDER = "tensorboard", "tensorboard_film", "tensorboard"
 
 
 class EventFiles:
-    """Switches the event files of the runs that start from now on, in this window.
+    """Switches event files for runs started from now on in this window.
 
-    Runs train in this process and in others, all of which read the environment.
+    Runs train in this process and in others, which all read the environment variable.
     """
 
     def __init__(self, settings: QSettings, runs_dir: Path, no_films: Callable[[], object]) -> None:
-        """Restore what was chosen, unless the user has set the variable.
+        """Restore the choice, unless the user has set the variable.
 
-        ``no_films`` is called when films are no longer wanted.
+        ``no_films`` is called when films are switched off.
         """
         self._settings, self._folder = settings, (runs_dir / _FOLDER).absolute()
         self._no_films = no_films
@@ -36,7 +36,7 @@ class EventFiles:
 
     @property
     def film_folder(self) -> Path | None:
-        """Where films of runs that have ended are shown; None if they are not wanted."""
+        """Folder for films of ended runs; None if they are not wanted."""
         return TENSORBOARD.target if self._films_chosen and installed() else None
 
     def switches(self) -> tuple[Switch, Switch]:

@@ -1,4 +1,4 @@
-"""Which work the user is notified of, and in which words."""
+"""Notifications: for which work, and in which words."""
 
 from functools import partial
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Notifies the user of the end of long work while another window is in front."""
+"""Notifies the user of the end of long work while the window is not in front."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _SHOWN_MS = 10_000
 
 
 class Notifier(QObject):
-    """Shows a quiet message of the desktop; where there is none, the task bar marks the window."""
+    """Shows a quiet desktop message; without one available, the task bar marks the window."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Notifier(QObject):
 
     @Slot(str, object, object)
     def end(self, work: str, title: Text | str, text: Text | str) -> None:
-        """Notify of the end of work if it took long and nobody is looking."""
+        """Notify of the end of work if it took long and the window is not in front."""
         begun = self._begun.pop(work, None)
         if begun is None or self._clock() - begun < LONG_S or not self._enabled():
             return
@@ -55,14 +55,14 @@ class Notifier(QObject):
             self._icon.setToolTip("TD3 Studio")
             self._icon.messageClicked.connect(self._come_to_front)
             self._icon.activated.connect(self._come_to_front)
-        # A message needs an icon, which stays no longer than it.
+        # A message needs an icon, which disappears with it.
         self._icon.show()
         self._icon.showMessage(title, text, self._window.windowIcon(), _SHOWN_MS)
         self._hiding.start()
 
     @Slot()
     def stop(self) -> None:
-        """Take the icon away."""
+        """Remove the icon."""
         if self._icon is not None:
             self._icon.hide()
 

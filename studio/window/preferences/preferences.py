@@ -1,4 +1,4 @@
-"""The settings of the window, and where they are kept."""
+"""The settings of the window and their storage."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,10 +19,10 @@ _ASK_TOO_SHORT = "ask_too_short"
 
 
 class Preferences(QObject):
-    """Reads and changes what the dialog of the settings shows."""
+    """Reads and changes the settings shown in the dialog."""
 
     films_unwanted = Signal()
-    """Films of runs that have ended are no longer wanted."""
+    """Films of ended runs were switched off."""
 
     def __init__(
         self,
@@ -40,22 +40,22 @@ class Preferences(QObject):
         self._event_files = EventFiles(settings, runs_dir, self.films_unwanted.emit)
 
     def add_page(self, page: PreferencesPage) -> None:
-        """Offer settings that have a dialog of their own."""
+        """Offer settings with a dialog of their own."""
         self._pages.append(page)
 
     @property
     def film_folder(self) -> Path | None:
-        """Where films of runs that have ended are shown; None if they are not wanted."""
+        """Folder for films of ended runs; None if they are not wanted."""
         return self._event_files.film_folder
 
     @property
     def notifies(self) -> bool:
-        """Whether the user is told of the end of long work."""
+        """Whether the user is notified of the end of long work."""
         return self._is_on(_NOTIFY)
 
     @property
     def asks_too_short(self) -> bool:
-        """Whether the user is asked before a run that is too short to learn."""
+        """Whether to ask before a run that is too short to learn."""
         return self._is_on(_ASK_TOO_SHORT)
 
     def _is_on(self, key: str) -> bool:
