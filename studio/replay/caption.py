@@ -1,4 +1,4 @@
-"""The lines below the picture: which agent is shown, and how its episode is going."""
+"""The lines below the picture: the agent, and the progress of its episode."""
 
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
@@ -10,9 +10,9 @@ from td3core.playing.step import RolloutStep
 from td3core.text import Text, tr
 
 _FIGURES = {"step": 3, "return": 4, "episode": 3}
-"""The numbers shown, each with its share of the width."""
+"""The numbers shown, with their shares of the width."""
 _GAP = 4
-"""Pixels between them."""
+"""Pixels between the numbers."""
 
 
 class PictureCaption(QWidget):
@@ -40,7 +40,7 @@ class PictureCaption(QWidget):
         self.title.hide()
 
     def show_agent(self, loaded: Loaded, role: Text | None = None) -> None:
-        """Name the agent; ``role`` is what it is to its run, such as ``newest``."""
+        """Name the agent; ``role`` is its relation to its run, such as ``newest``."""
         title = Text("step {step}", step=format_count(loaded.env_steps))
         if role is not None:
             title = Text("{role}, {step}", role=role, step=title)
@@ -50,7 +50,7 @@ class PictureCaption(QWidget):
         self.title.show()
 
     def show_frame(self, frame: Frame) -> None:
-        """Show the numbers that belong to a picture."""
+        """Show the numbers of a picture."""
         step = frame.step
         figures = (
             tr("step {step}", step=step.number),
@@ -70,7 +70,7 @@ class PictureCaption(QWidget):
 
 
 def agent_facts(env_steps: int, mean_return: float | None) -> Text:
-    """Return step and mean return of an agent, as far as that is known."""
+    """Return step and mean return of an agent, as far as known."""
     step = format_count(env_steps)
     if mean_return is None:
         return Text("step {step}", step=step)
@@ -91,7 +91,7 @@ def ending_label(name: str) -> QLabel:
 
 
 def show_ending(label: QLabel, step: RolloutStep) -> None:
-    """Show how an episode ended, if it has."""
+    """Show how an episode ended, if it has ended."""
     if step.over:
         label.setText(str(step.ending))
     label.setVisible(step.over)

@@ -1,4 +1,4 @@
-"""Saved agents to choose from: this run's, an earlier run's, and those that come along."""
+"""Saved agents to choose from: this run's, an earlier run's, and bundled ones."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ _BRANCH_WHILE_TRAINING = Text(
 
 
 class CheckpointPanel(QWidget):
-    """The list, and above it the choice of an earlier run. Reads in the background."""
+    """The list, below the choice of an earlier run. Reads in the background."""
 
     checkpoint_chosen = Signal(Path)
     checkpoint_activated = Signal(Path)
@@ -42,7 +42,7 @@ class CheckpointPanel(QWidget):
     compare_requested = Signal(Path)
     inspect_requested = Signal(Path)
     listed = Signal(object)
-    """What the current run has on disk (:class:`~studio.session.agents.SavedAgents`)."""
+    """The saved agents of the current run (:class:`~studio.session.agents.SavedAgents`)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,7 +51,7 @@ class CheckpointPanel(QWidget):
         self._shown: ShownAgent | None = None
         """The current agent, which may have no row yet."""
         self._asked: tuple[Path, QPoint] | None = None
-        """The agent whose menu was asked for, and where."""
+        """The agent whose menu was requested, and the position."""
         self._current_reader = BackgroundTask("list-agents", self)
         self._earlier_reader = BackgroundTask("list-earlier-agents", self)
         self.model = CheckpointModel(self)
@@ -117,7 +117,7 @@ class CheckpointPanel(QWidget):
 
     @Slot(QPoint)
     def show_menu(self, position: QPoint) -> None:
-        """Offer what can be done with the agent at a position, once its file has been read."""
+        """Offer actions on the agent at a position, once its file has been read."""
         path = _path_of(self.view.indexAt(position))
         self._asked = None if path is None else (path, position)
         self._show_menu_if_known()
@@ -166,7 +166,7 @@ class CheckpointPanel(QWidget):
                 copy(command("eval", path))
 
     def set_busy(self, busy: bool) -> None:
-        """Take whether a run is training in this window: a branch does not start at once then."""
+        """Note whether a run is training in this window: a branch does not start at once then."""
         self._busy = busy
 
     # The current run ----------------------------------------------------------------------------
@@ -198,18 +198,18 @@ class CheckpointPanel(QWidget):
         if run != self._current:
             self.set_current_run(run)
         self.model.note_saved(path, env_steps, mean_return, run_bytes)
-        # Others may have been deleted in its favour.
+        # Others may have been deleted in favour of it.
         self.refresh_current()
 
     def note_evaluated(self, env_steps: int, mean_return: float) -> None:
-        """Show the mean return of the current run's checkpoint of a step, if there is one."""
+        """Show the mean return of the current run's checkpoint at a step, if there is one."""
         self.model.note_evaluated(env_steps, mean_return)
 
     @Slot()
     def refresh_current(self) -> None:
-        """Look at what the current run has on disk now."""
+        """Check the current run's agents on disk now."""
         if self._current_reader.busy:
-            # What is being read may be older than what was just saved.
+            # Results of an earlier read may be older than the agent just saved.
             self._outdated = True
         elif self._current is not None:
             read = partial(_agents_of, self._current)
@@ -235,7 +235,7 @@ class CheckpointPanel(QWidget):
 
     @Slot()
     def refresh_runs(self) -> None:
-        """Look at which earlier runs there are now."""
+        """Check which earlier runs exist now."""
         self.source.refresh()
 
     @Slot(object, str)
@@ -258,7 +258,7 @@ class CheckpointPanel(QWidget):
         return _path_of(rows[0]) if rows else None
 
     def show_agent(self, shown: ShownAgent) -> None:
-        """Mark the row of the current agent without announcing it as chosen, if it has one."""
+        """Select the row of the current agent, if any, without announcing a choice."""
         self._shown, self._quiet = shown, True
         self.model.show_gone(shown if shown.gone else None)
         index = self.model.find_shown(shown)
@@ -267,7 +267,7 @@ class CheckpointPanel(QWidget):
         self._quiet = False
 
     def select(self, path: Path) -> None:
-        """Mark the row of a saved agent without announcing it as chosen, once it has one."""
+        """Select the row of a saved agent, once it has one, without announcing a choice."""
         self.show_agent(ShownAgent(path, -1, None, role=None, gone=False))
 
     def _mark(self, index: QModelIndex) -> None:
@@ -291,10 +291,10 @@ class CheckpointPanel(QWidget):
 
     @contextmanager
     def _choice_kept(self) -> Iterator[None]:
-        """Keep the selection while rows come and go."""
-        # The current agent may get its row only now.
+        """Keep the selection while rows are added and removed."""
+        # The current agent may have got its row only now.
         chosen = self.chosen()
-        # Qt moves the selection to a neighbour of removed rows, which the user has not chosen.
+        # Qt selects a neighbour of removed rows, which the user has not chosen.
         self._quiet = True
         try:
             yield
@@ -310,7 +310,7 @@ class CheckpointPanel(QWidget):
 
     @Slot(QItemSelection, QItemSelection)
     def _on_selection(self, selected: QItemSelection, _: QItemSelection) -> None:
-        # Rows that move along also announce a changed selection, with nothing newly selected.
+        # Moved rows also announce a changed selection, with nothing newly selected.
         path = self.chosen()
         if path is not None and not selected.isEmpty() and not self._quiet:
             self.checkpoint_chosen.emit(path)
@@ -323,7 +323,7 @@ class CheckpointPanel(QWidget):
 
 
 class _AgentView(QListView):
-    """A flat list. Enter and a double click confirm; Space is left to the pane around it."""
+    """A flat list. Enter and a double click confirm; Space is left to the surrounding pane."""
 
     confirmed = Signal(QModelIndex)
 
@@ -331,7 +331,7 @@ class _AgentView(QListView):
         super().__init__()
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        # Or Qt would measure every row, and so open every file.
+        # Otherwise Qt would measure every row, and so open every file.
         self.setUniformItemSizes(True)
         self.setSpacing(1)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -1,4 +1,4 @@
-"""The list of saved agents: its rows under their headings, and how they change."""
+"""The list of saved agents: rows under headings, and changes to them."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -21,12 +21,12 @@ from td3core.text import NO_TEXT, Text, tr
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 WALKER = f"BipedalWalker-v3{SUFFIX}"
-"""The bundled agent to begin with: earlier agents of its run come with it."""
+"""The first bundled agent; earlier agents of its run come with it."""
 _ONLY_NETWORKS = Text("An exported agent has only its networks: it cannot be trained further")
 
 
 class Section(IntEnum):
-    """Parts of the list, in their order."""
+    """Sections of the list, in order."""
 
     CURRENT = 0
     EARLIER = 1
@@ -34,9 +34,9 @@ class Section(IntEnum):
 
 
 class CheckpointModel(QAbstractListModel):
-    """Saved agents under headings. Lists what it is given; reads no folder.
+    """Saved agents under headings. Lists given agents; reads no folder.
 
-    A file is opened, in the background, only when its row is looked at.
+    A file is opened, in the background, only when its row is displayed.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -44,28 +44,28 @@ class CheckpointModel(QAbstractListModel):
         self._sections: dict[Section, list[Row]] = {section: [] for section in Section}
         self._titles: dict[Section, str] = {}
         self.marks: dict[int, set[Mark]] = {}
-        """What is special about agents of the current run, by step."""
+        """Marks of the current run's agents, by step."""
         self._means: dict[int, float] = {}
         """Mean returns of the current run's evaluations, by step."""
         self._gone: Row | None = None
         self.headers = HeaderCache(self)
         self.headers.known.connect(self._on_header)
 
-    # Qt's questions -----------------------------------------------------------------------------
+    # Called by Qt -------------------------------------------------------------------------------
 
     def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
         """Count headings and checkpoints."""
         return 0 if parent.isValid() else sum(len(rows) for rows in self._sections.values())
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Let checkpoints be chosen, and headings not."""
+        """Make checkpoints selectable, but not headings."""
         row = self._row(index.row()) if index.isValid() else None
         if row is None or (row.path is None and not row.gone):
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a row shows; ``UserRole`` is its path."""
+        """Return the data of a row; ``UserRole`` is its path."""
         if not index.isValid():
             return None
         row = self._row(index.row())
@@ -93,7 +93,7 @@ class CheckpointModel(QAbstractListModel):
         return QModelIndex()
 
     def first(self) -> Path | None:
-        """Return the bundled walker, else the first bundled agent, else the first of all."""
+        """Return the bundled walker, else the first bundled agent, else the first agent."""
         sections = reversed(self._sections.values())
         paths = [row.path for rows in sections for row in rows if row.path is not None]
         bundled = (row.path for row in self._sections[Section.BUNDLED])
@@ -101,7 +101,7 @@ class CheckpointModel(QAbstractListModel):
         return next(walker, next(iter(paths), None))
 
     def current_files(self) -> list[SavedFile] | None:
-        """Return the agents of the current run whose step is known; None without a run."""
+        """Return the agents of the current run with a known step; None without a run."""
         rows = self._sections[Section.CURRENT]
         return (
             [
@@ -123,7 +123,7 @@ class CheckpointModel(QAbstractListModel):
         return SavedFile(path=path, env_steps=header.counters.env_steps, mean_return=mean)
 
     def why_no_branch(self, path: Path) -> Text | str | None:
-        """Return why no run can be branched from an agent, empty if one can; None if unknown yet.
+        """Return why no run can branch from an agent, empty if one can; None if not known yet.
 
         ``headers.known`` announces when it is known.
         """
@@ -132,10 +132,10 @@ class CheckpointModel(QAbstractListModel):
             return found
         return NO_TEXT if found.complete else _ONLY_NETWORKS
 
-    # What changes -------------------------------------------------------------------------------
+    # Changes ------------------------------------------------------------------------------------
 
     def clear_section(self, section: Section) -> None:
-        """Take a section out of the list."""
+        """Remove a section from the list."""
         self._merge(section, [])
 
     def show_heading(self, section: Section, title: str) -> None:
@@ -147,10 +147,10 @@ class CheckpointModel(QAbstractListModel):
         self._merge(section, [heading(title)])
 
     def show_agents(self, section: Section, agents: SavedAgents) -> None:
-        """Show what is on disk below the heading of a section."""
+        """Show the agents on disk below the heading of a section."""
         means = dict(agents.means)
         if section is Section.CURRENT:
-            # An evaluation is announced before it is written down.
+            # An evaluation is announced before it is written.
             means = self._means = means | self._means
             self.marks = marks_of(agents.manual, agents.branched)
         for path, stamp in agents.stamps.items():
@@ -159,7 +159,7 @@ class CheckpointModel(QAbstractListModel):
         self._merge(section, [heading(self._titles[section], agents.run_bytes), *rows])
 
     def show_bundled(self) -> None:
-        """Show the agents that come with the program."""
+        """Show the bundled agents."""
         folder = files("resources") / "agents"
         found = sorted(
             path
@@ -179,18 +179,18 @@ class CheckpointModel(QAbstractListModel):
         rows = [row for row in self._sections[Section.CURRENT] if row.path not in (None, path)]
         rows = sorted([*rows, row_of(path, self._means)], key=lambda row: row.order)
         self._merge(Section.CURRENT, [heading(self._titles[Section.CURRENT], run_bytes), *rows])
-        # Its row may read as before, though the file is another one.
+        # Its row may look the same, although the file has changed.
         self._on_header(path)
 
     def note_evaluated(self, env_steps: int, mean_return: float) -> None:
-        """Show the return of the current run's checkpoints of a step, if there are any."""
+        """Show the return of the current run's checkpoints at a step, if there are any."""
         self._means = self._means | {env_steps: mean_return}
         rows = self._sections[Section.CURRENT]
         renewed = [row if row.path is None else row_of(row.path, self._means) for row in rows]
         self._merge(Section.CURRENT, renewed)
 
     def show_gone(self, shown: ShownAgent | None) -> None:
-        """Give the current agent a row of its own if its file holds it no more; None: no longer."""
+        """Give the current agent its own row if its file no longer holds it; None removes it."""
         gone = gone_row(shown) if shown is not None else None
         if gone != self._gone:
             self._gone = gone
@@ -198,7 +198,7 @@ class CheckpointModel(QAbstractListModel):
             self._merge(Section.CURRENT, [row for row in rows if not row.gone])
 
     def _with_gone(self, rows: list[Row]) -> list[Row]:
-        """Add the agent that is shown but no longer saved, unless another file holds it."""
+        """Add the shown agent if it is no longer saved, unless another file holds it."""
         gone, rows = self._gone, [row for row in rows if not row.gone]
         if gone is None or not rows or any(row.env_steps == gone.env_steps for row in rows):
             return rows
@@ -226,7 +226,7 @@ class CheckpointModel(QAbstractListModel):
         raise IndexError(number)
 
     def _merge(self, section: Section, wanted: list[Row]) -> None:
-        """Let a section have these rows, which are in order; those it has already stay chosen."""
+        """Set a section's rows, which are in order; existing ones stay selected."""
         start, rows = self._start(section), self._sections[section]
         if section is Section.CURRENT:
             wanted = self._with_gone(wanted)
@@ -258,7 +258,7 @@ class CheckpointModel(QAbstractListModel):
 
 
 def _spans(numbers: list[int]) -> list[tuple[int, int]]:
-    """Return the first and last of each stretch of numbers that follow one another."""
+    """Return the first and last of each run of consecutive numbers."""
     counter = count()
     stretches = (list(group) for _, group in groupby(numbers, lambda each: each - next(counter)))
     return [(stretch[0], stretch[-1]) for stretch in stretches]

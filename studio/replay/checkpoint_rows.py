@@ -1,4 +1,4 @@
-"""One line of the list of saved agents: a heading or a checkpoint, and what it reads."""
+"""One line of the list of saved agents: a heading or a checkpoint, and its text."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,23 +24,23 @@ LookUp = Callable[[Path], Header | Text | str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A heading, or a checkpoint with what is known without opening it."""
+    """A heading, or a checkpoint with the facts known without opening it."""
 
     order: tuple[int, int, str]
     text: str
     path: Path | None = None
     """None for a heading."""
     env_steps: int = -1
-    """Of a step checkpoint; -1 for others."""
+    """Step of a step checkpoint; -1 for others."""
     mean_return: float | None = None
     means: Mapping[int, float] = field(default_factory=dict)
-    """Mean returns of the run's evaluations by step, for an agent whose step its header tells."""
+    """Mean returns of the run's evaluations by step, for an agent whose header has its step."""
     gone: bool = False
-    """Of a displayed agent whose file holds another one by now, or none; it has no path."""
+    """True for a displayed agent whose file now holds another one, or none; it has no path."""
 
     @property
     def key(self) -> tuple[tuple[int, int, str], Path | None]:
-        """What stays when the row is renewed."""
+        """Identity that stays when the row is renewed."""
         return self.order, self.path
 
 
@@ -61,17 +61,17 @@ def row_of(path: Path, means: Mapping[int, float]) -> Row:
 
 
 def file_text(path: Path) -> str:
-    """Return what a checkpoint file is called."""
+    """Return the name of a checkpoint file."""
     return str(OVERWRITTEN.get(path.stem, path.stem))
 
 
 def bundled_row(path: Path) -> Row:
-    """Make a row of an agent that comes with the program; it reads as its environment."""
+    """Return the row of a bundled agent, named by its environment."""
     return Row(order=(_NAMED, 0, path.stem), text="", path=path)
 
 
 def gone_row(shown: ShownAgent) -> Row:
-    """Make the row of a displayed agent whose file holds it no more, next to that file's."""
+    """Return the row of a displayed agent that its file no longer holds, next to that file's."""
     row = row_of(shown.path, {})
     text = _spaced(
         str(shown.role or ""), short_steps(shown.env_steps), format_return(shown.mean_return)
@@ -85,7 +85,7 @@ def gone_row(shown: ShownAgent) -> Row:
 
 
 def heading(title: str, run_bytes: int = 0) -> Row:
-    """Make a heading, perhaps with what the run takes on disk."""
+    """Return a heading, perhaps with the run's disk space."""
     if run_bytes:
         size = tr("{size} on disk", size=format_size(run_bytes))
         title = f"{title}  ·  {size}"
@@ -93,7 +93,7 @@ def heading(title: str, run_bytes: int = 0) -> Row:
 
 
 def heading_data(row: Row, role: int) -> Any:
-    """Return what a row without a file has for one of Qt's roles."""
+    """Return the data of a row without a file for one of Qt's roles."""
     if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
         return row.text
     if row.gone:
@@ -108,7 +108,7 @@ def heading_data(row: Row, role: int) -> Any:
 
 
 def row_data(row: Row, role: int, look_up: LookUp) -> Any:
-    """Return what a checkpoint has for one of Qt's roles."""
+    """Return the data of a checkpoint for one of Qt's roles."""
     assert row.path is not None
     match role:
         case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
@@ -137,7 +137,7 @@ def _text(row: Row, path: Path, look_up: LookUp) -> str:
 
 
 def mean_of(row: Row, header: Header) -> float | None:
-    """Return the mean return of an agent, which its file need not know."""
+    """Return the mean return of an agent, which its file need not contain."""
     if header.evaluation is not None:
         return header.evaluation.mean
     return row.means.get(header.counters.env_steps, row.mean_return)

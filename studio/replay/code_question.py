@@ -1,4 +1,4 @@
-"""Asks about the code that an agent's environment needs, before any of it runs."""
+"""Asks for consent to an agent's environment code, before any of it runs."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ from td3core.text import tr
 
 
 class CodeQuestion(QObject):
-    """Asks once for each module, however many agents need it; the button asks again."""
+    """Asks once per module, however many agents need it; the button asks again."""
 
     allowed = Signal(Path)
-    """The agent that was refused can be loaded now."""
+    """The refused agent can be loaded now."""
 
     def __init__(self, player: Player, consent: CodeConsent, parent: QWidget) -> None:
         super().__init__(parent)

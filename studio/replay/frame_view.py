@@ -26,7 +26,7 @@ _LARGEST = 2**24 - 1
 _NOTCH, _ZOOM = 120, -0.05
 """One notch of a wheel, and how far it zooms."""
 _MARGINAL = 2
-"""A picture smaller than the view by so many pixels is not scaled again."""
+"""A picture smaller than the view by at most this many pixels is not scaled again."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
 
@@ -34,10 +34,10 @@ class FrameView(QWidget):
     """Shows the latest picture as large as possible, or a sentence if there is none."""
 
     size_settled = Signal(QSize)
-    """The size available for a picture, in pixels, once it has stayed the same for a moment."""
+    """The size available for a picture, in pixels, once it has been stable for a moment."""
 
     camera_moved = Signal(str, float, float)
-    """The user drags or zooms: ``turn``, ``shift`` or ``zoom``, by shares of the height."""
+    """The user drags or zooms: ``turn``, ``shift`` or ``zoom``, in shares of the height."""
     camera_reset = Signal()
 
     def __init__(self, placeholder: str) -> None:
@@ -59,7 +59,7 @@ class FrameView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def let_move_camera(self, moves: bool) -> None:
-        """Let drags and the wheel move a camera, or do nothing."""
+        """Let drags and the wheel move a camera, or ignore them."""
         self._moves_camera = moves
 
     @property
@@ -68,7 +68,7 @@ class FrameView(QWidget):
         return self._image
 
     def use_all_height(self, fills: bool) -> None:
-        """Take all the height there is, or only what the picture needs at this width."""
+        """Take the whole height available, or only what the picture needs at this width."""
         self._fills = fills
         self._limit_height()
 
@@ -103,7 +103,7 @@ class FrameView(QWidget):
         """Show a picture."""
         self._image, self._scaled = image, None
         aspect = image.height() / image.width()
-        # Pictures scaled to fit differ by a pixel.
+        # Pictures scaled to fit may differ by a pixel.
         if abs(aspect - self._aspect) * self.width() > 1.5:
             self._aspect = aspect
             self._limit_height()
@@ -115,7 +115,7 @@ class FrameView(QWidget):
         self.update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
-        """Show where the Tab key has led; a click needs no frame."""
+        """Show the keyboard focus after Tab; a click needs no frame."""
         super().focusInEvent(event)
         self._shows_focus = event.reason() in _BY_TAB
 
@@ -149,12 +149,12 @@ class FrameView(QWidget):
         self._dragged_from = None
 
     def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:  # noqa: N802
-        """Undo how the camera was moved."""
+        """Reset the camera."""
         if self._moves_camera:
             self.camera_reset.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
-        """Bring the camera nearer, or further away."""
+        """Move the camera nearer, or further away."""
         if self._moves_camera:
             self.camera_moved.emit("zoom", 0.0, _ZOOM * event.angleDelta().y() / _NOTCH)
         else:
@@ -177,7 +177,7 @@ class FrameView(QWidget):
 
     def _paint_text(self, painter: QPainter) -> None:
         painter.setBrush(self.palette().brush(QPalette.ColorRole.Base))
-        # In the light theme the background alone does not stand out.
+        # In the light theme the background alone is hardly visible.
         painter.setPen(self.palette().color(QPalette.ColorRole.Mid))
         painter.drawRoundedRect(
             QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS
@@ -202,7 +202,7 @@ class FrameView(QWidget):
                 Qt.AspectRatioMode.IgnoreAspectRatio,
                 Qt.TransformationMode.SmoothTransformation,
             )
-        # Aligned to device pixels, or it would be scaled again.
+        # Aligned to device pixels, otherwise it would be scaled again.
         left = int((self.width() * ratio - fitted.width()) / 2) / ratio
         top = int((self.height() * ratio - fitted.height()) / 2) / ratio
         target = QRectF(left, top, fitted.width() / ratio, fitted.height() / ratio)

@@ -1,4 +1,4 @@
-"""Headers of checkpoint files, read in the background when they are first needed."""
+"""Headers of checkpoint files, read in the background on first use."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ _Found = tuple[Path, int, Header | Text | str]
 
 
 class HeaderCache(QObject):
-    """Reads a header once for each version of a file."""
+    """Reads a header once per version of a file."""
 
     known = Signal(Path)
     """The header of this file has been read."""
@@ -29,7 +29,7 @@ class HeaderCache(QObject):
         self._being_read: set[Path] = set()
         self._stamps: dict[Path, Stamp] = {}
         self._versions: dict[Path, int] = {}
-        """How often a file was replaced: what is read of an older version is dropped."""
+        """How often a file was replaced: headers of older versions are dropped."""
         self._reader = BackgroundTask("read-headers", self)
         self._reader.reported.connect(self._on_read)
         self._reader.finished.connect(self._on_finished)
@@ -44,20 +44,20 @@ class HeaderCache(QObject):
         return found
 
     def note_version(self, path: Path, stamp: Stamp) -> None:
-        """Take the stamp that a file has now; another one than before means another version."""
+        """Note the current stamp of a file; a change means another version."""
         if self._stamps.get(path, stamp) != stamp:
             self.forget(path)
         self._stamps[path] = stamp
 
     def forget(self, path: Path) -> None:
-        """Read a file again when somebody looks at it: it was just replaced."""
+        """Read a replaced file again at its next use."""
         self._stamps.pop(path, None)
         self._versions[path] = self._versions.get(path, 0) + 1
         self._headers.pop(path, None)
         self._being_read.discard(path)
 
     def stop(self) -> None:
-        """Drop what is being read."""
+        """Stop reading."""
         self._reader.cancel()
 
     def _read_wanted(self) -> None:

@@ -14,9 +14,9 @@ from td3core.runs.layout import run_of
 from td3core.text import Text
 
 NEWEST = Text("newest")
-"""The role of the agent that the current run saved last."""
+"""Role of the agent that the current run saved last."""
 OVERWRITTEN = {"best": Text("best"), "last": Text("last")}
-"""Files that every run overwrites, and what they are called."""
+"""Files that every run overwrites, and their names."""
 _EARLIER = {"best": Text("earlier best"), "last": Text("earlier last")}
 _UNKNOWN = -1
 
@@ -25,7 +25,7 @@ class LoadAgent(Protocol):
     """Loads an agent, now or at the end of the episode."""
 
     def __call__(self, path: Path, *, at_episode_end: bool = False) -> None:
-        """LoadAgent the agent at this path."""
+        """Load the agent at this path."""
 
 
 class ShownAgent(NamedTuple):
@@ -35,8 +35,8 @@ class ShownAgent(NamedTuple):
     env_steps: int
     mean_return: float | None
     role: Text | None
-    """What it is to the current run: ``newest``, ``best``, ``earlier best``, ``deleted``, from
-    which other run, or nothing."""
+    """Its relation to the current run: ``newest``, ``best``, ``earlier best``, ``deleted``, the
+    name of another run, or none."""
     gone: bool
     """Whether its file has been overwritten or deleted since it was loaded."""
 
@@ -54,13 +54,13 @@ class Tracking(Enum):
     OFF = auto()
     """When the user chooses it."""
     FOLLOWING = auto()
-    """Once it is saved, or at the end of the episode that plays."""
+    """Once it is saved, or at the end of the episode being played."""
     BEHIND = auto()
-    """With Play, or once it can be seen: it was saved while the picture was paused or hidden."""
+    """With Play, or once it is visible: it was saved while the picture was paused or hidden."""
 
 
 class ShownFile(Enum):
-    """What has become of the file of the current agent since it was loaded."""
+    """State of the current agent's file since it was loaded."""
 
     INTACT = auto()
     DELETED = auto()
@@ -76,10 +76,10 @@ class NewestAgentTracker(QObject):
     """
 
     changed = Signal()
-    """:attr:`shown` may be another one."""
+    """:attr:`shown` may have changed."""
 
     def __init__(self, player: Player, load: LoadAgent, visible: Callable[[], bool]) -> None:
-        """Follow with ``player``; nothing is loaded unless ``visible`` returns True."""
+        """Load agents with ``player``; nothing is loaded unless ``visible`` returns True."""
         super().__init__(player)
         self._player, self._load, self._visible = player, load, visible
         self._run: Path | None = None
@@ -117,10 +117,10 @@ class NewestAgentTracker(QObject):
     # The run ------------------------------------------------------------------------------------
 
     def set_run(self, run: Path | None, agents: SavedAgents | None = None) -> None:
-        """Take the current run, and what it has on disk if that is known."""
+        """Set the current run, and its agents on disk if known."""
         if run != self._run:
             self._run, self._newest = run, None
-            # What is missing from here on was saved by another run.
+            # Agents missing from here on were saved by another run.
             self._listed = frozenset()
             self._caught_up()
         if agents is not None:
@@ -128,7 +128,7 @@ class NewestAgentTracker(QObject):
         self.changed.emit()
 
     def note_listed(self, agents: SavedAgents) -> None:
-        """Take what the run has on disk now."""
+        """Note the run's agents on disk."""
         stamps = agents.stamps
         if stamps and self._newest is None:
             self._newest = _Newest(max(stamps, key=lambda path: stamps[path][0]))
@@ -142,9 +142,9 @@ class NewestAgentTracker(QObject):
         self.changed.emit()
 
     def note_saved(self, path: Path, env_steps: int) -> None:
-        """Show an agent that the run has just saved, if it is followed."""
+        """Show an agent just saved by the run, if it is followed."""
         path, newest = path.absolute(), self._newest
-        # The best agent is known only once it has been evaluated: newer ones may be there by then.
+        # The best agent is known only after its evaluation: by then there may be newer ones.
         if newest is None or path.parent != newest.path.parent or env_steps >= newest.env_steps:
             self._newest = _Newest(path, env_steps)
         agent = self._player.agent
@@ -155,7 +155,7 @@ class NewestAgentTracker(QObject):
         self.changed.emit()
 
     def _note_replaced(self, agent: Loaded) -> None:
-        """The current agent's file holds another agent now: load it when the episode is over."""
+        """The current agent's file now holds another agent: load it after the episode."""
         self._file = ShownFile.REPLACED
         if self._player.playing and self._tracking is Tracking.OFF and self._visible():
             self._load(agent.path, at_episode_end=True)
@@ -163,7 +163,7 @@ class NewestAgentTracker(QObject):
     # The user -----------------------------------------------------------------------------------
 
     def set_enabled(self, enabled: bool) -> None:
-        """Follow the run from now on, at once with its newest agent, or no longer."""
+        """Follow the run from now on, starting with its newest agent, or stop following."""
         self._tracking = Tracking.FOLLOWING if enabled else Tracking.OFF
         if enabled and self._newest is not None and not self._is_on_show():
             self._load(self._newest.path)
@@ -177,7 +177,7 @@ class NewestAgentTracker(QObject):
             self._load(self._newest.path)
 
     def note_seen(self) -> None:
-        """The picture can be seen again: show what was saved meanwhile, unless it is paused."""
+        """The picture is visible again: show an agent saved meanwhile, unless paused."""
         if self._tracking is Tracking.BEHIND and (self._player.playing or self._player.idle):
             self._show_newest()
 
@@ -191,7 +191,7 @@ class NewestAgentTracker(QObject):
         if not self._visible():
             self._tracking = Tracking.BEHIND
         elif idle or not self._shows_same_run(newest):
-            # Of another run than the picture: no episode is worth waiting for.
+            # For another run than the picture's: no episode is worth waiting for.
             self._caught_up()
             self._load(newest.path)
             if idle:
@@ -206,7 +206,7 @@ class NewestAgentTracker(QObject):
             self._tracking = Tracking.FOLLOWING
 
     def _shows_same_run(self, newest: _Newest) -> bool:
-        """Return whether the picture is, or is going to be, of the run that saved an agent."""
+        """Return whether the picture belongs, or will belong, to the run that saved an agent."""
         path = self._player.path
         return path is not None and path.parent == newest.path.parent
 

@@ -33,7 +33,7 @@ _INVITATION = Text("Choose an agent below and press Play")
 
 
 class ReplayPane(QWidget):
-    """Shows the state of the player and passes on what the user wants; keeps no state itself."""
+    """Shows the player's state and passes on the user's requests; keeps no state itself."""
 
     def __init__(
         self,
@@ -67,18 +67,18 @@ class ReplayPane(QWidget):
 
     @property
     def names(self) -> list[str]:
-        """What the current agents are called."""
+        """Names of the current agents."""
         return self.comparison.names or [self.caption.title.text()]
 
     @property
     def columns(self) -> int:
-        """How many pictures of a comparison stand in a row."""
+        """Number of pictures in a row of a comparison."""
         return self.comparison.view.columns
 
     def set_current_run(self, path: Path | None) -> None:
-        """Show the checkpoints of the run in progress, if there is one, and follow it.
+        """Show the checkpoints of the run in progress, if any, and follow it.
 
-        One that resumes has saved agents before: its newest is shown.
+        A resumed run has saved agents before: its newest one is shown.
         """
         self.checkpoints.set_current_run(path)
         self._tracker.set_run(path)
@@ -89,7 +89,7 @@ class ReplayPane(QWidget):
     def show_run(self, agents: SavedAgents, *, live: bool = False) -> None:
         """List the checkpoints of an opened run; load its best agent, its newest if it trains.
 
-        A newest agent that is shown stays there while it is followed: its run may be resumed.
+        A newest agent that is shown and followed stays: its run may be resumed.
         """
         self.checkpoints.set_current_run(agents.run, agents)
         self._tracker.set_run(agents.run, agents)
@@ -104,7 +104,7 @@ class ReplayPane(QWidget):
             self._load(first)
 
     def play_at_start(self) -> None:
-        """Play an agent if the user wants that and has not chosen one: the run's, or a bundled."""
+        """Play the run's agent or a bundled one, if the user wants that and has not chosen one."""
         player = self._player
         if not (self.options.play_at_start_action.isChecked() and self.isVisible()):
             return
@@ -117,13 +117,13 @@ class ReplayPane(QWidget):
     def note_saved(
         self, path: Path, env_steps: int, mean_return: float | None, run_bytes: int = 0
     ) -> None:
-        """List a checkpoint that has just been written, and show it next if the user wants that."""
+        """List a checkpoint just written, and show it next if the user wants that."""
         self.checkpoints.note_saved(path, env_steps, mean_return, run_bytes)
         self._tracker.set_run(self.checkpoints.current_run)
         self._tracker.note_saved(path, env_steps)
 
     def note_evaluated(self, env_steps: int, mean_return: float) -> None:
-        """List the mean return of the current run's checkpoint of a step, if there is one."""
+        """List the mean return of the current run's checkpoint at a step, if there is one."""
         self.checkpoints.note_evaluated(env_steps, mean_return)
 
     def set_busy(self, busy: bool) -> None:
@@ -132,7 +132,7 @@ class ReplayPane(QWidget):
         self._player.reduce_rate(busy)
 
     def set_large(self, large: bool) -> None:
-        """Leave the room to the picture, or show the list of agents again."""
+        """Give the picture all the space, or show the list of agents again."""
         self._large = large
         self.checkpoints.setHidden(large or self.comparison.on_show)
         self.view.use_all_height(large)
@@ -204,7 +204,7 @@ class ReplayPane(QWidget):
         self.question.allowed.connect(self._load_and_play)
         self.renderer_button.clicked.connect(player.restart)
         controls.follow_check.toggled.connect(self._tracker.set_enabled)
-        # Only what the user clicks is a preference; the pane unticks it, too.
+        # Only clicks by the user are a preference; the pane unchecks it, too.
         controls.follow_check.clicked.connect(self.options.set_follow_latest)
         self._tracker.changed.connect(self._show_agent)
         self.checkpoints.checkpoint_chosen.connect(self._choose)
@@ -250,7 +250,7 @@ class ReplayPane(QWidget):
         self._player.load(path, at_episode_end=at_episode_end, chosen=chosen)
 
     def _may_follow(self) -> bool:
-        """Agents of a run may be shown by themselves."""
+        """Whether agents of a run may be shown automatically."""
         return self._sight.seen and not self.comparison.active
 
     @Slot(Path)
@@ -264,7 +264,7 @@ class ReplayPane(QWidget):
         self._load_and_play(path)
 
     def _stop_following_for(self, path: Path) -> None:
-        """Keep showing what the user chooses: the next agent of the run would take its place."""
+        """Keep the user's choice on screen: the next agent of the run would replace it."""
         if self.checkpoints.current_run is not None and path != self._tracker.newest:
             self.controls.follow_check.setChecked(False)
 
@@ -280,7 +280,7 @@ class ReplayPane(QWidget):
         self._player.play()
 
     def _has_agent(self) -> bool:
-        """Load an agent if there is none; return False if there is none to load."""
+        """Load an agent if none is loaded; return False if none can be loaded."""
         if self._player.state is not PlayerState.EMPTY:
             return True
         path = self.checkpoints.chosen() or self._player.path or self.checkpoints.model.first()
@@ -294,7 +294,7 @@ class ReplayPane(QWidget):
 
     @Slot(bool)
     def _show_comparison(self, on_show: bool) -> None:
-        """Show several agents in place of one; the list leaves its room to them."""
+        """Show several agents in place of one; the list makes room for them."""
         for part in (self.view, self.caption, self.timeline):
             part.setHidden(on_show)
         self.checkpoints.setHidden(on_show or self._large)
@@ -308,7 +308,7 @@ class ReplayPane(QWidget):
 
     @Slot(Path)
     def _end_comparison(self, first: Path) -> None:
-        """Show one agent alone: the first, or the newest if it is followed and was saved since."""
+        """Show one agent: the first or, if followed and saved since, the newest."""
         self.load(first)
         self._tracker.catch_up()
 
@@ -335,7 +335,7 @@ class ReplayPane(QWidget):
 
     @Slot()
     def _show_agent(self) -> None:
-        """Name the current agent, and what it is to its run; mark it in list and timeline."""
+        """Name the current agent and its role in its run; mark it in list and timeline."""
         agent, shown = self._player.agent, self._tracker.shown
         if agent is None or shown is None:
             return
@@ -365,7 +365,7 @@ class ReplayPane(QWidget):
 
     @Slot(object)
     def _show_silent(self, sentence: Text) -> None:
-        """Offer to restart a renderer that does not answer; an empty sentence: it does again."""
+        """Offer to restart a renderer that does not answer; an empty sentence: it answers again."""
         self.show_message(sentence)
         self._show_state()
 
@@ -379,7 +379,7 @@ class ReplayPane(QWidget):
 
     @Slot(object)
     def _on_shown(self, shown: Shown) -> None:
-        """Let the agent wait while it cannot be seen, and go on afterwards."""
+        """Pause the agent while it is not visible, and continue afterwards."""
         self._player.set_shown(shown)
         if shown is Shown.SEEN:
             self._tracker.note_seen()

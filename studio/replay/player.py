@@ -21,14 +21,14 @@ from td3core.text import NO_TEXT, Text
 log = logging.getLogger(__name__)
 
 UNPACED = math.inf
-"""The speed that takes step after step without waiting."""
+"""The speed that takes steps without waiting."""
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, UNPACED)
 _FULL_RATE, _REDUCED_RATE = 60.0, 30.0
 """Most pictures per second: usually, and while a run is training."""
 
 
 class PlayerState(StrEnum):
-    """What the replay is doing."""
+    """State of the replay."""
 
     EMPTY = "empty"
     LOADING = "loading"
@@ -38,7 +38,7 @@ class PlayerState(StrEnum):
 
 
 class Player(QObject):
-    """Plays saved agents in a separate process, which starts when it is first needed.
+    """Plays saved agents in a separate process, which starts on first use.
 
     All calls return immediately; signals report the results.
     """
@@ -49,18 +49,19 @@ class Player(QObject):
     """Carries a :class:`~studio.replay.renderer.protocol.Loaded`; its first picture follows."""
     refused = Signal(object)
     code_refused = Signal(object)
-    """After ``refused``: the code that would have to be allowed
+    """After ``refused``: the code that needs consent
     (:class:`~td3core.system.allowed_code.LocatedModule`)."""
     steps_measured = Signal(object)
-    """Carries :class:`~td3core.playing.numbers.Steps`, whose pictures were not drawn or
-    were shown earlier; the numbers of other steps are in their pictures."""
+    """Carries :class:`~td3core.playing.numbers.Steps` whose pictures were not drawn or were shown
+    earlier; the numbers of other steps come with their pictures."""
     swept = Signal(object)
     """Carries :class:`~studio.replay.renderer.protocol.Swept`."""
     crashed = Signal(object)
     silent = Signal(object)
-    """The renderer does not answer; it may again. The sentence is empty once it does."""
+    """The renderer does not answer, perhaps temporarily; carries a sentence, empty once it answers.
+    """
     captured = Signal(object, object)
-    """Carries the ``QImage`` that :meth:`capture` asked for, and its ``Frame``."""
+    """Carries the ``QImage`` requested with :meth:`capture`, and its ``Frame``."""
     state_changed = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -69,10 +70,10 @@ class Player(QObject):
         self._path: Path | None = None
         self._compared: tuple[ComparedAgent, ...] = ()
         self.pushes: tuple[int, ...] = ()
-        """Steps at which agents of the comparison are pushed, once the user has pushed them."""
+        """Steps at which agents of the comparison are pushed, if the user has pushed them."""
         self._agent: protocol.Loaded | None = None
         self.frame: protocol.Frame | None = None
-        """The displayed frame, if it is one of this agent."""
+        """The displayed frame, if it belongs to this agent."""
         self._seed, self._speed = 0, 1.0
         self._rate = protocol.Rate(most=_FULL_RATE)
         self._box: protocol.Fit | None = None
@@ -89,7 +90,7 @@ class Player(QObject):
 
     @property
     def state(self) -> PlayerState:
-        """What the replay is doing."""
+        """State of the replay."""
         return self._state
 
     @property
@@ -104,7 +105,7 @@ class Player(QObject):
 
     @property
     def compared(self) -> tuple[ComparedAgent, ...]:
-        """The agents that are compared, or being loaded for that; empty for one alone."""
+        """The compared agents, loaded or being loaded; empty for a single one."""
         return self._compared
 
     @property
@@ -119,17 +120,17 @@ class Player(QObject):
 
     @property
     def playing(self) -> bool:
-        """True if an agent plays, or will play as soon as it is loaded."""
+        """True if an agent plays, or will play once loaded."""
         return self._playing
 
     @property
     def held(self) -> bool:
-        """True while what plays waits to be seen."""
+        """True while playing waits until it is visible."""
         return self._held
 
     @property
     def idle(self) -> bool:
-        """True if there is no agent, or only one that nobody has chosen, played or paused."""
+        """True without an agent, or with one that the user has not chosen, played or paused."""
         return self._state is PlayerState.EMPTY or not self._touched
 
     @property
@@ -140,7 +141,7 @@ class Player(QObject):
     def load(self, path: Path, *, at_episode_end: bool = False, chosen: bool = True) -> None:
         """Load another agent, now or at the end of the current episode; playing continues.
 
-        ``chosen`` says whether the user asked for this agent.
+        ``chosen``: the user asked for this agent.
         """
         self._touched = self._touched or chosen
         self._load(path.absolute(), (), at_episode_end=at_episode_end)
@@ -198,7 +199,7 @@ class Player(QObject):
         self._send(protocol.Step())
 
     def step_back(self) -> None:
-        """Pause and show the step before, as far as it was drawn."""
+        """Pause and show the previous step that was drawn."""
         self._set_playing(False)
         self._send(protocol.Step(back=True))
 
@@ -208,12 +209,12 @@ class Player(QObject):
         self._send(protocol.Seek(step=step))
 
     def set_loop(self, on: bool) -> None:
-        """Play the same episode again and again, or one after the other."""
+        """Repeat the same episode, or play one after the other."""
         self._loops = on
         self._send(protocol.Loop(on=on))
 
     def push(self) -> None:
-        """Push the agents of a comparison that are pushed at all, now and when this is repeated."""
+        """Push those agents of a comparison that can be pushed, now and in repetitions."""
         self._send(protocol.Push())
 
     def start_over(self, seed: int) -> None:
@@ -222,7 +223,7 @@ class Player(QObject):
         self._send(protocol.Restart(seed=seed))
 
     def set_speed(self, factor: float) -> None:
-        """Play ``factor`` times as fast as the environment's own speed, or :data:`UNPACED`."""
+        """Set the speed to ``factor`` times the environment's own, or :data:`UNPACED`."""
         if not SPEEDS[0] <= factor <= SPEEDS[-1]:
             raise ValueError(f"speed {factor} is outside {SPEEDS[0]} to {SPEEDS[-1]}")
         self._speed = factor
@@ -230,12 +231,12 @@ class Player(QObject):
 
     @Slot(QSize)
     def fit(self, size: QSize) -> None:
-        """Draw pictures as large as fits into ``size`` pixels, in their own aspect ratio."""
+        """Draw pictures as large as fits into ``size`` pixels, keeping their aspect ratio."""
         self._box = protocol.Fit(width=size.width(), height=size.height())
         self._send(self._box)
 
     def look(self, camera: str | None = None) -> None:
-        """Draw with another camera, or None: undo how the one in use was moved."""
+        """Draw with another camera; None resets the one in use."""
         self._camera = protocol.Look(self._camera.camera if camera is None else camera)
         self._send(self._camera)
 
@@ -244,7 +245,7 @@ class Player(QObject):
         self._send(protocol.MoveCamera(action, x, y))
 
     def capture(self) -> None:
-        """Ask for the displayed picture in the environment's own size."""
+        """Request the displayed picture in the environment's own size."""
         self._send(protocol.Capture())
 
     def reduce_rate(self, reduced: bool) -> None:
@@ -252,7 +253,7 @@ class Player(QObject):
         self.limit_rate(_REDUCED_RATE if reduced else _FULL_RATE)
 
     def limit_rate(self, most: float) -> None:
-        """Draw at most so many pictures per second."""
+        """Draw at most this many pictures per second."""
         self._rate = protocol.Rate(most=most)
         self._send(self._rate)
 
@@ -263,9 +264,9 @@ class Player(QObject):
         self._hold_or_go_on()
 
     def set_shown(self, shown: Shown) -> None:
-        """Let what plays wait while nothing of it can be seen, and go on there afterwards.
+        """Pause playing while it is not visible, and continue there afterwards.
 
-        Behind another panel it goes on for the numbers of its steps, if they are measured.
+        Behind another panel it continues if the numbers of its steps are measured.
         """
         self._shown = shown
         self._hold_or_go_on()
@@ -280,7 +281,7 @@ class Player(QObject):
             self._send(protocol.Pause() if held else protocol.Play())
 
     def sweep(self, wanted: protocol.Sweep) -> None:
-        """Ask for the critics' values over a sweep of one dimension of an action."""
+        """Request the critics' values over a sweep of one dimension of an action."""
         self._send(wanted)
 
     def restart(self) -> None:
@@ -291,11 +292,11 @@ class Player(QObject):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Environment variables that processes which draw need, besides the usual ones."""
+        """Additional environment variables for drawing processes."""
         return self._variables
 
     def set_variables(self, variables: Mapping[str, str]) -> None:
-        """Draw with these environment variables from now on, which takes another renderer."""
+        """Draw with these environment variables from now on, which requires a new renderer."""
         if variables == self._variables:
             return
         self._variables = variables
@@ -308,7 +309,7 @@ class Player(QObject):
                     self.play()
 
     def _drop_renderer(self) -> None:
-        """Kill a renderer that does not answer, or is to be another one: it would not obey."""
+        """Kill a renderer that does not answer, or must be replaced: it would not obey."""
         self._watchdog.watch(None)
         if self._client is not None:
             client, self._client = self._client, None
@@ -333,7 +334,7 @@ class Player(QObject):
         return not self._watchdog.problem
 
     def _ensure_renderer(self) -> bool:
-        """Start the renderer if it does not run; return False if that fails."""
+        """Start the renderer unless it is running; return False if that fails."""
         if self._client is not None:
             return True
         try:
@@ -364,7 +365,7 @@ class Player(QObject):
     @Slot(object, object)
     def _on_reply(self, reader: object, reply: object) -> None:
         if self._client is None or reader is not self._client.reader:
-            return  # Sent by a renderer that was closed since.
+            return  # From a renderer that has been closed since.
         match reply:
             case protocol.Drawn(slot=slot, frame=frame):
                 # Released only here, so that at most one ring of pictures waits for a busy window.

@@ -130,7 +130,7 @@ class Reader(QThread):
                     shared = QImage(part, width, drawn.height, stride, kind)
                     # A copy, in the format that Qt paints fastest.
                     images.append(shared.convertToFormat(QImage.Format.Format_RGB32))
-                    # It refers to the part, which could not be released otherwise.
+                    # The QImage refers to the part, which could not be released otherwise.
                     del shared
         return tuple(images)
 

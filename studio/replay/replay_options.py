@@ -1,4 +1,4 @@
-"""The user's preferences for the replay, and what follows from them."""
+"""The user's preferences for the replay, and their effects."""
 
 import os
 import sys
@@ -17,11 +17,11 @@ OPENGL_CHOICES = (
     (Text("OSMesa"), Backend.OSMESA.value),
     (Text("Window system"), Backend.WINDOW.value),
 )
-"""What MuJoCo may draw with: text and value."""
+"""OpenGL backends for MuJoCo: text and value."""
 
 
 class ReplayOptions(QObject):
-    """Reads and writes the settings; lets the player draw with the OpenGL that is chosen."""
+    """Reads and writes the settings; makes the player draw with the chosen OpenGL."""
 
     def __init__(self, settings: QSettings, player: Player, parent: QObject) -> None:
         super().__init__(parent)
@@ -44,18 +44,18 @@ class ReplayOptions(QObject):
 
     @property
     def opengl(self) -> str:
-        """What MuJoCo draws with; empty: the first kind that works."""
+        """OpenGL backend for MuJoCo; empty for the first one that works."""
         chosen = str(self._settings.value(_OPENGL, "", str))
         return chosen if chosen in {value for _, value in OPENGL_CHOICES} else ""
 
     def set_opengl(self, value: str) -> None:
-        """Draw MuJoCo's environments with another kind of OpenGL, also the current one."""
+        """Draw MuJoCo's environments with another OpenGL backend, including the current one."""
         self._settings.setValue(_OPENGL, value)
         self._draw_with_chosen()
 
     @property
     def opengl_fixed(self) -> str:
-        """Why the kind of OpenGL cannot be chosen here; empty if it can."""
+        """Why the backend cannot be chosen here; empty if it can."""
         given = os.environ.get(VARIABLE, "")
         if given:
             return tr("{variable} is set to {value}", variable=VARIABLE, value=given)

@@ -20,10 +20,10 @@ Runs = list[tuple[Path, str]]
 
 
 class RunCombo(QComboBox):
-    """Offers the runs of a folder, but for the current one. Reads the folder in the background."""
+    """Offers the runs of a folder except the current one. Reads the folder in the background."""
 
     run_chosen = Signal(object, str)
-    """Path and title of the run that is chosen now; None and an empty title without any."""
+    """Path and title of the chosen run; None and an empty title without one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,13 +37,13 @@ class RunCombo(QComboBox):
         self.activated.connect(self._announce)
 
     def set_runs_dir(self, path: Path) -> None:
-        """Offer the runs of a folder. They are read once one is looked for."""
+        """Offer the runs of a folder, which are read when the list is opened."""
         self._runs_dir = path.absolute()
         self._offer([])
         self._reader.read(partial(_holds_anything, self._runs_dir), self._offer_to_choose)
 
     def set_current_run(self, path: Path | None) -> None:
-        """Leave out the current run, and offer the one that was shown before."""
+        """Leave out the current run, and offer the previous one."""
         self._current = path
         self.refresh()
 
@@ -54,11 +54,11 @@ class RunCombo(QComboBox):
             self._reader.read(partial(_titled_runs, self._runs_dir), self._take)
 
     def stop(self) -> None:
-        """Drop what is being read."""
+        """Stop reading."""
         self._reader.cancel()
 
     def showPopup(self) -> None:  # noqa: N802
-        """Open the list once runs made elsewhere have been found, too."""
+        """Open the list once it includes runs made elsewhere."""
         self._opening = True
         self.refresh()
 

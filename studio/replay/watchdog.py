@@ -1,4 +1,4 @@
-"""Notices that the renderer does not answer, and that it answers again."""
+"""Notices when the renderer stops answering, and when it answers again."""
 
 import time
 
@@ -9,11 +9,11 @@ from td3core.text import NO_TEXT, Text
 
 CHECK_MS = 200
 STEP_S = 1.5
-"""After which a step or a picture counts as unanswered."""
+"""Seconds after which a step or a picture counts as unanswered."""
 IDLE_S = 1.5
-"""After which an agent that makes no progress does: its environment may import a simulator."""
+"""Seconds without progress in loading an agent; it may be importing a simulator."""
 BEAT_S = 1.5
-"""After which a process without a beat counts as stopped."""
+"""Seconds after which a process without a beat counts as stopped."""
 _STOPPED = Text("The renderer is not answering: its process does not run.")
 _SLOW = Text("The environment is not answering.")
 _LOADING = Text("The environment is not answering: the agent does not finish loading.")
@@ -21,12 +21,12 @@ _FINE = NO_TEXT
 
 
 class Watchdog(QObject):
-    """Looks at the signs of life of a renderer from time to time; never waits for it."""
+    """Checks the signs of life of a renderer from time to time; never waits for it."""
 
     silent = Signal(object)
-    """The renderer does not answer; with a sentence. It may answer again."""
+    """The renderer does not answer, perhaps temporarily; carries a sentence."""
     answering = Signal()
-    """It answers again."""
+    """The renderer answers again."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -58,7 +58,7 @@ class Watchdog(QObject):
         now = time.monotonic()
         late, self._last_check = now - self._last_check > BEAT_S, now
         if late:
-            # The window itself stood still, such as in a sleeping computer; so did the renderer.
+            # The window itself was suspended, as in a sleeping computer; so was the renderer.
             return
         problem = problem_of(self._signs, now)
         if problem == self._problem:
@@ -71,7 +71,7 @@ class Watchdog(QObject):
 
 
 def problem_of(signs: LifeSigns, now: float) -> Text:
-    """Return what is wrong with a renderer by its signs of life; empty if nothing is."""
+    """Return the problem shown by a renderer's signs of life; empty if there is none."""
     beat, since = signs.beat.value, signs.waiting_since.value
     if now - beat > BEAT_S:
         return _STOPPED

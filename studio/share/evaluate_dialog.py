@@ -1,4 +1,4 @@
-"""The dialog that measures an agent in noise-free episodes."""
+"""The dialog that evaluates an agent in noise-free episodes."""
 
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class EvaluateDialog(TaskDialog):
         return ["eval", *options, "--json", "--", str(self._agent)], None
 
     def show_answer(self, found: dict[str, Any]) -> None:
-        """Show the statistics, a histogram, and the returns in their order."""
+        """Show the statistics, a histogram, and the returns in order."""
         numbers = found["returns"]
         assert isinstance(numbers, list)
         returns = np.array(numbers, np.float64)
@@ -67,7 +67,7 @@ class EvaluateDialog(TaskDialog):
                 threshold=format_number(found["reward_threshold"]),
             )
         self.job.show_status(measured)
-        # To be copied.
+        # For copying.
         self.returns.setPlainText(plain_minus("  ".join(map(format_return, returns))))
         self.histogram.show_returns(returns)
         for part in (self.histogram, self.returns):

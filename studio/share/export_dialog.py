@@ -57,5 +57,5 @@ class ExportDialog(TaskDialog):
         return ["export", *options, "--", str(self._agent)], unfinished
 
     def show_answer(self, found: dict[str, Any]) -> None:
-        """Show what was written."""
+        """Show the file written."""
         self.show_written(Path(found["file"]), found.get("note", found["format"]))

@@ -1,4 +1,4 @@
-"""The dialogs that film an agent, and a run from its first checkpoint to its last."""
+"""Dialogs that film one agent, a comparison of agents, or all checkpoints of a run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,11 +24,11 @@ _FILTERS = (
     (Text("Animated picture ({pattern})", pattern="*.gif"), ".gif"),
     (Text("Small animated picture ({pattern})", pattern="*.webp"), ".webp"),
 )
-"""Kinds of file, each with its suffix."""
+"""Kinds of files with their suffixes."""
 
 
 class _FilmDialog(TaskDialog):
-    """What both have in common: the file, and opening it."""
+    """Base of the film dialogs: asks for the file, and opens it once written."""
 
     def __init__(self, name: str, title: str, about: str, file: str, parent: QWidget) -> None:
         super().__init__(name, title, about, tr("Record…"), parent)
@@ -45,14 +45,14 @@ class _FilmDialog(TaskDialog):
         return self.add_number("episodes", label, 1, _MOST_EPISODES, 1, tip)
 
     def add_speed(self, speed: float) -> WholeNumberBox:
-        """Add a field for how many times as fast the film plays."""
+        """Add a field for the film's speed factor."""
         tip = tr("In percent of the environment's own speed")
         low, high = round(100 * _SLOWEST), round(100 * _FASTEST)
         now = min(max(round(100 * speed), low), high)
         return self.add_number("speed", tr("Speed in %"), low, high, now, tip)
 
     def ask_target(self) -> Path | None:
-        """Ask where to write."""
+        """Ask for the file to write."""
         kinds = {str(text): suffix for text, suffix in _FILTERS}
         title = tr("Record film")
         name, kind = QFileDialog.getSaveFileName(self, title, self._file, ";;".join(kinds))
@@ -67,7 +67,7 @@ class _FilmDialog(TaskDialog):
         return path
 
     def show_answer(self, found: dict[str, Any]) -> None:
-        """Show what was written."""
+        """Show the file written."""
         about = tr(
             "{seconds:.1f} s, {frames} frames, {size} pixels",
             seconds=found["duration_s"],
@@ -111,7 +111,7 @@ class AgentFilmDialog(_FilmDialog):
 
 
 class ComparisonFilmDialog(_FilmDialog):
-    """Films the agents of the comparison, as it shows them."""
+    """Films the agents of the comparison, as shown."""
 
     def __init__(
         self,
@@ -125,11 +125,11 @@ class ComparisonFilmDialog(_FilmDialog):
         """Film agents.
 
         Args:
-            compared: The agents, variants of the first one last.
+            compared: The agents, ending with variants of the first one.
             seed: The seed of the episodes.
-            speed: How many times as fast the film plays.
-            pushes: Steps at which one is pushed; empty for the usual one.
-            columns: Pictures in a row.
+            speed: Speed factor of the film.
+            pushes: Steps at which agents are pushed; empty for the usual push.
+            columns: Pictures per row.
             parent: The window.
         """
         about = tr("Films {count} agents side by side, in the background.", count=len(compared))

@@ -1,4 +1,4 @@
-"""The films of the best agents that TensorBoard shows when runs have ended."""
+"""Films of the best agents of ended runs, shown in TensorBoard."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -18,13 +18,13 @@ from td3core.text import Text
 
 
 class FinalFilms(QObject):
-    """Films runs for TensorBoard, one after another, in a process of their own.
+    """Films runs for TensorBoard, one after another, in separate processes.
 
-    Only runs that have event files; those of sweeps and trials are not filmed: they are many.
+    Only runs with event files; runs of sweeps and trials are not filmed: they are too many.
     """
 
     told = Signal(str, object)
-    """A level of the log, and what has become of a film (``Text``)."""
+    """A level of the log, and the result of a film (``Text``)."""
 
     def __init__(
         self,
@@ -35,8 +35,8 @@ class FinalFilms(QObject):
         """Film runs.
 
         Args:
-            folder: Returns where films are shown; None if they are not wanted.
-            variables: Returns the environment variables of a process that draws.
+            folder: Returns the folder for films; None if they are not wanted.
+            variables: Returns the environment variables of a drawing process.
             parent: The owner.
         """
         super().__init__(parent)
@@ -51,7 +51,7 @@ class FinalFilms(QObject):
         self._command.not_started.connect(self._on_refused)
 
     def watch(self, controller: RunController, groups: GroupSession) -> None:
-        """Film what trains in a window when it has ended; the runs of a group after all of them."""
+        """Film a window's runs when they have ended; the runs of a group after all of them."""
 
         def on_event(event: object) -> None:
             ending = event.ending if isinstance(event, Failed) else event
@@ -71,14 +71,14 @@ class FinalFilms(QObject):
         return self._reader.busy or self._command.busy or bool(self._waiting)
 
     def add(self, run: Path) -> None:
-        """Film a run that has ended, after those that wait; nothing happens if none is wanted."""
+        """Film an ended run, after those that wait; does nothing if films are not wanted."""
         if self._folder() is not None and run not in self._waiting:
             self._waiting.append(run)
             self._go_on()
 
     @Slot()
     def cancel(self) -> None:
-        """Film no more: the window is closing, or films are no longer wanted."""
+        """Stop filming: the window is closing, or films are no longer wanted."""
         self._waiting.clear()
         self._reader.cancel()
         self._command.cancel()
@@ -111,12 +111,12 @@ class FinalFilms(QObject):
 
 
 def _runs_of(groups: GroupSession) -> list[Path]:
-    """Return the runs of the current group, those that wait left out."""
+    """Return the runs of the current group, except waiting ones."""
     record = groups.current
     statuses = record.statuses.values() if record is not None else ()
     return [status.run for status in statuses if status.run is not None]
 
 
 def _name_where_shown(run: Path, folder: Path, _: Stopped) -> str:
-    """Return what a run is called if it has event files; empty if it has none."""
+    """Return the name of a run that has event files; empty if it has none."""
     return full_name_of(run) if (folder / run.name).is_dir() else ""

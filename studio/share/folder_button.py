@@ -1,4 +1,4 @@
-"""A button that opens the folder of a file that was written."""
+"""A button that opens the folder of a written file."""
 
 from pathlib import Path
 
@@ -17,14 +17,14 @@ class FolderButton(QPushButton):
     def __init__(self, name: str) -> None:
         super().__init__(tr("Open folder"))
         describe(self, f"{name}_folder_button", tr("Open folder"), "")
-        # Enter starts the task of the dialog.
+        # Enter starts the dialog's task.
         self.setAutoDefault(False)
         self._folder: Path | None = None
         self.clicked.connect(self._open)
         self.show_file(None)
 
     def show_file(self, path: Path | None) -> None:
-        """Offer the folder of a file, or none."""
+        """Offer the folder of a file; None disables the button."""
         self._folder = None if path is None else path.parent
         self.setEnabled(path is not None)
         self.setToolTip(plain_tip(str(self._folder)) if path else tr("Nothing is written yet"))

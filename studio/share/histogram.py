@@ -27,13 +27,13 @@ _LARGEST = 10_000
 
 
 class ReturnHistogram(QWidget):
-    """Shows how often returns of which size came about; exports them like any plot."""
+    """Shows the distribution of returns; exported like any plot."""
 
     failed = Signal(object)
     """Why the histogram could not be written."""
 
     def __init__(self, title: str) -> None:
-        """Make an empty histogram; ``title`` stands above an exported picture."""
+        """Make an empty histogram; ``title`` is above an exported picture."""
         super().__init__()
         self._title = title
         self._returns: Doubles = np.empty(0)

@@ -41,10 +41,10 @@ _STATISTICS = (Text("Statistics ({patterns})", patterns="*.pkl"), Text("All file
 
 
 class ImportDialog(TaskDialog):
-    """Shows what a file holds, asks for its environment, and runs ``td3-studio import``."""
+    """Shows a file's contents, asks for its environment, and runs ``td3-studio import``."""
 
     imported = Signal(object)
-    """What the command printed."""
+    """The object printed by the command."""
 
     def __init__(self, file: Path, runs_dir: Path, consent: CodeConsent, parent: QWidget) -> None:
         about = tr("Reads {file} without running anything in it.", file=file.name)
@@ -69,7 +69,7 @@ class ImportDialog(TaskDialog):
         self.statistics.chosen.connect(self._read)
         self.notes = _value("import_notes")
         for label in (self.kind, self.sizes, self.hint):
-            # The form would give them the width of a word.
+            # Otherwise the form would make them as narrow as a word.
             label.setMinimumWidth(scaled(_FIELD_WIDTH))
         self.form.addRow(tr("Holds"), self.kind)
         self.form.addRow(tr("Sizes"), self.sizes)
@@ -86,7 +86,7 @@ class ImportDialog(TaskDialog):
 
     @Slot()
     def _read(self) -> None:
-        """Read the file, and the statistics that belong to it."""
+        """Read the file, and its statistics."""
         self._found = None
         self.start_button.setEnabled(False)
         self.job.show_status(tr("Reading…"))
@@ -96,7 +96,7 @@ class ImportDialog(TaskDialog):
     @Slot(object)
     def _on_read(self, found: Found) -> None:
         first, self._found = not self.kind.text(), found
-        # Asked for where the agent has none; those that were chosen stay to be seen.
+        # Asked for if the agent has none; chosen ones stay visible.
         offered = found.takes_statistics or self.statistics.path() is not None
         self.form.setRowVisible(self.statistics, offered)
         self.kind.setText(breakable(found.kind))
@@ -166,7 +166,7 @@ class ImportDialog(TaskDialog):
         return ["import", *options, "--", str(self._file)], None
 
     def show_answer(self, found: dict[str, Any]) -> None:
-        """Say what it has become."""
+        """Show the result of the import."""
         self.job.show_status(_AGENT_DONE if found["checkpoint"] else _CURVES_DONE)
         self.start_button.setEnabled(False)
 
@@ -187,16 +187,16 @@ class ImportDialog(TaskDialog):
         super().closeEvent(event)
 
     def _stop_reading(self) -> None:
-        # A field that loses the focus because it is deleted says that it has been edited.
+        # A deleted field that loses the focus reports that it was edited.
         self.statistics.edit.blockSignals(True)
         self._reader.cancel()
 
 
 class _StatisticsField(QWidget):
-    """Asks for the file with the statistics that observations were normalised with."""
+    """Asks for the file with the statistics that normalised the observations."""
 
     chosen = Signal()
-    """Another file, or none any more."""
+    """Another file was chosen, or none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -232,7 +232,7 @@ class _StatisticsField(QWidget):
     def _on_text(self, text: str) -> None:
         self._text = text.strip()
         if not text:
-            # Cleared with its button, which ends no editing.
+            # Cleared with its button, which does not emit editingFinished.
             self._announce()
 
     @Slot()
@@ -255,7 +255,7 @@ def _value(name: str) -> QLabel:
 
 
 def _sizes(found: Found) -> str:
-    """Return how large the agent is, or how long the curves are."""
+    """Return the size of the agent, or the length of the curves."""
     content = found.content
     steps = Text("{steps} steps", steps=format_count(content.env_steps))
     if not isinstance(content, ForeignAgent):
@@ -272,7 +272,7 @@ def _sizes(found: Found) -> str:
 
 
 def _hint(found: Found, chosen: str) -> Text:
-    """Return where the name in the field comes from."""
+    """Return the origin of the name in the field."""
     if found.env is not None:
         return _STATED if chosen == found.env.env_id else NO_TEXT
     sized = [name for name in found.likely if name != found.content.likely_env]

@@ -19,13 +19,13 @@ class CommandJob(QWidget):
     """Runs a command in the background; shows its progress and how it ended."""
 
     answered = Signal(object)
-    """What the command printed with ``--json``."""
+    """The object printed by the command with ``--json``."""
     busy_changed = Signal(bool)
     ended = Signal(bool)
-    """The command has ended by itself; whether it did what it was asked to."""
+    """The command has ended by itself; carries whether it succeeded."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        """Make it; ``name`` begins the object names of its parts."""
+        """``name`` is the prefix of its parts' object names."""
         super().__init__(parent)
         self._variables: Mapping[str, str] = {}
         self._unfinished: Path | None = None
@@ -35,7 +35,7 @@ class CommandJob(QWidget):
         self.bar.setObjectName(f"{name}_progress")
         self.bar.setAccessibleName(tr("Progress"))
         self.bar.setTextVisible(False)
-        # It keeps its place, so that nothing moves when it comes and goes.
+        # Keeps its space when hidden, so that nothing moves.
         policy = self.bar.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.bar.setSizePolicy(policy)
@@ -54,7 +54,7 @@ class CommandJob(QWidget):
         self.command.not_started.connect(self._on_refused)
 
     def set_variables(self, variables: Mapping[str, str]) -> None:
-        """Start commands with these environment variables besides the usual ones."""
+        """Start commands with these additional environment variables."""
         self._variables = variables
 
     @property
@@ -63,7 +63,7 @@ class CommandJob(QWidget):
         return self.command.busy
 
     def run(self, words: Sequence[str], unfinished: Path | None = None) -> None:
-        """Start a command; ``unfinished`` is what is left behind if its process is killed."""
+        """Start a command; ``unfinished`` is the file left behind if its process is killed."""
         self.cancel()
         self._unfinished = unfinished
         self.show_status(tr("Starting…"))
@@ -73,7 +73,7 @@ class CommandJob(QWidget):
         self.busy_changed.emit(True)
 
     def cancel(self) -> None:
-        """End the command, if one runs, and remove the unfinished file."""
+        """End a running command, and remove the unfinished file."""
         if self.command.busy:
             self.command.cancel()
             if self._unfinished is not None:

@@ -1,6 +1,6 @@
-"""The button "Share" of the replay pane, and what its menu starts.
+"""The button "Share" of the replay pane, and the tasks of its menu.
 
-The dialogs are loaded when they are opened: a window is there sooner without them.
+The dialogs are loaded when they are opened: the window starts sooner without them.
 """
 
 from collections.abc import Callable, Sequence
@@ -67,10 +67,10 @@ _ENTRIES = (
 
 
 class ShareButton(QToolButton):
-    """Offers what can be done with the current agent outside of the replay."""
+    """Offers actions on the current agent outside of the replay."""
 
     def __init__(self, pane: ReplayPane, consent: CodeConsent, instruments: Instruments) -> None:
-        """Share what ``pane`` shows; ``instruments`` returns their panel, if it was made."""
+        """Share the contents of ``pane``; ``instruments`` returns their panel, if it was made."""
         super().__init__(pane)
         describe(
             self, "replay_share_button", tr("Share"), tr("Films, pictures, evaluations and exports")
@@ -98,7 +98,7 @@ class ShareButton(QToolButton):
 
     @Slot()
     def show_what_is_possible(self) -> None:
-        """Enable what can be done with the current agent; tooltips explain the rest."""
+        """Enable the actions available for the current agent; tooltips explain the rest."""
         agent = self.tasks.agent()
         for entry in _ENTRIES:
             why_not = None if agent is not None else _NO_AGENT
@@ -110,7 +110,7 @@ class ShareButton(QToolButton):
             self._actions[entry.name].setToolTip(str(why_not or entry.tip))
 
     def shutdown(self) -> None:
-        """End what is under way: the window is closing."""
+        """End running tasks: the window is closing."""
         self.tasks.shutdown()
 
 
@@ -118,9 +118,9 @@ class ShareTasks(QObject):
     """Opens a dialog for each task once the code of the environment may run."""
 
     began = Signal(str)
-    """A task that may take long has begun; carries its name."""
+    """A possibly long task has begun; carries its name."""
     ended = Signal(str, object, str)
-    """It has ended by itself; carries its name, a title (``Text``) and what the dialog shows."""
+    """It has ended by itself; carries its name, a title (``Text``) and the dialog's text."""
     refused = Signal(object)
     """Why no dialog was opened, a ``Text``."""
 
@@ -133,7 +133,7 @@ class ShareTasks(QObject):
         self._reader = BackgroundTask("read-environment", self)
         self._reader.failed.connect(self.refused)
         self.dialogs: list[TaskDialog | PictureDialog] = []
-        """Those that are open."""
+        """The open dialogs."""
         self._waits_for_picture = False
         self._instruments = instruments
         self._player.captured.connect(self._on_captured)
@@ -150,7 +150,7 @@ class ShareTasks(QObject):
 
     @Slot()
     def film(self) -> None:
-        """Film the current agent, or those that are compared."""
+        """Film the current agent, or the compared ones."""
         from studio.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog
 
         agent = self.agent()
@@ -192,7 +192,7 @@ class ShareTasks(QObject):
 
     @Slot(object, object)
     def report_runs(self, runs: Sequence[Path], options: Sequence[str] = ()) -> None:
-        """Write a report about runs; ``options`` say how they are compared."""
+        """Write a report about runs; ``options`` are those of the comparison."""
 
         def read(_: Stopped) -> _ToReport:
             choices = tuple(dict.fromkeys(RunDirectory.open(run).config.choice for run in runs))
@@ -222,7 +222,7 @@ class ShareTasks(QObject):
 
     @Slot()
     def evaluate(self) -> None:
-        """Measure the current agent."""
+        """Evaluate the current agent."""
         from studio.share.evaluate_dialog import EvaluateDialog
 
         agent = self.agent()
@@ -241,13 +241,13 @@ class ShareTasks(QObject):
 
     @Slot()
     def picture(self) -> None:
-        """Save the displayed frame, alone or with what is shown around it."""
+        """Save the displayed frame, alone or with its surroundings."""
         if self.agent() is not None:
             self._waits_for_picture = True
             self._player.capture()
 
     def shutdown(self) -> None:
-        """End what is under way: the window is closing."""
+        """End running tasks: the window is closing."""
         self._reader.cancel()
         for dialog in self.dialogs:
             dialog.shutdown()
@@ -257,7 +257,7 @@ class ShareTasks(QObject):
         from studio.share.picture_dialog import PictureDialog
         from studio.share.screenshot import Screenshot
 
-        # Answered later: by then another one may have been asked for.
+        # Answered later: by then another one may have been requested.
         waited, self._waits_for_picture = self._waits_for_picture, False
         names = self._pane.names
         if not waited or len(names) != max(1, len(frame.steps)):
@@ -274,7 +274,7 @@ class ShareTasks(QObject):
         self.open_dialog(PictureDialog(screenshot, name, self._window()))
 
     def open_dialog(self, dialog: "TaskDialog | PictureDialog") -> None:
-        """Show a dialog, and end what it does with the window."""
+        """Show a dialog whose work ends with the window."""
         if isinstance(dialog, TaskDialog):
             dialog.job.set_variables(self._player.variables)
             dialog.job.busy_changed.connect(partial(self._on_busy, dialog))
@@ -295,7 +295,7 @@ class ShareTasks(QObject):
         self.ended.emit(dialog.objectName(), done if succeeded else failed, text)
 
     def _name_of_run(self) -> str:
-        """Return what the run of the current agent is called; empty if it belongs to none."""
+        """Return the name of the current agent's run; empty if it belongs to none."""
         agent = self._player.agent
         return with_env(agent.env_id, agent.run) if agent is not None and agent.run else ""
 

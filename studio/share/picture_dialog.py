@@ -1,4 +1,4 @@
-"""The dialog that saves the displayed picture, with or without what is shown around it."""
+"""The dialog that saves the displayed picture, with or without its surroundings."""
 
 from functools import partial
 from pathlib import Path
@@ -27,13 +27,13 @@ _PREVIEW = QSize(440, 300)
 
 
 class PictureDialog(QDialog):
-    """Shows what will be saved; the file is written in the background."""
+    """Shows a preview; the file is written in the background."""
 
     def __init__(self, screenshot: Screenshot, name: str, parent: QWidget) -> None:
         """Offer to save a picture.
 
         Args:
-            screenshot: What is shown.
+            screenshot: The displayed picture and its surroundings.
             name: Suggested name of the file.
             parent: The window.
         """
@@ -133,6 +133,6 @@ class PictureDialog(QDialog):
 
 
 def _write(image: QImage, path: Path) -> Text | None:
-    """Write a picture; return why it cannot be written, or nothing."""
+    """Write a picture; return the reason if that fails."""
     written = image.save(str(path))
     return None if written else Text("{path} cannot be written.", path=str(path))

@@ -45,14 +45,14 @@ _FILTERS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportSubject:
-    """What a report is about."""
+    """Subject of a report."""
 
     name: str
-    """What it is called in the dialog, and proposed as the name of the file."""
+    """Its name in the dialog, also proposed as file name."""
     sources: Sequence[str]
     """Arguments of the command: folders of runs, or the name of a sweep."""
     options: Sequence[str] = ()
-    """How the runs are compared, or where the sweep is."""
+    """How the runs are compared, or the folder of the sweep."""
 
 
 class ReportDialog(TaskDialog):
@@ -64,11 +64,11 @@ class ReportDialog(TaskDialog):
         allow: Callable[[Callable[[], object]], object],
         parent: QWidget,
     ) -> None:
-        """Offer what goes in.
+        """Offer the parts of a report.
 
         Args:
-            subject: What the report is about.
-            allow: Calls what it is given once the code of the environments may run, for films.
+            subject: The subject of the report.
+            allow: Calls its argument once the code of the environments may run, for films.
             parent: The window.
         """
         about = tr("Writes {what} as one page to send or to print.", what=subject.name)
@@ -147,13 +147,13 @@ class ReportDialog(TaskDialog):
     @Slot()
     def _on_start(self) -> None:
         if self.film.isChecked():
-            # Films play the environments, whose code may be a stranger's.
+            # Films run the environments, whose code may be untrusted.
             self._allow(super()._on_start)
         else:
             super()._on_start()
 
     def show_answer(self, found: dict[str, Any]) -> None:
-        """Show what was written."""
+        """Show the file written."""
         about = str(Text.counted("{n} run", "{n} runs", n=len(found["runs"])))
         size = tr("{size:.1f} MB", size=found["bytes"] / 1e6)
         self.show_written(self._target, f"{about}, {size}")

@@ -1,4 +1,4 @@
-"""The displayed picture as a PNG: as the environment drew it, or with what is shown around it."""
+"""The displayed picture as a PNG: as the environment drew it, or with its surroundings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ from td3core.text import tr
 _GAP = 4
 _MARGIN = 8
 _FONT_SHARE = 0.034
-"""Height of the captions' letters, as a share of the smaller side of a picture."""
+"""Height of the captions' letters, as a share of a picture's smaller side."""
 _LEAST_FONT = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screenshot:
-    """What is shown."""
+    """The displayed picture and its surroundings."""
 
     image: QImage
-    """The pictures of all agents next to each other, in the environment's own size."""
+    """The pictures of all agents side by side, in the environment's own size."""
     names: Sequence[str]
-    """Of each agent."""
+    """Name of each agent."""
     steps: Sequence[RolloutStep]
-    """Where each agent is."""
+    """Step of each agent."""
     columns: int = 1
-    """Pictures in a row."""
+    """Pictures per row."""
     instruments: QImage | None = None
     """The instruments, if they are open."""
 
@@ -36,7 +36,7 @@ class Screenshot:
 def compose(
     screenshot: Screenshot, palette: QPalette, *, captions: bool, instruments: bool
 ) -> QImage:
-    """Return the picture; with the name, step and return of each agent below it if wished."""
+    """Return the picture; if requested, with name, step and return of each agent below it."""
     if not captions and len(screenshot.names) == 1:
         found = screenshot.image
     else:
@@ -83,7 +83,7 @@ def _draw_caption(painter: QPainter, room: QRect, name: str, step: RolloutStep) 
 
 
 def _with_instruments(picture: QImage, panel: QImage, palette: QPalette) -> QImage:
-    """Put instruments that stand in a row below the picture, those in a column beside it."""
+    """Put a row of instruments below the picture, a column of them beside it."""
     smooth = Qt.TransformationMode.SmoothTransformation
     if panel.width() >= panel.height():
         width = max(picture.width(), panel.width())

@@ -1,4 +1,4 @@
-"""The dialog that all tasks on an agent share: settings, a button, progress and a result."""
+"""Base dialog of all tasks on an agent: settings, a button, progress and a result."""
 
 from abc import abstractmethod
 from pathlib import Path
@@ -37,10 +37,10 @@ class TaskDialog(QDialog):
         """Make the frame of a dialog.
 
         Args:
-            name: Begins the object names of its parts.
+            name: Prefix of its parts' object names.
             title: Title of the window.
-            about: What it works on, and what comes of it.
-            start: Text of the button that starts.
+            about: What it works on, and the result.
+            start: Text of the start button.
             parent: The window.
         """
         super().__init__(parent)
@@ -91,7 +91,7 @@ class TaskDialog(QDialog):
         box.setToolTip(tip)
         self.form.addRow(label, box)
         if self.form.rowCount() == 1:
-            # The buttons were made before it, and would have the focus.
+            # The buttons were made earlier, and would have the focus.
             box.setFocus()
             box.selectAll()
         return box
@@ -101,7 +101,7 @@ class TaskDialog(QDialog):
         return self.add_number("seed", tr("Seed"), 0, HIGHEST_SEED, seed, tip)
 
     def add_choice(self, name: str, label: str, tip: str) -> QCheckBox:
-        """Add something that can be switched on."""
+        """Add a check box."""
         box = QCheckBox(label)
         box.setObjectName(f"{self._name}_{name}_check")
         box.setAccessibleName(label)
@@ -110,22 +110,22 @@ class TaskDialog(QDialog):
         return box
 
     def add_folder_button(self) -> None:
-        """Offer to open the folder of the file that is written."""
+        """Offer to open the folder of the written file."""
         self._folder_button = FolderButton(self._name)
         self.buttons.addButton(self._folder_button, QDialogButtonBox.ButtonRole.ActionRole)
 
     def show_written(self, path: Path, about: str) -> None:
-        """Show what was written and where."""
+        """Show the written file and its folder."""
         self.job.show_status(tr("Written to {path}: {about}.", path=str(path), about=about))
         self._folder_button.show_file(path)
 
     def show_no_file(self) -> None:
-        """Forget the file that was written before."""
+        """Forget the previously written file."""
         self._folder_button.show_file(None)
 
     @abstractmethod
     def words(self) -> tuple[list[str], Path | None] | None:
-        """Return the command, and the file it leaves unfinished; None to start nothing.
+        """Return the command, and its possibly unfinished file; None to start nothing.
 
         Raises:
             RequestError: a field holds no allowed value.
@@ -133,10 +133,10 @@ class TaskDialog(QDialog):
 
     @abstractmethod
     def show_answer(self, found: dict[str, Any]) -> None:
-        """Show what the command printed."""
+        """Show the object printed by the command."""
 
     def grow(self) -> None:
-        """Make room for what has been shown; wrapped text would be covered otherwise."""
+        """Make room for the text shown; wrapped text would be covered otherwise."""
         grow_with_texts(self, self.column)
 
     def shutdown(self) -> None:

@@ -34,7 +34,7 @@ class AgentComparison(QObject):
         timeline: Timeline,
         parent: QWidget,
     ) -> None:
-        """Compare agents of list and timeline."""
+        """Compare agents of the list and the timeline."""
         super().__init__(parent)
         self._player, self._checkpoints, self._timeline = player, checkpoints, timeline
         self._widget = parent
@@ -48,7 +48,7 @@ class AgentComparison(QObject):
         self.action.setShortcut(QKeySequence("Ctrl+Shift+M"))
         self.action.setToolTip(str(_TIP))
         self.action.triggered.connect(self.choose)
-        # Also there, so that the keys work while the menu is closed.
+        # Also here, so that the keys work while the menu is closed.
         parent.addAction(self.action)
         player.loaded.connect(self._on_loaded)
         player.frame_ready.connect(self._on_frame)
@@ -66,7 +66,7 @@ class AgentComparison(QObject):
 
     @property
     def names(self) -> list[str]:
-        """What the current agents are called; empty for one alone."""
+        """The names of the current agents; empty for a single one."""
         return [tile.title.text() for tile in self.view.tiles] if self.on_show else []
 
     @property
@@ -80,7 +80,7 @@ class AgentComparison(QObject):
         self.choose_with(None)
 
     def choose_with(self, other: Path | None) -> None:
-        """Ask which agents to compare; ``other`` is ticked, too."""
+        """Ask which agents to compare, with ``other`` checked, too."""
         agent = self._player.agent
         if agent is None:
             return

@@ -56,7 +56,7 @@ class _Row(NamedTuple):
 
 
 class CompareDialog(QDialog):
-    """Lists the agents of one environment; emits those that are ticked."""
+    """Lists the agents of one environment; emits the checked ones."""
 
     chosen = Signal(object)
     """Carries a list of :class:`~td3core.playing.compared.ComparedAgent`."""
@@ -75,10 +75,10 @@ class CompareDialog(QDialog):
         Args:
             model: The list.
             points: The timeline, which may have agents that are not in the list.
-            env_id: Only agents of this environment can be ticked.
-            compared: Those that are ticked first.
+            env_id: Only agents of this environment can be checked.
+            compared: Agents checked initially.
             parent: The window.
-            run: The current run; those that belong to it are listed, too.
+            run: The current run; agents of related runs are listed, too.
         """
         super().__init__(parent)
         self.setObjectName("compare_dialog")
@@ -86,7 +86,7 @@ class CompareDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._model, self._env_id = model, env_id
         self._ticked = [each.path for each in compared if each.variant is Variant.PLAIN]
-        """In the order in which they were ticked, which is that of the pictures."""
+        """In the order of checking, which is the order of the pictures."""
         self.agents = QListWidget()
         tip = tr("Space ticks an agent")
         describe(self.agents, "compare_agents", tr("Agents of {env_id}", env_id=env_id), tip)
@@ -116,7 +116,7 @@ class CompareDialog(QDialog):
             self._reader.read(partial(related_runs, run), self._add_related)
 
     def _add_related(self, found: list[Related]) -> None:
-        """List the agents of runs that belong to the current one."""
+        """List the agents of runs related to the current one."""
         blocked = self.agents.blockSignals(True)
         for run in found:
             rows = [_Row(path, file_text(path)) for path in run.agents if self._item(path) is None]
@@ -192,7 +192,7 @@ class CompareDialog(QDialog):
         self.agents.addItem(item)
 
     def _enable(self, item: QListWidgetItem, path: Path) -> None:
-        """Hide agents of other environments, as far as that is known."""
+        """Hide agents of other environments, as far as known."""
         found = self._model.headers.look_up(path)
         readable = isinstance(found, Header | None)
         other = isinstance(found, Header) and found.config.env != self._env_id
@@ -200,7 +200,7 @@ class CompareDialog(QDialog):
         item.setData(_HIDDEN, other or not readable)
 
     def _show_rows(self) -> None:
-        """Hide what cannot be compared, and headings with nothing below them."""
+        """Hide agents that cannot be compared, and headings without agents."""
         below = False
         for number in reversed(range(self.agents.count())):
             item = self.agents.item(number)
@@ -222,7 +222,7 @@ class CompareDialog(QDialog):
         if item is None:
             return
         index = self._model.find(path)
-        # Bundled agents are named by what their file holds.
+        # Bundled agents are named by their files' contents.
         blocked = self.agents.blockSignals(True)
         if index != QModelIndex():
             item.setText(str(index.data(_TEXT)))
@@ -253,7 +253,7 @@ class CompareDialog(QDialog):
     # Choosing -----------------------------------------------------------------------------------
 
     def compared(self) -> list[ComparedAgent]:
-        """Return what is ticked, the agents first."""
+        """Return the checked agents, then the variants."""
         found = [ComparedAgent(path) for path in self._ticked]
         if self._ticked:
             found += [
@@ -292,7 +292,7 @@ class CompareDialog(QDialog):
 
 
 def _only_on_timeline(points: Sequence[TimelinePoint], listed: list[_Row]) -> list[_Row]:
-    """Return the agents of the timeline that are not in the list, with a heading."""
+    """Return the agents that are only on the timeline, with a heading."""
     known = {row.path for row in listed}
     rows = [_Row(point.path, point.text) for point in points if point.path not in known]
     return [_Row(None, tr("Timeline")), *rows] if rows else []

@@ -1,4 +1,4 @@
-"""The agents of runs that belong together: parents, branches, and the other seeds of a group."""
+"""The agents of related runs: parents, branches, and other seeds of a group."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,17 +14,17 @@ from td3core.text import Text
 
 
 class Related(NamedTuple):
-    """A run, what it is to the current run, and its best and last agent, as far as it has them."""
+    """A run, its relation to the current run, and its best and last agent, if any."""
 
     title: str
     agents: tuple[Path, ...]
 
 
 def related_runs(path: Path, stopped: Stopped) -> list[Related]:
-    """Return the runs that belong to a run, its parents first.
+    """Return the runs related to a run, its parents first.
 
     Raises:
-        RequestError: it is no run.
+        RequestError: the folder is no run.
     """
     run = RunDirectory.open(path)
     parents = [ancestor for ancestor, _ in reversed(lineage(run))]

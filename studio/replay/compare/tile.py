@@ -1,4 +1,4 @@
-"""One of the agents that are compared: its name, its return and its picture."""
+"""One compared agent: its name, return and picture."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
@@ -16,11 +16,11 @@ _SMALLEST = QSize(80, 60)
 
 
 class Tile(QWidget):
-    """Shows one agent."""
+    """Shows one compared agent."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
-        # Both ends tell agents apart: the run at the start, noise or push at the end.
+        # Names differ at both ends: the run at the start, noise or push at the end.
         self.title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self.title.setObjectName(f"compare_title_{number}")
         self.total = ElidedLabel()
@@ -34,10 +34,10 @@ class Tile(QWidget):
         self.view.use_all_height(True)
         self.view.setMinimumSize(0, 0)
         describe(self.view, f"compare_view_{number}", "", "")
-        # Below the name, which needs all of the width if there are three in a small window.
+        # Below the name, which needs the whole width if there are three in a small window.
         figures = make_row(self.total, self.ending)
         figures.insertStretch(1)
-        # Or a first arrangement could widen the window.
+        # Otherwise a first layout could widen the window.
         self.setMinimumSize(_SMALLEST)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -54,6 +54,6 @@ class Tile(QWidget):
         self.view.setAccessibleName(tr("Replay of {agent}", agent=text))
 
     def show_step(self, step: RolloutStep) -> None:
-        """Show where the agent is."""
+        """Show the state of the agent."""
         self.total.setText(tr("return {mean}", mean=format_return(step.total)))
         show_ending(self.ending, step)

@@ -1,4 +1,4 @@
-"""The pictures of the agents that are compared, as large as the room allows."""
+"""The pictures of the compared agents, as large as fits."""
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
@@ -23,13 +23,13 @@ _PUSH_TIP = Text(
 
 
 class AgentComparisonView(QWidget):
-    """A heading, and a tile for each agent."""
+    """A heading, and a tile per agent."""
 
     tile_settled = Signal(QSize)
-    """The size available for one picture, in pixels, once it has stayed the same for a moment."""
+    """The size available for one picture, in pixels, once it has been stable for a moment."""
 
     tile_added = Signal(object)
-    """There is one more picture, a :class:`~studio.replay.frame_view.FrameView`."""
+    """A picture was added, a :class:`~studio.replay.frame_view.FrameView`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,11 +66,11 @@ class AgentComparisonView(QWidget):
 
     @property
     def columns(self) -> int:
-        """How many pictures stand in a row."""
+        """Number of pictures in a row."""
         return self._columns
 
     def show_agents(self, loaded: Loaded) -> None:
-        """Show a tile for each agent."""
+        """Show a tile per agent."""
         while len(self.tiles) > len(loaded.agents):
             tile = self.tiles.pop()
             self._grid.removeWidget(tile)
@@ -89,9 +89,9 @@ class AgentComparisonView(QWidget):
         self._arrange(again=True)
 
     def show_frame(self, frame: Frame) -> None:
-        """Show where the agents are."""
+        """Show the state of the agents."""
         if len(frame.steps) != len(self.tiles):
-            return  # Of agents that were compared before.
+            return  # From agents compared before.
         for tile, step in zip(self.tiles, frame.steps, strict=True):
             tile.show_step(step)
         reached = tr("step {step}", step=frame.step.number)
@@ -107,7 +107,7 @@ class AgentComparisonView(QWidget):
             self._arrange()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Arrange the tiles for the room there is."""
+        """Arrange the tiles for the available space."""
         super().showEvent(event)
         self._arrange()
 
@@ -117,7 +117,7 @@ class AgentComparisonView(QWidget):
         self._arrange()
 
     def _arrange(self, *, again: bool = False) -> None:
-        """Put the tiles into as many columns as make their pictures largest."""
+        """Choose the number of columns that makes the pictures largest."""
         if not self.tiles:
             return
         self._settling.start()

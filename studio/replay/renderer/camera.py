@@ -1,4 +1,4 @@
-"""From where MuJoCo environments are drawn: tracking, free, or a camera of the model."""
+"""Cameras of MuJoCo environments: tracking, free, or defined by the model."""
 
 from math import cos, radians, sin
 from typing import Any, NamedTuple
@@ -12,9 +12,9 @@ _KIND_FREE, _KIND_TRACKING = 0, 1
 """MuJoCo's numbers (mjtCamera)."""
 _HIGHEST = 89.0
 _FIELD = 0.83
-"""Height of the picture at the distance of what is looked at: 2 tan(45° / 2)."""
+"""Height of the picture at the distance of the target: 2 tan(45° / 2)."""
 _PLANAR = 2
-"""A root with so many joints leaves the picture; a cart on a rail has one and stays."""
+"""A root with this many joints leaves the picture; a cart on a rail has one and stays."""
 
 
 class _Pose(NamedTuple):
@@ -25,27 +25,27 @@ class _Pose(NamedTuple):
 
 
 class Camera:
-    """What the user wants to see, kept from one environment to the next.
+    """The user's camera, kept from one environment to the next.
 
-    Environments of other simulators are drawn as they come.
+    Other simulators choose their own view.
     """
 
     def __init__(self) -> None:
         self._chosen = ""
         self._pose: _Pose | None = None
-        """As the user has moved it; None for the environment's own."""
+        """Pose set by the user; None for the environment's own."""
         self._undone = False
-        """Whether it is to be drawn from the environment's own again, and has not been yet."""
+        """Whether the environment's own pose must be restored at the next drawing."""
 
     def reset(self, chosen: str | None = None) -> None:
-        """Choose a camera, or None for the one in use; undo how it was moved."""
+        """Choose a camera, or None for the one in use; reset its pose."""
         self._chosen = self._chosen if chosen is None else chosen
         self._pose = None
-        # Going free begins where the camera is.
+        # The free camera starts from the present pose.
         self._undone = chosen != FREE
 
     def names(self, env: AgentView) -> tuple[str, ...]:
-        """Return the cameras of an environment that has been drawn; none if it has no choice."""
+        """Return the cameras of an environment after it was drawn; empty if it has no choice."""
         viewer, model = _parts(env)
         if viewer is None:
             return ()
@@ -62,15 +62,15 @@ class Camera:
         return TRACKING if _may_leave(model) else FREE
 
     def move(self, env: AgentView, wanted: MoveCamera) -> None:
-        """Turn, shift or bring the camera nearer, much as MuJoCo's own viewer does."""
+        """Turn, shift or zoom the camera, much as MuJoCo's own viewer does."""
         viewer, _ = _parts(env)
         if viewer is not None:
-            # The viewer knows the last move only once it has drawn.
+            # The viewer updates its pose only when it draws.
             shown = viewer.own_pose if self._undone else _pose_of(viewer.cam)
             self._pose = _moved(self._pose or shown, wanted)
 
     def draw(self, env: AgentView) -> Any:
-        """Return what the environment draws."""
+        """Return the environment's picture."""
         renderer = getattr(env.unwrapped, "mujoco_renderer", None)
         if renderer is None:
             return env.render()
@@ -81,7 +81,7 @@ class Camera:
                 return first
             viewer.own_pose = _pose_of(viewer.cam)
         viewer, model = _parts(env)
-        # Several environments in one process: the last one made is current otherwise.
+        # With several environments in one process, the context made last is current otherwise.
         viewer.make_context_current()
         self._apply(renderer, viewer, model, self.chosen(env))
         return env.render()
@@ -90,10 +90,10 @@ class Camera:
         if chosen not in (TRACKING, FREE):
             renderer.camera_id = model.camera(chosen).id
             return
-        # Or the renderer would set the kind of camera itself.
+        # Otherwise the renderer would set the kind of camera itself.
         renderer.camera_id, self._undone = None, False
         if self._chosen == FREE and self._pose is None and _may_leave(model):
-            # By itself it would look at the start, which the agent may have left long ago.
+            # By default it would look at the start, which the agent may have left long ago.
             x, y, z = (float(each) for each in renderer.data.subtree_com[1])
             self._pose = viewer.own_pose._replace(lookat=(x, y, z))
         cam, pose = viewer.cam, self._pose or viewer.own_pose
@@ -106,7 +106,7 @@ class Camera:
 
 
 def _parts(env: AgentView) -> tuple[Any, Any]:
-    """Return viewer and model of a MuJoCo environment; None without."""
+    """Return viewer and model of a MuJoCo environment; None for others."""
     renderer = getattr(env.unwrapped, "mujoco_renderer", None)
     viewer, model = getattr(renderer, "viewer", None), getattr(renderer, "model", None)
     usable = hasattr(viewer, "cam") and hasattr(viewer, "make_context_current")
@@ -136,5 +136,5 @@ def _moved(pose: _Pose, wanted: MoveCamera) -> _Pose:
 
 
 def _may_leave(model: Any) -> bool:
-    """Return whether the first body moves about freely or in a plane."""
+    """Return whether the first body moves freely or in a plane."""
     return bool(model.nbody > 1 and model.body_dofnum[1] >= _PLANAR)

@@ -1,4 +1,4 @@
-"""The episode that is loaded, of one agent or of several in step, and its pictures."""
+"""The loaded episode, of one agent or of several in step, and its pictures."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from td3core.playing.step import RolloutStep
 
 
 class RenderedEpisode:
-    """Agents that play side by side, or one alone, and are drawn as one."""
+    """A single agent, or several side by side, drawn as one picture."""
 
     def __init__(
         self, playing: SideBySide, log: EpisodeLog, env_id: str, camera: Camera, *, draws: bool
@@ -22,16 +22,16 @@ class RenderedEpisode:
         """Show an episode.
 
         Args:
-            playing: The agents in it.
-            log: The steps of the first.
+            playing: The episodes of its agents.
+            log: The steps of the first agent.
             env_id: Their environment.
-            camera: From where it is drawn.
+            camera: The camera.
             draws: False for an environment that cannot render.
         """
         self.log = log
         self._playing, self._env_id, self._camera, self._draws = playing, env_id, camera, draws
         self._pictures: dict[int, Picture] = {}
-        """Of the current step, by agent."""
+        """Pictures of the current step, by agent."""
 
     @property
     def index(self) -> int:
@@ -45,12 +45,12 @@ class RenderedEpisode:
 
     @property
     def step(self) -> RolloutStep:
-        """Where the agents are together."""
+        """The common step of the agents."""
         return self._playing.step
 
     @property
     def steps(self) -> tuple[RolloutStep, ...]:
-        """Where each of the agents is, if there are several."""
+        """The step of each agent, if there are several."""
         steps = self._playing.steps
         return steps if len(steps) > 1 else ()
 
@@ -60,12 +60,12 @@ class RenderedEpisode:
             self._pictures.pop(at, None)
 
     def picture(self) -> Picture:
-        """Draw the current step, the agents next to each other, all in the size of the first.
+        """Draw the current step, the agents side by side, all in the size of the first.
 
-        It has one black pixel if nothing can be drawn.
+        The picture is one black pixel if nothing can be drawn.
 
         Raises:
-            RequestError: the environment cannot draw itself.
+            RequestError: the environment cannot be drawn.
         """
         if not self._draws:
             return np.zeros((1, 1, 3), np.uint8)
@@ -78,15 +78,15 @@ class RenderedEpisode:
         return np.concatenate([first, *(_cropped(each, first) for each in others)], axis=1)
 
     def cameras(self) -> tuple[tuple[str, ...], str]:
-        """Return the cameras to choose from, and the one in use; known once it has been drawn."""
+        """Return the available cameras, and the one in use; known after the first drawing."""
         return self._camera.names(self._first.env), self._camera.chosen(self._first.env)
 
     def move_camera(self, wanted: MoveCamera) -> None:
-        """Move the camera of all."""
+        """Move the camera of all agents."""
         self._camera.move(self._first.env, wanted)
 
     def redraw(self) -> None:
-        """Draw the current step again when it is asked for: the camera is another."""
+        """Draw the current step again at the next request: the camera has changed."""
         self._pictures.clear()
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class RenderedEpisode:
 
 
 def _cropped(picture: Picture, model: Picture) -> Picture:
-    """Return a picture in the size of another one; few environments draw in several sizes."""
+    """Return a picture cropped to another one's size; few environments draw in several sizes."""
     if picture.shape == model.shape:
         return picture
     found = np.zeros_like(model)

@@ -1,7 +1,7 @@
 """A ring of pictures in shared memory: the renderer writes, the window reads and releases.
 
 The window unlinks a block as soon as it has attached to it. Both sides keep their mapping, but the
-name is gone, so that no memory leaks however either of them ends.
+name is gone, so that no memory leaks, however either side ends.
 """
 
 import contextlib

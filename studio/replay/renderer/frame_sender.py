@@ -1,4 +1,4 @@
-"""What the renderer sends: messages through the pipe, pictures through shared memory."""
+"""Output of the renderer: messages through the pipe, pictures through shared memory."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from td3core.system.child_process import LinePipe
 
 
 class FrameSender:
-    """The way to the window, and the size in which it shows pictures."""
+    """Sends to the window, with pictures in the size that it shows."""
 
     def __init__(self, pipe: LinePipe, prefix: str) -> None:
         self._pipe, self._ring = pipe, RingWriter(prefix)
         self._box: protocol.Fit | None = None
-        """The size for one picture; None until the window has asked for one."""
+        """The size for one picture; None until the window requests one."""
 
     @property
     def has_room(self) -> bool:
@@ -22,7 +22,7 @@ class FrameSender:
         return self._ring.has_room
 
     def fit(self, box: protocol.Fit) -> None:
-        """Send pictures in this size, but for captures."""
+        """Send pictures in this size, except captures."""
         self._box = box
 
     def release(self, slot: int) -> None:
@@ -34,7 +34,7 @@ class FrameSender:
         self._pipe.send(reply)
 
     def send_picture(self, picture: Picture, frame: protocol.Frame) -> None:
-        """Send a picture, or several that stand next to each other, and the message about it."""
+        """Send a picture, or several side by side, and the message about it."""
         picture = self._scaled(picture, max(1, len(frame.steps)))
         block = self._ring.fit(picture)
         if block:

@@ -1,8 +1,8 @@
-"""Whether a thread gets on with what it does, seen from another thread.
+"""Detects from another thread whether a thread makes progress.
 
 Loading an agent takes from a tenth of a second to many, as its environment may import a simulator
-first, so time alone does not tell a slow import from a hang. What does: an import executes ever
-new code, a hang stays where it is or goes in circles.
+first, so time alone cannot distinguish a slow import from a hang. But an import keeps executing new
+code, while a hang stays in one place or in a loop.
 """
 
 import sys
@@ -12,13 +12,13 @@ from traceback import walk_stack
 from types import CodeType
 
 _RUNNING = 0.05
-"""Share of the time that a thread which computes gets of a processor, even of a busy one."""
+"""Least share of a processor that a computing thread gets, even on a busy machine."""
 
 
 class HangDetector:
-    """Looks at the functions on the stack of a thread.
+    """Samples the functions on the stack of a thread.
 
-    Only one thread besides those that look may be using the processor.
+    Only one thread besides the sampling ones may be using the processor.
     """
 
     def __init__(self, thread: threading.Thread) -> None:
@@ -28,9 +28,9 @@ class HangDetector:
         self._looked, self._used = time.monotonic(), _cpu_of_others_s()
 
     def idle_s(self) -> float:
-        """Return for how long the thread has executed nothing new; to be called often.
+        """Return how long the thread has executed no new code; must be called often.
 
-        In its own processor time while it computes: a busy computer is no hang.
+        Measured in its own processor time while it computes: a busy machine is no hang.
         """
         now, used = time.monotonic(), _cpu_of_others_s()
         passed, computed = now - self._looked, used - self._used

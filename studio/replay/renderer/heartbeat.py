@@ -1,8 +1,8 @@
 """Signs of life of the renderer, in memory that its process shares with the window.
 
 A thread beats as long as the process runs at all; the loop notes when it begins to wait for the
-environment. So a process that was stopped, or that died without notice, is told apart from an
-environment that takes its time. While an agent is loaded, the thread also watches the progress.
+environment. This distinguishes a stopped or dead process from a slow environment. While an agent is
+being loaded, the thread also watches the progress.
 """
 
 import threading
@@ -17,28 +17,28 @@ from studio.replay.renderer.hang_detector import HangDetector
 
 BEAT_S = 0.2
 LOOK_S = 0.05
-"""Between two looks at the progress; a loop is known once each of its functions was seen."""
+"""Seconds between two samples; a loop is recognised once each of its functions was seen."""
 _START_S = 2.0
 """How long an interpreter may take to start."""
 
 
 class LifeSigns(NamedTuple):
-    """What shows that a renderer lives; seconds of the system's monotonic clock."""
+    """Signs of a living renderer; in seconds of the system's monotonic clock."""
 
     beat: "Synchronized[float]"
     """When the process last ran; in the future while it may still be starting."""
     waiting_since: "Synchronized[float]"
-    """Since when the environment has been asked for a step or a picture; 0 while it is not."""
+    """When a pending step or picture was requested from the environment; 0 if none is pending."""
     loading: "Synchronized[int]"
-    """1 while what it is asked for is an agent, which may take long."""
+    """1 while the pending request is to load an agent, which may take long."""
     idle_s: "Synchronized[float]"
-    """For how long loading it has made no progress, see :class:`HangDetector`."""
+    """How long loading has made no progress, see :class:`HangDetector`."""
 
 
 def new_signs() -> LifeSigns:
     """Make the memory, in the window's process."""
     context = get_context("spawn")
-    # Without locks: a process that is killed while it holds one would block the window.
+    # Without locks: a process killed while it holds one would block the window.
     return LifeSigns(
         context.Value("d", time.monotonic() + _START_S, lock=False),
         context.Value("d", 0.0, lock=False),
@@ -54,13 +54,13 @@ class Heartbeat:
         self._signs, self._over = signs, threading.Event()
         self._watched = threading.current_thread()
         self._detector: HangDetector | None = None
-        """Of the agent that is being loaded."""
+        """Detector for the agent being loaded."""
         signs.beat.value = time.monotonic()
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
 
     @contextmanager
     def waiting(self, *, loading: bool) -> Iterator[None]:
-        """Note that the environment is asked for something, until it has answered."""
+        """Mark a request to the environment as pending until it answers."""
         self._signs.loading.value, self._signs.idle_s.value = int(loading), 0.0
         self._detector = HangDetector(self._watched) if loading else None
         self._signs.waiting_since.value = time.monotonic()

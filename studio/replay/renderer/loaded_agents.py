@@ -1,4 +1,4 @@
-"""The agents that are loaded: one, or several that play the same episode in step."""
+"""The loaded agents: one, or several that play the same episode in step."""
 
 from math import prod
 from pathlib import Path
@@ -42,7 +42,7 @@ class LoadedAgent:
         """Refuse an environment with other dimensions than the agent's.
 
         Raises:
-            RequestError: it has.
+            RequestError: the dimensions differ.
         """
         known = self.header.env
         sizes = (playback.first_obs.size, prod(playback.env.action_space.shape or ()))
@@ -60,13 +60,14 @@ class LoadedAgent:
 
 
 class LoadedAgents:
-    """Who plays; starts their episodes."""
+    """The agents that play; starts their episodes."""
 
     def __init__(self, load: protocol.Load, camera: Camera) -> None:
         """Read the files; all episodes are drawn with ``camera``.
 
         Raises:
-            RequestError: one is not a valid checkpoint, or of another environment than the first.
+            RequestError: a file is not a valid checkpoint, or for another environment than the
+                first.
         """
         self._compared = load.compared or (ComparedAgent(load.path),)
         self._agents = [LoadedAgent(each) for each in self._compared]
@@ -109,7 +110,7 @@ class LoadedAgents:
         return RenderedEpisode(playing, log, self.first.env_id, self._camera, draws=draws)
 
     def push(self, step: int) -> tuple[int, ...]:
-        """Push the agents that are pushed at all, from this step on; return all such steps."""
+        """Push those agents that can be pushed, from this step on; return all such steps."""
         if self._pushes is None:
             return ()
         self._pushes.add(step)
@@ -171,4 +172,4 @@ def _changed_ns(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
     except OSError:
-        return 0  # Loading it gives the reason.
+        return 0  # Loading it raises the reason.

@@ -66,7 +66,7 @@ class Renderer:
         self._picture_sent = False
         self._recording = Recording()
         self._past: int | None = None
-        """The current step, if it is not the one that the episode has reached."""
+        """The current step, if it is earlier than the latest one of the episode."""
         self._playback_id = 0
         self._loops = False
         self._step_sender = StepSender()
@@ -94,7 +94,7 @@ class Renderer:
 
     @property
     def _makes_env(self) -> bool:
-        """True if what is due makes an environment, which may import a simulator first."""
+        """Return whether the next action makes an environment, which may import a simulator."""
         over = self._episode is not None and self._episode.step.over
         return self._load_now is not None or self._rewinding or over
 
@@ -127,7 +127,7 @@ class Renderer:
                 self._clock.restart()
             case protocol.Pause():
                 self._playing = False
-                # Pictures may have been skipped; the current step has to be shown.
+                # Pictures may have been skipped; the current step must be shown.
                 self._picture_due = not self._picture_sent
             case protocol.Step() | protocol.Seek() | protocol.Restart() | protocol.Push():
                 self._move(command)
@@ -152,14 +152,14 @@ class Renderer:
     def _sweep(self, wanted: protocol.Sweep) -> None:
         agents = self._agents
         critic = None if agents is None else agents.critic
-        # The agent may have been replaced since the window has asked.
+        # The agent may have been replaced since the request.
         if agents is None or critic is None or len(wanted.obs) != agents.first.header.env.obs_dim:
             return
         swept = sweep(critic, wanted.obs, wanted.action, wanted.dimension)
         self._send(protocol.Swept(wanted.ticket, wanted.dimension, *swept))
 
     def _send_steps(self, episode: RenderedEpisode) -> None:
-        """Send the numbers of the steps that the window does not know yet, if it wants them."""
+        """Send the numbers of steps that are new to the window, if it wants them."""
         assert self._agents is not None
         steps = self._step_sender.unsent(episode.log, self._playback_id, self._agents.critic)
         if steps is not None:
@@ -194,7 +194,7 @@ class Renderer:
                 self._clock.pictures_per_s = most
             case protocol.Fit():
                 self._out.fit(command)
-                # A paused picture has to be drawn in its new size.
+                # A paused picture must be drawn in its new size.
                 self._picture_due = self._picture_due or self._picture_sent
 
     def _advance(self) -> None:
@@ -215,7 +215,7 @@ class Renderer:
     # The past of the episode ---------------------------------------------------------------------
 
     def _seek(self, step: int) -> None:
-        """Show the last step up to this one that was drawn."""
+        """Show the last drawn step up to this one."""
         if self._episode is None:
             return
         self._steps_wanted = 0
@@ -237,7 +237,7 @@ class Renderer:
             self._picture_due = True
 
     def _show_next(self, past: int) -> int:
-        """Move on to the next step that was drawn; return how many steps that is."""
+        """Move to the next drawn step; return how many steps ahead it is."""
         assert self._episode is not None
         later, reached = self._recording.after(past), self._episode.step.number
         self._past = later.step if later is not None and later.step < reached else None
@@ -265,7 +265,7 @@ class Renderer:
         self._send(self._agents.loaded(load, self._episode, self._no_picture))
 
     def _begin_first_episode(self) -> None:
-        """Begin the first episode, without pictures where there are none: numbers remain."""
+        """Begin the first episode, without pictures if it cannot be drawn: numbers remain."""
         self._no_picture = ""
         try:
             self._begin_episode(0)
@@ -276,7 +276,7 @@ class Renderer:
             raise
         except RequestError as problem:
             self._no_picture = str(problem)
-            # Refused again if the cause is another.
+            # Refused again if the cause is another one.
             self._begin_episode(0)
 
     def _after_episode(self, index: int) -> None:
@@ -373,7 +373,7 @@ class Renderer:
             episode, self._episode = self._episode, None
             episode.close()
             del episode
-            # Environments refer to themselves: their pictures would stay for dozens of episodes.
+            # Environments have reference cycles: their pictures would stay for dozens of episodes.
             gc.collect()
         self._picture_due = self._picture_sent = False
         self._past = None

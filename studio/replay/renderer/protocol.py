@@ -1,6 +1,6 @@
 """The messages between window and renderer, sent through a pipe as lines of JSON.
 
-Named tuples: two are sent with every picture, and their lines hold no names.
+Named tuples: two are sent with every picture, and their lines contain no names.
 """
 
 from pathlib import Path
@@ -29,9 +29,9 @@ class Load(NamedTuple):
     at_episode_end: bool = False
     """Finish the current episode first."""
     allowed: frozenset[Entry] = frozenset()
-    """The code that the window's process may import by now; more is remembered."""
+    """The code that the window's process may import by now; further code is remembered."""
     compared: tuple[ComparedAgent, ...] = ()
-    """Those that are compared, ``path`` first; empty for one agent alone."""
+    """The compared agents, ``path`` first; empty for a single agent."""
 
 
 class Play(NamedTuple):
@@ -43,19 +43,19 @@ class Pause(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Pause, then show the next step, or the one before that was drawn."""
+    """Pause, then show the next step, or the previous one that was drawn."""
 
     back: bool = False
 
 
 class Seek(NamedTuple):
-    """Show a step of the current episode: the last one up to ``step`` that was drawn."""
+    """Show a step of the current episode: the last drawn one up to ``step``."""
 
     step: int
 
 
 class Loop(NamedTuple):
-    """Play the same episode again at its end, or the next one."""
+    """Repeat the same episode at its end, or play the next one."""
 
     on: bool
 
@@ -79,7 +79,7 @@ class Rate(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Draw pictures as large as fits into this size, in their own aspect ratio."""
+    """Draw pictures as large as fits into this size, keeping their aspect ratio."""
 
     width: int
     height: int
@@ -90,13 +90,13 @@ TRACKING, FREE = "Tracking", "Free"
 
 
 class Look(NamedTuple):
-    """Draw with another camera, or undo how the one in use was moved."""
+    """Draw with another camera, or reset the one in use."""
 
     camera: str | None = None
 
 
 class MoveCamera(NamedTuple):
-    """Move the camera; ``x`` and ``y`` are shares of the height of the picture."""
+    """Move the camera; ``x`` and ``y`` are shares of the picture's height."""
 
     action: str
     """``turn``, ``shift`` or ``zoom``."""
@@ -105,7 +105,7 @@ class MoveCamera(NamedTuple):
 
 
 class Push(NamedTuple):
-    """Push the agents of a comparison that are pushed at all, from the next step on."""
+    """Push those agents of a comparison that can be pushed, from the next step on."""
 
 
 class ReleaseSlot(NamedTuple):
@@ -115,7 +115,7 @@ class ReleaseSlot(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """Send the numbers of every step from now on, first those of the current episode; or stop."""
+    """Send the numbers of every step from now on, starting with the current episode's; or stop."""
 
     on: bool
 
@@ -124,7 +124,7 @@ class Sweep(NamedTuple):
     """Compute the critics' values over a sweep of one dimension of an action."""
 
     ticket: int
-    """Increases with every sweep; the answer carries it."""
+    """Increases with every sweep; the answer repeats it."""
     obs: Floats
     """Shape (obs_dim,)."""
     action: Floats
@@ -170,7 +170,7 @@ class Swept(NamedTuple):
     action: Floats
     """Values of that dimension, (n,), from -1 to 1."""
     values: Floats
-    """The critics' values of each, (critics, n)."""
+    """The critics' values at each of them, (critics, n)."""
 
 
 class Block(NamedTuple):
@@ -187,20 +187,20 @@ class Loaded(NamedTuple):
     env_id: str
     env_steps: int
     mean_return: float | None
-    """Of the evaluation stored in the checkpoint, if there is one."""
+    """Mean return of the evaluation in the checkpoint, if any."""
     spec: AgentSpec
     run: str = ""
-    """What its run is called among those of its environment; empty if it belongs to none."""
+    """Name of its run within its environment; empty if it belongs to none."""
     changed_ns: int = 0
-    """When the file was written: another agent may have taken its path since."""
+    """Modification time of the file: another agent may have taken its path since."""
     no_picture: str = ""
-    """Why there are no pictures but numbers only."""
+    """Why there are only numbers and no pictures."""
     agents: tuple[AgentFacts, ...] = ()
-    """Those that are compared; the fields above are the first one's."""
+    """The compared agents; the fields above are those of the first."""
     cameras: tuple[str, ...] = ()
-    """What can be chosen; nothing for a simulator with a view of its own."""
+    """Available cameras; empty for a simulator with its own view."""
     camera: str = ""
-    """The one in use."""
+    """The camera in use."""
 
 
 class Frame(NamedTuple):
@@ -209,40 +209,40 @@ class Frame(NamedTuple):
     episode: int
     """Counted from 0, as in an evaluation with the same seed."""
     step: RolloutStep
-    """Where the agent is, or where those that are compared are together."""
+    """The agent's step, or the common step of compared agents."""
     playback_id: int = 0
-    """Increases with every episode that begins, also if it is the same one again."""
+    """Increases with every episode that begins, including repetitions."""
     latest: int = 0
-    """The last step that the episode has reached; this one may be before it."""
+    """The latest step of the episode; this frame may be earlier."""
     complete: bool = False
     """True if the episode is over at ``latest``."""
     data: StepData | None = None
-    """Only while the steps are measured. None before the first step."""
+    """Only while steps are measured. None before the first step."""
     steps: tuple[RolloutStep, ...] = ()
-    """Where each of the compared agents is."""
+    """The step of each compared agent."""
     images: tuple[Any, ...] = ()
-    """The picture of each agent, a ``QImage`` that owns its pixels; none where the environment
-    cannot render, and none on the way to the window: there they are in a slot."""
+    """The picture of each agent, a ``QImage`` that owns its pixels; empty if the environment cannot
+    render, and on the way to the window, when they are in a slot."""
 
 
 class Drawn(NamedTuple):
-    """The pictures of a frame are in a slot, next to each other."""
+    """The pictures of a frame are in a slot, side by side."""
 
     slot: int
     width: int
-    """Of all of them."""
+    """Total width."""
     height: int
     frame: Frame
 
 
 class Pushed(NamedTuple):
-    """The agents that are pushed at all are pushed at these steps, counted from 1."""
+    """The steps, counted from 1, at which agents are pushed, if they can be."""
 
     steps: tuple[int, ...]
 
 
 class Captured(NamedTuple):
-    """The picture that was asked for."""
+    """The requested picture."""
 
     pixels: NDArray[np.uint8]
     """Shape (height, width, 3)."""
@@ -256,7 +256,7 @@ class Refused(NamedTuple):
     ticket: int
     message: str
     needs: LocatedModule | None = None
-    """The code that the user would have to allow."""
+    """The code that needs the user's consent."""
 
 
 class Crashed(NamedTuple):

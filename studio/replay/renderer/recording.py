@@ -12,7 +12,7 @@ from studio.replay.renderer.scaling import Picture
 MOST_BYTES = 128 * 2**20
 _QUALITY = 90
 _OVERHEAD = 1000
-"""Bytes that the numbers of a step take at most, besides its picture."""
+"""Most bytes of a step's numbers, without its picture."""
 
 
 class Kept(NamedTuple):
@@ -43,7 +43,8 @@ class Kept(NamedTuple):
 class Recording:
     """Keeps the steps of one episode that were drawn, in their own size.
 
-    When they take too much, every second one is dropped, and from then on every second one kept.
+    When they take too much, every second one is dropped, and from then on only every second one
+    kept.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -58,7 +59,7 @@ class Recording:
         """Bytes kept."""
 
     def add(self, picture: Picture, frame: Frame) -> None:
-        """Keep a step, unless it is kept already; steps come in order."""
+        """Keep a step, unless it is kept already; steps arrive in order."""
         if self._kept and frame.step.number <= self._kept[-1].step:
             return
         self._seen += 1

@@ -1,4 +1,4 @@
-"""How the renderer's process starts: the signs of life first, then everything else."""
+"""Start of the renderer's process: the signs of life first, then everything else."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ def main(connection: Connection, prefix: str, signs: LifeSigns, variables: dict[
     ``variables`` are environment variables that simulators read when they are imported.
     """
     os.environ.update(variables)
-    # What it refuses is shown by the window as it is.
+    # The window shows its refusals as they are.
     choose_language()
     # Ctrl-C in a terminal reaches the whole process group; the window handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""The numbers of the current episode that the window asks for."""
+"""Sends the numbers of the current episode that the window requests."""
 
 import numpy as np
 
@@ -7,15 +7,15 @@ from td3core.inference.critic import Critic
 from td3core.playing.numbers import EpisodeLog, StepData, Steps
 
 SWEEP_POINTS = 81
-"""Values of the swept dimension, evenly from -1 to 1, besides that of the action."""
+"""Values of the swept dimension, evenly from -1 to 1, in addition to the action's own."""
 
 
 class StepSender:
-    """Which steps of the current episode the window wants to know, and knows already."""
+    """Tracks which steps of the current episode the window wants, and already has."""
 
     def __init__(self) -> None:
         self.on = False
-        """Whether it wants any."""
+        """Whether the window wants any."""
         self._sent = 0
 
     def switch(self, on: bool) -> None:
@@ -34,7 +34,7 @@ class StepSender:
         return found
 
     def at(self, step: int, log: EpisodeLog, critic: Critic | None) -> StepData | None:
-        """Return the numbers of one step, the newest or one of the past."""
+        """Return the numbers of one step, the newest or an earlier one."""
         found = log.after(step - 1, 0, critic, most=1) if self.on and step > 0 else None
         if found is None:
             return None

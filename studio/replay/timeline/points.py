@@ -1,4 +1,4 @@
-"""The checkpoints on the timeline: one point for each step, with its marks."""
+"""The checkpoints on the timeline: one point per step, with its marks."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from td3core.text import Text
 
 
 class Mark(StrEnum):
-    """What is special about a checkpoint."""
+    """Special property of a checkpoint."""
 
     BEST = "best"
     LAST = "last"
@@ -35,7 +35,7 @@ class TimelinePoint:
     mean_return: float | None = None
     marks: frozenset[Mark] = frozenset()
     role: Text | None = None
-    """Of a displayed agent that is no longer saved, such as ``earlier best``."""
+    """Role of a displayed agent that is no longer saved, such as ``earlier best``."""
     others: frozenset[Path] = frozenset()
     """Files that hold the same agent."""
 
@@ -56,7 +56,7 @@ class TimelinePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedFile:
-    """A checkpoint file whose step is known."""
+    """A checkpoint file with a known step."""
 
     path: Path
     env_steps: int
@@ -75,7 +75,7 @@ def marks_of(manual: Iterable[int], branched: Iterable[int]) -> dict[int, set[Ma
 def points_of(
     files: Iterable[SavedFile], noted: Mapping[int, Iterable[Mark]]
 ) -> list[TimelinePoint]:
-    """Return a point for each step, in order; ``noted`` are the marks of steps."""
+    """Return a point for each step, in order; ``noted`` are the marks by step."""
     points: dict[int, TimelinePoint] = {}
     for file in files:
         steps = file.env_steps
@@ -86,7 +86,7 @@ def points_of(
                 env_steps=steps, path=file.path, mean_return=file.mean_return, marks=marks
             )
             continue
-        # A file of its own stays what it is; best and last are overwritten.
+        # A step's own file never changes; best and last are overwritten.
         mean = file.mean_return if known.mean_return is None else known.mean_return
         points[steps] = replace(
             known, mean_return=mean, marks=known.marks | marks, others=known.others | {file.path}

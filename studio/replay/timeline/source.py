@@ -1,4 +1,4 @@
-"""What the timeline shows: the current run, or how a bundled agent was trained."""
+"""Points of the timeline: the current run, or the training of a bundled agent."""
 
 import json
 from functools import cache
@@ -31,7 +31,7 @@ class TimelineSource(QObject):
             announced.connect(self._soon.start)
 
     def note_shown(self, shown: ShownAgent) -> None:
-        """Take the current agent; a bundled one may have a history of its own."""
+        """Note the current agent; a bundled one may have its own history."""
         self._shown = shown
         self._soon.start()
 
@@ -63,7 +63,7 @@ def _with_gone(points: list[TimelinePoint], shown: ShownAgent) -> list[TimelineP
 
 @cache
 def _series(record: Path) -> tuple[SavedFile, ...]:
-    """Return the earlier agents of a bundled one, and itself, from the record beside it."""
+    """Return a bundled agent with its earlier ones, from the record next to it."""
     try:
         found = json.loads(record.read_text("utf-8"))
     except OSError:

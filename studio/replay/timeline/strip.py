@@ -33,7 +33,7 @@ _HEIGHT = 49
 """Pixels of the strip without its text."""
 _SIDE, _TOP = 8.0, 14.0
 _FONT, _AROUND_TEXT = 10, 3
-"""Pixels of the text, and of its line besides."""
+"""Pixels of the text's font, and of the space around it."""
 _BAR, _STUB = 5.0, 3.0
 _MARK = 4.0
 _EMPTY = Text("Checkpoints of the run appear here")
@@ -54,7 +54,7 @@ class Timeline(QAbstractSlider):
         self._points: Sequence[TimelinePoint] = ()
         self._shown: Path | None = None
         self._gone_step: int | None = None
-        """Step of the current agent, if its file holds another one by now, or none."""
+        """Step of the current agent, if its file now holds another one, or none."""
         self._theme: Theme | None = None
         self._showing = False
         self.setOrientation(Qt.Orientation.Horizontal)
@@ -67,11 +67,11 @@ class Timeline(QAbstractSlider):
         self.valueChanged.connect(self._on_value)
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Return a strip."""
+        """Return the size of a strip."""
         return QSize(200, _HEIGHT + math.ceil(self._bottom()))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """Return the smallest useful strip."""
+        """Return the size of the smallest useful strip."""
         return QSize(120, _HEIGHT + math.ceil(self._bottom()))
 
     def _bottom(self) -> float:
@@ -81,7 +81,7 @@ class Timeline(QAbstractSlider):
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
         self._theme = theme
-        # The font may be another one, too.
+        # The font may have changed, too.
         self.updateGeometry()
         self.update()
 
@@ -94,7 +94,7 @@ class Timeline(QAbstractSlider):
 
     @property
     def current(self) -> TimelinePoint | None:
-        """The current agent, if it is one of these."""
+        """The current agent, if it is on the timeline."""
         if self._gone_step is not None:
             return next((p for p in self._points if p.env_steps == self._gone_step), None)
         return next((p for p in self._points if self._shown and p.holds(self._shown)), None)
@@ -150,12 +150,12 @@ class Timeline(QAbstractSlider):
     # Where a point is ---------------------------------------------------------------------------
 
     def x_of(self, point: TimelinePoint) -> float:
-        """Return where an agent is, in pixels from the left."""
+        """Return the position of an agent in pixels from the left."""
         last = max(self._points[-1].env_steps, 1)
         return _SIDE + (self.width() - 2 * _SIDE) * point.env_steps / last
 
     def height_of(self, point: TimelinePoint) -> float:
-        """Return how high the bar of an agent is, in pixels."""
+        """Return the height of an agent's bar in pixels."""
         means = [p.mean_return for p in self._points if p.mean_return is not None]
         if point.mean_return is None:
             return _STUB
@@ -181,7 +181,7 @@ class Timeline(QAbstractSlider):
             self._choose(point)
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
-        """Leave the wheel to others: agents would be loaded by accident."""
+        """Leave the wheel to the surroundings: agents would be loaded by accident."""
         event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
@@ -189,7 +189,7 @@ class Timeline(QAbstractSlider):
         if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) or not self._points:
             event.ignore()
         elif self.current is None and event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            # Another agent is shown: begin at the newest one.
+            # Another agent is shown: start from the newest one.
             self._choose(self._points[-1])
         else:
             super().keyPressEvent(event)

@@ -14,7 +14,7 @@ from td3core.text import Text, tr
 _TIP = Text("Drag turns, right-drag or Shift-drag moves, the wheel zooms, a double click resets")
 _NONE = Text("This environment has only its own view")
 _NAMES = {TRACKING: Text("Tracking"), FREE: Text("Free")}
-"""Of the cameras that the model does not name."""
+"""Names of the cameras that the model does not name."""
 
 
 class CameraMenu(QMenu):
@@ -29,7 +29,7 @@ class CameraMenu(QMenu):
         self._group = QActionGroup(self)
         self._names: tuple[str, ...] = ()
         self._left = ""
-        """The camera that gave way to the free one because the user moved it; or none."""
+        """The camera in use before the user moved to the free one; empty without one."""
         self._group.triggered.connect(self._on_chosen)
         player.loaded.connect(self._on_loaded)
         self._show((), "")
@@ -55,7 +55,7 @@ class CameraMenu(QMenu):
     def _on_moved(self, action: str, x: float, y: float) -> None:
         chosen = self._group.checkedAction()
         camera = chosen.data() if chosen is not None else FREE
-        # A camera of the model cannot be moved, and one that tracks cannot be shifted.
+        # A camera of the model cannot be moved, and a tracking one cannot be shifted.
         if camera not in (TRACKING, FREE) or (camera == TRACKING and action == "shift"):
             self._left = camera
             self._player.look(FREE)
@@ -64,7 +64,7 @@ class CameraMenu(QMenu):
 
     @Slot()
     def _on_reset(self) -> None:
-        """Bring back the view from before the mouse moved it."""
+        """Restore the view from before the mouse moved it."""
         left, self._left = self._left, ""
         if left in self._names:
             self._player.look(left)

@@ -28,7 +28,7 @@ _LOOP_TIP = Text("Play the same episode again at its end, instead of the next on
 
 
 class PlaybackControls(QWidget):
-    """Emits what the user wants; shows whether the agent is playing."""
+    """Emits the user's requests; shows whether the agent is playing."""
 
     play_clicked = Signal()
     step_clicked = Signal()
@@ -83,7 +83,7 @@ class PlaybackControls(QWidget):
         seed_label.setBuddy(self.seed_spin)
         steps = (self.restart_button, self.back_button, self.play_button, self.step_button)
         upper = make_row(*steps, self.loop_button, self.speed_combo)
-        # All of them have to fit into a narrow dock.
+        # All controls must fit into a narrow dock.
         upper.setSpacing(0)
         upper.addStretch(1)
         for button in (self.large_button, self.full_button):
@@ -131,7 +131,7 @@ class PlaybackControls(QWidget):
 
     @property
     def follows_latest(self) -> bool:
-        """True if the agent that the run saved last is to be shown."""
+        """True if the run's newest agent is shown."""
         return self.follow_check.isChecked()
 
     def set_theme(self, theme: Theme) -> None:
@@ -150,14 +150,14 @@ class PlaybackControls(QWidget):
         self.show_playing(self._playing)
 
     def show_playing(self, playing: bool) -> None:
-        """Let the play button offer to play or to pause."""
+        """Make the play button offer to play or to pause."""
         self._playing = playing
         self.play_button.setAccessibleName(tr("Pause") if playing else tr("Play"))
         if self._theme is not None:
             self.play_button.setIcon(self._theme.icon("pause" if playing else "play"))
 
     def show_frame(self, frame: Frame) -> None:
-        """Show where in its episode a picture is."""
+        """Show the position of a picture in its episode."""
         self.scrub_bar.show_frame(frame)
 
     @Slot(bool)

@@ -1,4 +1,4 @@
-"""The bar below the picture: where the episode is, and a way to any step that was drawn."""
+"""The bar below the picture: position in the episode, and access to any drawn step."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
@@ -12,14 +12,14 @@ _SHORTEST = 50
 
 
 class ScrubBar(QSlider):
-    """Follows the picture; a click or a drag asks for a step, the arrow keys for the next one."""
+    """Follows the picture; a click or a drag requests a step, the arrow keys the next one."""
 
     wanted = Signal(int)
     """The user points at this step."""
     stepped = Signal(bool)
-    """The user wants the next step; True for the one before."""
+    """The user wants the next step; True for the previous one."""
     held = Signal(bool)
-    """The user has taken hold of the bar, or let it go."""
+    """The user has grabbed the bar, or released it."""
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -27,7 +27,7 @@ class ScrubBar(QSlider):
         self.setEnabled(False)
 
     def show_frame(self, frame: Frame) -> None:
-        """Show where in its episode a picture is."""
+        """Show the position of a picture in its episode."""
         if not self.isEnabled():
             enable(self, "")
         end = frame.latest if frame.complete else _reach(frame.latest)
@@ -57,19 +57,19 @@ class ScrubBar(QSlider):
         self.wanted.emit(step)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
-        """Take hold of the bar where it is pressed."""
+        """Grab the bar where it is pressed."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.setSliderDown(True)
             self.held.emit(True)
             self._point(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
-        """Ask for the step under the mouse."""
+        """Request the step under the mouse."""
         if self.isSliderDown():
             self._point(event)
 
     def mouseReleaseEvent(self, _event: QMouseEvent) -> None:  # noqa: N802
-        """Let the bar go."""
+        """Release the bar."""
         if self.isSliderDown():
             self.setSliderDown(False)
             self.held.emit(False)

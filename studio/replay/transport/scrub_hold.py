@@ -1,4 +1,4 @@
-"""Lets the player stand still while the user drags the scrub bar."""
+"""Pauses the player while the user drags the scrub bar."""
 
 from PySide6.QtCore import QObject, Slot
 
@@ -7,7 +7,7 @@ from studio.replay.transport.scrub_bar import ScrubBar
 
 
 class ScrubHold(QObject):
-    """Pauses what plays when the bar is taken, and resumes it when the bar is let go."""
+    """Pauses playing when the bar is grabbed, and resumes it when the bar is released."""
 
     def __init__(self, player: Player, bar: ScrubBar) -> None:
         super().__init__(bar)
