@@ -1,4 +1,4 @@
-"""What the user changes a live setting with: slider and number, check box, or list of choices."""
+"""Controls for live settings: slider and number, check box, or list of choices."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -16,7 +16,7 @@ LiveValue = bool | int | float | str
 
 _TICKS = 1000
 _AROUND = 17
-"""Pixels of a number box beside its number."""
+"""Pixels of a number box around its number."""
 
 
 class SettingControl(Protocol):
@@ -33,7 +33,7 @@ class SettingControl(Protocol):
 
     @property
     def slider(self) -> QSlider | None:
-        """The widget below, if there is one."""
+        """The widget below, if any."""
 
     def value(self) -> LiveValue:
         """Return the current value."""
@@ -42,7 +42,7 @@ class SettingControl(Protocol):
         """Return the current value.
 
         Raises:
-            RequestError: the displayed text is no allowed value.
+            RequestError: the displayed text is not an allowed value.
         """
 
     def fit_width(self) -> None:
@@ -56,7 +56,7 @@ class SettingControl(Protocol):
 
 
 def make_control(name: str, spec: Spec, default: LiveValue) -> SettingControl:
-    """Return the control that suits a setting; its type is that of the default."""
+    """Return the control for a setting; its type is that of the default."""
     if isinstance(default, bool | str):
         return FieldControl(name, spec, default)
     return NumberControl(name, spec, whole=isinstance(default, int))
@@ -90,7 +90,7 @@ class NumberControl(QObject):
         """Return the current value.
 
         Raises:
-            RequestError: the displayed text is no allowed value.
+            RequestError: the displayed text is not an allowed value.
         """
         self.editor.entered()
         return self.value()
@@ -101,7 +101,7 @@ class NumberControl(QObject):
         self.editor.setFixedWidth(longest + _AROUND)
 
     def value(self) -> LiveValue:
-        """Return the value in use, also where wrong text is shown."""
+        """Return the value in use, even if wrong text is shown."""
         return int(self.editor.value()) if self._whole else self.editor.value()
 
     def set_value(self, value: LiveValue) -> None:

@@ -1,4 +1,4 @@
-"""The user's changes of live settings, so that they can be undone."""
+"""The user's changes of live settings, for undo."""
 
 import time
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ class Edit:
     before: LiveValue
     after: LiveValue
     at: float
-    """When it was last extended, in seconds of the monotonic clock."""
+    """Time of its last extension, in seconds of the monotonic clock."""
 
 
 class EditHistory:
-    """Changes that can be undone, the latest last. A drag of a slider is one change."""
+    """Changes that can be undone, latest last. Dragging a slider is one change."""
 
     def __init__(self) -> None:
         self._edits: list[Edit] = []
@@ -34,7 +34,7 @@ class EditHistory:
 
     @property
     def next(self) -> Edit | None:
-        """The change that was undone last."""
+        """The most recently undone change."""
         return self._undone[-1] if self._undone else None
 
     def add(self, before: Tunables, after: Tunables) -> None:
@@ -43,30 +43,30 @@ class EditHistory:
         self._undone.clear()
         for name, old, new in changes(before, after):
             last = self.last
-            # A schedule that was given is no part of a drag.
+            # A new schedule is not part of a drag.
             drag = last is not None and last.name == name and not is_text(last.after)
             if last is None or not drag or now - last.at >= SAME_GESTURE_S:
                 self._edits.append(Edit(name, old, new, now))
             elif new == last.before:
-                # Dragged there and back: nothing is left to undo.
+                # Dragged there and back: nothing remains to undo.
                 self._edits.pop()
             else:
                 last.after, last.at = new, now
 
     def pop(self) -> Edit:
-        """Move the latest change to those undone, and return it.
+        """Move the latest change to the undone ones, and return it.
 
         Raises:
-            IndexError: there is none.
+            IndexError: there is no change to undo.
         """
         self._undone.append(self._edits.pop())
         return self._undone[-1]
 
     def redo(self) -> Edit:
-        """Move the change that was undone last back, and return it.
+        """Move the most recently undone change back, and return it.
 
         Raises:
-            IndexError: there is none.
+            IndexError: there is no undone change.
         """
         self._edits.append(self._undone.pop())
         return self._edits[-1]

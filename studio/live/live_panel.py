@@ -39,7 +39,7 @@ from td3core.protocol.events import Tuned
 from td3core.text import Text, tr
 
 _SEND_INTERVAL_MS = 60
-"""A drag produces hundreds of values; the run and its journal need about sixteen a second."""
+"""Dragging produces hundreds of values; the run and its journal need about sixteen a second."""
 
 
 class LivePanel(QWidget):
@@ -98,7 +98,7 @@ class LivePanel(QWidget):
         layout.addStretch(1)
 
     def _make_undo_row(self) -> QWidget:
-        """Return a row of one height, whatever it offers: the sliders below stay where they are."""
+        """Return a row of fixed height, so that the sliders below never move."""
         self._last_change = QLabel()
         self._last_change.setObjectName("last_change")
         self._last_change.setProperty("role", "muted")
@@ -149,7 +149,7 @@ class LivePanel(QWidget):
         """Return the row of a setting.
 
         Raises:
-            KeyError: it is no live setting of this panel.
+            KeyError: it is not a live setting of this panel.
         """
         return self._rows[name]
 
@@ -159,14 +159,14 @@ class LivePanel(QWidget):
         """Return the current values.
 
         Raises:
-            RequestError: one of them is no allowed value.
+            RequestError: a value is not allowed.
         """
         for row in self._rows.values():
             row.entered()
         return self._in_use()
 
     def _in_use(self) -> Tunables:
-        """Return the values in use: a field with wrong text does not hold up the others."""
+        """Return the values in use: a field with wrong text does not block the others."""
         values: dict[str, Any] = {name: row.given() for name, row in self._rows.items()}
         return at_step(self._kind(**values), self._step, self._steps)
 
@@ -192,12 +192,12 @@ class LivePanel(QWidget):
 
     @Slot(int)
     def set_steps(self, steps: int) -> None:
-        """Show schedules over the steps of a run that is about to begin."""
+        """Show schedules over the steps of a run about to begin."""
         if not self._busy:
             self.follow(0, steps)
 
     def follow(self, step: int, steps: int) -> None:
-        """Show where on their schedules the settings are at a step of a run of ``steps``."""
+        """Show the positions on schedules at a step of a run of ``steps``."""
         self._step, self._steps = step, steps
         if not any(row.follows_schedule for row in self._rows.values()):
             return
@@ -218,7 +218,7 @@ class LivePanel(QWidget):
             self.give(name, dialog.schedule)
 
     def offer(self, first: Tunables | None, last: Tunables, *, show: bool = True) -> None:
-        """Show the last values of a run, and offer those it was started with if they differ."""
+        """Show the last values of a run, and offer its first ones if they differ."""
         self._choice.offer(first, last)
         if show:
             self._show_and_forget(last)
@@ -230,7 +230,7 @@ class LivePanel(QWidget):
 
     @Slot(object)
     def show_defaults(self, tunables: Tunables) -> None:
-        """Show these values, and let the reset buttons restore them."""
+        """Show these values, and make the reset buttons restore them."""
         self._choice.withdraw()
         self.show_tunables(tunables)
         self.forget_edits()
@@ -277,7 +277,7 @@ class LivePanel(QWidget):
 
     @Slot(object)
     def apply(self, wanted: Tunables) -> None:
-        """Show these values and request them of the run, as if they were changed by hand."""
+        """Show these values and request them from the run, as if changed by hand."""
         before = self._shown
         self.show_tunables(wanted)
         self._shown = before
@@ -302,17 +302,17 @@ class LivePanel(QWidget):
         return self._history.last is not None
 
     def forget_edits(self) -> None:
-        """Drop the changes made so far: other values are shown."""
+        """Drop the changes made so far: other values are now shown."""
         self._history.clear()
         self._update_undo()
 
     @Slot()
     def undo(self) -> None:
-        """Undo the latest change; call it again to undo the one before."""
+        """Undo the latest change; repeated calls undo earlier ones."""
         self._send()
         while self.can_undo:
             edit = self._history.pop()
-            # A change that the run refused has been reverted already.
+            # A change refused by the run has been reverted already.
             if self._rows[edit.name].given() != edit.before:
                 self.give(edit.name, edit.before, undoing=True)
                 break
@@ -320,7 +320,7 @@ class LivePanel(QWidget):
 
     @Slot()
     def redo(self) -> None:
-        """Make the change again that was undone last."""
+        """Redo the most recently undone change."""
         self._send()
         if self._history.next is not None:
             edit = self._history.redo()

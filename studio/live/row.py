@@ -29,9 +29,9 @@ class LiveRow(QWidget):
     settled = Signal()
     """The user has finished changing the value."""
     schedule_wanted = Signal()
-    """The user wants to enter a schedule, or to change it."""
+    """The user wants to enter or change a schedule."""
     reset_wanted = Signal(object)
-    """The user wants the value or schedule that the row began with."""
+    """The user wants the initial value or schedule of the row."""
 
     def __init__(self, name: str, spec: Spec, default: LiveValue) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class LiveRow(QWidget):
         grid.addWidget(self._curve, 2, 0, 1, 3)
 
     def update_width(self) -> None:
-        """Reserve width for the number, and for the name with the mark of a pending change."""
+        """Reserve width for the number, and for the name with its mark while pending."""
         self._control.fit_width()
         shown = self._label.text()
         self._label.setText(f"<b>{self._spec.symbol}&nbsp; {self._spec.label} …</b>")
@@ -91,19 +91,19 @@ class LiveRow(QWidget):
         self._label.setText(shown)
 
     def value(self) -> LiveValue:
-        """Return the value in use, also where wrong text is shown."""
+        """Return the value in use, even if wrong text is shown."""
         return self._control.value()
 
     def entered(self) -> LiveValue:
         """Return the current value.
 
         Raises:
-            RequestError: the displayed text is no allowed value.
+            RequestError: the displayed text is not an allowed value.
         """
         return self._control.entered()
 
     def given(self) -> LiveValue:
-        """Return the setting as it was given: its value, or the text of its schedule."""
+        """Return the setting as given: its value, or the text of its schedule."""
         return self.value() if self._schedule is None else self._schedule.text
 
     @property
@@ -112,12 +112,12 @@ class LiveRow(QWidget):
         return self._schedule is not None
 
     def show_value(self, value: LiveValue, schedule: PiecewiseSchedule | None) -> None:
-        """Show a value and the schedule it follows, if there is one, without a signal."""
+        """Show a value, and its schedule if there is one, without a signal."""
         self._control.set_value(value)
         self._set_schedule(schedule)
 
     def show_step(self, value: LiveValue, step: int, steps: int) -> None:
-        """Show where on its schedule the setting is."""
+        """Show the position of the setting on its schedule."""
         if self._schedule is not None:
             self._control.follow(value)
             self._curve.show_schedule(self._schedule, step, steps)
@@ -165,7 +165,7 @@ class LiveRow(QWidget):
 
     @Slot()
     def _on_edited(self) -> None:
-        # What the user changes follows no schedule any more.
+        # A setting changed by the user no longer follows a schedule.
         self._set_schedule(None)
         self.edited.emit()
 

@@ -1,4 +1,4 @@
-"""The schedule of a live setting: a thin curve over the steps, and where the run is on it."""
+"""The schedule of a live setting: a thin curve over the steps, with the run's position."""
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen, QPolygonF
@@ -27,7 +27,7 @@ class ScheduleCurve(QWidget):
         self.hide()
 
     def show_schedule(self, schedule: PiecewiseSchedule | None, step: int, steps: int) -> None:
-        """Draw a schedule of a run of ``steps`` that has got to ``step``; hide without one."""
+        """Draw a schedule for a run of ``steps`` that is at ``step``; hide without a schedule."""
         self._schedule, self._step, self._steps = schedule, step, max(steps, 1)
         self.setVisible(schedule is not None)
         self.update()
@@ -55,7 +55,7 @@ class ScheduleCurve(QWidget):
         painter.end()
 
     def _corners(self, area: QRectF) -> list[QPointF]:
-        """Return points of the curve: before and after each jump, and enough for what bends."""
+        """Return points of the curve: before and after each jump, and enough for bends."""
         assert self._schedule is not None
         steps = {round(i * self._steps / 80) for i in range(81)}
         for step in self._schedule.steps_of_points(self._steps):
@@ -68,7 +68,7 @@ class ScheduleCurve(QWidget):
         return QPointF(x, area.bottom() - area.height() * self._share(value))
 
     def _share(self, value: float) -> float:
-        """Return how far up a value is: all values of the schedule use the whole height."""
+        """Return the height of a value as a share: the schedule's values use the whole height."""
         assert self._schedule is not None
         heights = [to_slider(self._spec, each, _TICKS) for each in self._schedule.values]
         low, high = min(heights), max(heights)

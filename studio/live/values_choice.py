@@ -1,4 +1,4 @@
-"""Which live settings of an opened run to show: its first or its last."""
+"""Choice between an opened run's first and last live settings."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QRadioButton, QWidget
@@ -14,7 +14,7 @@ class ValuesChoice(QWidget):
     chosen = Signal(object)
     """The :class:`Tunables` to show."""
     shown = Signal(bool)
-    """Whether it is offered."""
+    """Whether the choice is offered."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class ValuesChoice(QWidget):
         self.hide()
 
     def offer(self, first: Tunables | None, last: Tunables) -> None:
-        """Offer both, the last being shown; nothing if they are the same."""
+        """Offer both, with the last ones shown; offer nothing if they are equal."""
         self._values = {"first": first or last, "last": last}
         self._buttons["last"].setChecked(True)
         self._show(first is not None and bool(changes(first, last)))

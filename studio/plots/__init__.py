@@ -1,5 +1,5 @@
 """The plots of a run.
 
-``catalogue.py`` lists the plots and what each of them draws, ``layers/`` holds the things drawn,
-``card.py`` shows one plot and ``grid.py`` all of them.
+``catalogue.py`` lists the plots and their layers, ``layers/`` holds the layers, ``card.py`` shows
+one plot and ``grid.py`` all of them.
 """

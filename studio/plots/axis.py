@@ -16,21 +16,21 @@ from studio.theme.theme import Theme
 _BETWEEN_LABELS = 6
 """Pixels between two labels of the x axis."""
 _UNLABELLED = 0.25
-"""Largest share of an axis without a label at either end."""
+"""Largest unlabelled share of an axis at either end."""
 _LINES_APART = 1.8
-"""Lines of text between two labels of the y axis that are as close as can be."""
+"""Smallest distance of labels of the y axis, in lines of text."""
 _FINER = 4
-"""How many times closer than labels may be the ticks are that labels are chosen from."""
+"""Labels are chosen from ticks this many times as dense as labels may be."""
 _FAR = 1000.0
-"""Pixels beyond an axis where pyqtgraph would drop no label."""
+"""Distance in pixels beyond an axis, to keep pyqtgraph from dropping labels."""
 _PLAIN = range(-2, 4)
-"""Powers of ten of numbers that are as short without an exponent."""
+"""Powers of ten for which numbers are as short without an exponent."""
 _MANY_DECADES = 12
 """With more decades than this, ticks between them would fill the plot."""
 
 
 _Label = tuple[QRectF, Any, str]
-"""Where a label is, how it is aligned, and what it reads."""
+"""Rectangle, alignment and text of a label."""
 
 
 class ShortAxis(pg.AxisItem):  # type: ignore[misc]
@@ -49,26 +49,26 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         self.setTextPen(pg.mkPen(theme.muted))
 
     def setLabel(self, text: Any = None, units: Any = None, **style: Any) -> None:  # noqa: N802
-        """Name the axis; a name longer than the axis is cut off with an ellipsis."""
+        """Name the axis; a name longer than the axis is elided."""
         self._full_name, self._name_style = text, style
         super().setLabel(text, units, **style)
         self._fit_name()
 
     def _updateLabel(self) -> None:  # noqa: N802
-        """Lay the name out anew if it has changed; pyqtgraph does so a dozen times per plot."""
+        """Lay out the name only if it has changed; pyqtgraph does so a dozen times per plot."""
         name = self.labelString()
         if name != self._laid_out:
             self._laid_out = name
             super()._updateLabel()
 
     def resizeEvent(self, event: Any = None) -> None:  # noqa: N802
-        """Show as much of the name as there is room for."""
+        """Show as much of the name as fits."""
         super().resizeEvent(event)
         if self._full_name:
             self._fit_name()
 
     def _fit_name(self) -> None:
-        """Cut off what would reach beyond the ends of the axis."""
+        """Cut the name off at the ends of the axis."""
         room = self.height() if self.orientation in ("left", "right") else self.width()
         if not self._full_name or room <= 0:
             return
@@ -85,10 +85,10 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
             self.showLabel(visible)
 
     def generateDrawSpecs(self, p: QPainter) -> Any:  # noqa: N802
-        """Return what to draw: axis, ticks and labels, with ticks and grid in opaque colours.
+        """Return axis, ticks and labels to draw, with ticks and grid in opaque colours.
 
-        Qt draws pyqtgraph's translucent ones forty times slower. Labels that would reach beyond
-        the axis, which pyqtgraph drops, are moved inside: the last tick has one.
+        Qt draws pyqtgraph's translucent colours forty times slower. Labels that would extend beyond
+        the axis, which pyqtgraph drops, are moved inside: the last tick keeps its label.
         """
         self._keeps_labels = True
         specs = super().generateDrawSpecs(p)
@@ -97,7 +97,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
             return specs
         axis, ticks, labels = specs
         labels = self._moved_inside(labels)
-        # Ticks of one level share a colour.
+        # Ticks of one level have the same colour.
         pens: dict[int, QPen] = {}
         for pen, _, _ in ticks:
             colour = pen.color()
@@ -106,7 +106,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         return axis, [(pens[pen.color().rgba()], *ends) for pen, *ends in ticks], labels
 
     def boundingRect(self) -> QRectF:  # noqa: N802
-        """Return where the axis draws; pyqtgraph asks it, too, which labels have room."""
+        """Return the area of the axis, which pyqtgraph also uses to decide which labels fit."""
         found: QRectF = super().boundingRect()
         if not self._keeps_labels:
             return found
@@ -115,9 +115,9 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         return found.adjusted(0, -_FAR, 0, _FAR)
 
     def _moved_inside(self, labels: Sequence[_Label]) -> list[_Label]:
-        """Move labels at the ends inside; where they touch others then, leave out every other one.
+        """Move labels at the ends inside; if they then touch others, leave out every other label.
 
-        Without their neighbours alone, the last labels would be farther apart than the rest.
+        With only their neighbours left out, the last labels would be farther apart than the rest.
         """
         area, along = self.mapRectFromParent(self.geometry()), self.orientation == "bottom"
         moved = [(_moved_into(rect, area), flags, text) for rect, flags, text in labels]
@@ -125,14 +125,14 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         if self.logMode:
             return self._with_room(moved)
         for every in range(1, len(moved)):
-            # The last one stays: it tells how far the axis reaches.
+            # The last one stays: it shows how far the axis extends.
             kept = moved[::-1][::every]
             if len(self._with_room(kept)) == len(kept):
                 return kept
         return self._with_room(moved)
 
     def _with_room(self, labels: Sequence[_Label]) -> list[_Label]:
-        """Leave out the labels that touch another, but not the last and the first."""
+        """Leave out labels that touch another, except the last and the first."""
         kept: list[_Label] = []
         gap = _BETWEEN_LABELS / 2 if self.orientation == "bottom" else 0
         for label in [*labels[-1:], *labels[:-1]]:
@@ -147,7 +147,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         maxVal: float,  # noqa: N803
         size: float,
     ) -> list[tuple[float | None, list[float]]]:
-        """Return ticks by level; there are no more labels than fit, and no fewer than two."""
+        """Return ticks by level, with at least two labels and no more than fit."""
         if not self.logMode:
             found: list[tuple[float | None, list[float]]] = super().tickValues(minVal, maxVal, size)
             return self._readable(found, minVal, maxVal, size)
@@ -157,7 +157,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     def _readable(
         self, levels: list[tuple[float | None, list[float]]], low: float, high: float, size: float
     ) -> list[tuple[float | None, list[float]]]:
-        """Label other ticks where the labels would touch, are few, or end far from the ends."""
+        """Choose other labels if they would touch, are few, or end far from the ends."""
         spacing, labelled = levels[0] if levels else (None, [])
         length = high - low
         if not labelled or not spacing or not size > 0 or not 0 < length < math.inf:
@@ -170,7 +170,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         step, chosen = _labels(room, low, high)
         if not chosen or (fits and len(chosen) <= len(labelled)):
             return levels
-        # Finer ticks would stand between labels that are far apart.
+        # Finer ticks would be between labels that are far apart.
         return [(step, chosen), *(levels[1:] if fits else ())]
 
     def tickStrings(  # noqa: N802
@@ -185,10 +185,10 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
 
 
 class _Room:
-    """Finds out which labels of an axis have room beside each other."""
+    """Decides which labels of an axis fit side by side."""
 
     def __init__(self, axis: ShortAxis, low: float, scale: float, size: float) -> None:
-        """Take where the axis begins, its pixels per unit and its length in pixels."""
+        """Take the start of the axis, its pixels per unit and its length in pixels."""
         self._axis, self._low, self._scale, self._size = axis, low, scale, size
         self._metrics = QFontMetricsF(axis.style["tickFont"] or QFont())
         self._across = axis.orientation == "bottom"
@@ -196,10 +196,10 @@ class _Room:
         self._gap = _BETWEEN_LABELS if self._across else (_LINES_APART - 1.0) * height
         shortest = self._metrics.horizontalAdvance("0") if self._across else height
         self.least = (self._gap + shortest) / scale
-        """How far apart labels are at least, in units of the axis."""
+        """Least distance of labels, in units of the axis."""
 
     def for_equals(self, values: Sequence[float], spacing: float) -> bool:
-        """Return whether labels fit that are all as long as the longest."""
+        """Return whether labels fit if all are as long as the longest."""
         longest = max(self._extents(values, spacing), default=0.0)
         return not self._across or longest + self._gap <= spacing * self._scale
 
@@ -222,7 +222,7 @@ class _Room:
 
 
 def _labels(room: _Room, low: float, high: float) -> tuple[float, list[float]]:
-    """Return as many round numbers as have room, and their distance or a part of it."""
+    """Return as many round numbers as fit, and their distance or a part of it."""
     steps = [_round_step(room.least / _FINER)]
     while steps[-1] < high - low:
         steps.append(_round_step(1.5 * steps[-1]))
@@ -239,10 +239,10 @@ def _labels(room: _Room, low: float, high: float) -> tuple[float, list[float]]:
 
 
 def log_ticks(low: float, high: float, gap: float) -> list[tuple[float | None, list[float]]]:
-    """Return ticks between two exponents: those with a label, then (``None``) those without.
+    """Return ticks between two exponents: labelled ones, then (``None``) unlabelled ones.
 
     Labels are at least ``gap`` decades apart. They are at every decade or every few decades, and
-    between decades where there is room.
+    between decades if there is room.
     """
     decades = range(math.floor(low), math.ceil(high) + 1)
     every = max(1, math.ceil(gap))
@@ -267,7 +267,7 @@ def log_ticks(low: float, high: float, gap: float) -> list[tuple[float | None, l
 def _within_a_decade(low: float, high: float, gap: float) -> list[float]:
     """Return round numbers, as exponents, for a range with at most one power of ten."""
     start, end = 10.0**low, 10.0**high
-    # Evenly spaced numbers are closest together at the upper end of a logarithmic axis.
+    # Evenly spaced numbers are closest at the upper end of a logarithmic axis.
     least = max(end - 10.0 ** (high - gap), (end - start) / 8)
     if not 0.0 < least < math.inf:
         return []
@@ -277,7 +277,7 @@ def _within_a_decade(low: float, high: float, gap: float) -> list[float]:
 
 
 def _outermost(low: float, high: float, gap: float) -> list[float]:
-    """Return the exponents of two round numbers near the ends, the roundest that have room."""
+    """Return the exponents of two round numbers near the ends, the roundest that fit."""
     decades = range(math.floor(low), math.ceil(high) + 1)
     start, end = 10.0**low, 10.0**high
     choices = [
@@ -289,7 +289,7 @@ def _outermost(low: float, high: float, gap: float) -> list[float]:
         choices.append([math.log10(each) for each in _multiples(step, start, end) if each > 0])
     for choice in choices:
         inside = [value for value in choice if low <= value <= high]
-        # A label at an end is moved inside by half of its height.
+        # A label at an end is moved inside by half its height.
         if inside and min(inside[-1], high - gap / 2) - max(inside[0], low + gap / 2) >= gap:
             return [inside[0], inside[-1]]
     return []
@@ -307,7 +307,7 @@ def _multiples(step: float, low: float, high: float) -> list[float]:
 
 
 def _moved_into(rect: QRectF, area: QRectF) -> QRectF:
-    """Return a rectangle moved as little as possible to lie inside an area."""
+    """Return a rectangle moved as little as possible to be inside an area."""
     right = min(rect.right(), area.right()) - rect.right()
     down = min(rect.bottom(), area.bottom()) - rect.bottom()
     right += max(area.left() - rect.left() - right, 0.0)
@@ -316,9 +316,9 @@ def _moved_into(rect: QRectF, area: QRectF) -> QRectF:
 
 
 def _power(exponent: float) -> str:
-    """Return a power of ten with as few digits as it needs: 1e-3, 0.05, 2, 1500, 1e4.
+    """Return a power of ten as short text: 1e-3, 0.05, 2, 1500, 1e4.
 
-    An exponent has the hyphen with which it is typed: a minus sign would take the room of a digit.
+    Exponents have a hyphen, as typed: a minus sign would be as wide as a digit.
     """
     digits, power = f"{10.0**exponent:.2e}".split("e")
     if int(power) in _PLAIN:

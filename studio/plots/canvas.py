@@ -1,6 +1,6 @@
 """The drawing of a plot: curves in a box between two axes.
 
-In it the wheel zooms x, with Ctrl y; dragging pans; a double click fits.
+The wheel zooms x, with Ctrl y; dragging pans; a double click fits.
 """
 
 from typing import Any
@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QSizePolicy
 
 _X, _Y = 0, 1
 _LEFT, _BOTTOM, _BOX = (0, 0), (1, 1), (0, 1)
-"""Row and column."""
+"""Row and column in the layout."""
 _TOP_GRID = 255
-"""pyqtgraph's opacity of a grid that hides what is below it."""
+"""Grid opacity at which pyqtgraph draws the grid above everything."""
 
 
 class PlotViewBox(pg.ViewBox):  # type: ignore[misc]
@@ -22,19 +22,19 @@ class PlotViewBox(pg.ViewBox):  # type: ignore[misc]
     fit_requested = Signal()
 
     def __init__(self) -> None:
-        # Its menu would never be shown, and takes long to make.
+        # Its menu would never be shown, and is slow to make.
         super().__init__(enableMenu=False)
         self.sigRangeChanged.connect(self._place)
 
     def _place(self, *_: object) -> None:
         """Place the curves as soon as the range changes.
 
-        pyqtgraph would do so when it paints, which makes Qt paint everything a second time.
+        pyqtgraph would do this while painting, which makes Qt paint everything twice.
         """
         self.updateMatrix()
 
     def wheelEvent(self, ev: Any, axis: int | None = None) -> None:  # noqa: N802
-        """Zoom one axis; pyqtgraph names it where the wheel turns on that axis itself."""
+        """Zoom one axis; pyqtgraph names it if the wheel turns on that axis itself."""
         if axis is None:
             axis = _Y if ev.modifiers() & Qt.KeyboardModifier.ControlModifier else _X
         super().wheelEvent(ev, axis)
@@ -49,9 +49,9 @@ class PlotViewBox(pg.ViewBox):  # type: ignore[misc]
 
 
 class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
-    """What pyqtgraph's PlotWidget is without menus, title and the axes above and on the right.
+    """pyqtgraph's PlotWidget without menus, title, and top and right axes.
 
-    Nobody would see those, and they take most of the time that it takes to make a plot.
+    They would not be visible, and take most of the time to make a plot.
     """
 
     def __init__(self, box: pg.ViewBox, left: pg.AxisItem, bottom: pg.AxisItem) -> None:
@@ -69,7 +69,7 @@ class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
         layout.addItem(box, *_BOX)
         for axis, place in ((bottom, _BOTTOM), (left, _LEFT)):
             axis.linkToView(box)
-            # Its grid lies below the curves.
+            # Its grid is below the curves.
             axis.setFlag(QGraphicsItem.GraphicsItemFlag.ItemNegativeZStacksBehindParent)
             axis.setZValue(-1)
             layout.addItem(axis, *place)
@@ -78,7 +78,7 @@ class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
         self.setCentralItem(area)
 
     def getViewBox(self) -> Any:  # noqa: N802
-        """Return the box that the curves are in."""
+        """Return the box of the curves."""
         return self._box
 
     def getAxis(self, side: str) -> Any:  # noqa: N802
@@ -92,17 +92,17 @@ class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
         self._tell(item)
 
     def removeItem(self, item: Any) -> None:  # noqa: N802
-        """Draw an item no longer."""
+        """Remove an item."""
         if item in self._items:
             self._items.remove(item)
             self._box.removeItem(item)
 
     def listDataItems(self) -> list[Any]:  # noqa: N802
-        """Return the curves, in the order in which they were added."""
+        """Return the curves, in the order of being added."""
         return [item for item in self._items if isinstance(item, pg.PlotDataItem)]
 
     def set_logarithmic(self, on: bool) -> None:
-        """Let the y axis count in powers of ten, or no longer."""
+        """Make the y axis logarithmic, or linear."""
         self._logarithmic = (False, on)
         for part in (*self._axes.values(), *self._items):
             self._tell(part)
@@ -117,5 +117,5 @@ class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
             axis.setGrid(int(opacity * _TOP_GRID) if shown else False)
 
     def lay_out_now(self) -> None:
-        """Give axes and box their places, as Qt would do in a moment."""
+        """Lay out axes and box now, instead of waiting for Qt."""
         self._layout.activate()

@@ -45,49 +45,50 @@ from td3core.config.info_columns import PREFIX
 from td3core.errors import unwritable
 from td3core.text import tr
 
-# Wider pens and smooth lines leave Qt's fast path: a redraw costs a hundred times as much.
+# Wider pens and smooth lines leave Qt's fast path: redraws would be a hundred times slower.
 pg.setConfigOptions(antialias=False, useOpenGL=False)
 
 _AXES = ("left", "bottom")
 _LEFT, _BOTTOM, _LABEL = 46, 22, 16
-"""Smallest pixels of the axes, and of the name of one."""
+"""Smallest sizes in pixels of the axes, and of an axis name."""
 _NAME_SIZE = 8 / 9
-"""Of the name of an axis, as a share of the application's font."""
+"""Size of an axis name, as a share of the application's font."""
 _LEAST_WIDTH, _LEAST_HEIGHT, _THREE_LINES = 86, 90, 64
-"""Pixels of a plot, and the height of three labels above an x axis, with the usual font."""
+"""Smallest size of a plot in pixels, and the height of three labels above an x axis, with the usual
+font."""
 _LONGEST, _TICKS = "−1.3k", 6
 """The longest usual label of a tick, and pixels around it."""
 _NAME_MARGIN = 5
-"""Pixels by which pyqtgraph lets the name of an axis reach beyond it."""
+"""Pixels by which pyqtgraph lets the name of an axis extend beyond it."""
 _MOST_LINES = 8
-"""Of the legend of a plot that has all the room."""
+"""Most lines in the legend of a plot that has all the space."""
 _GRID = 0.35
 """Opacity of the grid."""
 _REACH_PX = 6
-"""An item this close to the crosshair counts as under it."""
+"""An item this close to the crosshair counts as being under it."""
 
 NearestCheckpoint = Callable[[float], tuple[int, Path] | None]
 """Returns step and file of the saved agent nearest to a step, if there is one."""
 
 
 class PlotCard(QWidget):
-    """A plot with its heading. Draws the layers it is given; holds no data of its own."""
+    """A plot with its heading. Draws given layers; holds no data of its own."""
 
     hovered = Signal(object)
     """The mouse is at this point of the plot, a QPointF, or has left it: None."""
     view_changed = Signal()
     x_range_changed = Signal(float, float)
-    """The x axis shows this range now."""
+    """The x axis now shows this range."""
     view_moved_by_user = Signal()
     """The user has moved or zoomed the plot."""
     reset_requested = Signal()
     chosen = Signal()
-    """The user wants to see this plot large."""
+    """The user wants this plot large."""
     maximise_toggled = Signal(bool)
     exported = Signal()
     export_failed = Signal(object)
     inspect_requested = Signal(Path)
-    """The user wants to see the checkpoint at a point from inside."""
+    """The user wants to inspect the checkpoint at a point."""
 
     def __init__(
         self,
@@ -102,10 +103,10 @@ class PlotCard(QWidget):
         """Draw ``layers``.
 
         Args:
-            plot: what is plotted.
-            layers: what is drawn, in the order of the legend.
+            plot: the spec of the plot.
+            layers: the layers, in the order of the legend.
             theme: the colours.
-            subject: returns what is plotted, environment and run; for pictures.
+            subject: returns environment and run, for pictures.
             heading: returns the heading of the readout at a place on the x axis.
             writer: writes the plot to a file; raises OSError if it cannot.
         """
@@ -120,7 +121,7 @@ class PlotCard(QWidget):
         self._logarithmic = False
         self._limits = NO_LIMITS
         self.step_map = BY_STEPS
-        """Where the steps of the run stand on the x axis."""
+        """Maps steps of the run to the x axis."""
         self._subject = subject
         self.heading = heading or self._heading
         """Returns the heading of the readout at a place on the x axis."""
@@ -152,7 +153,7 @@ class PlotCard(QWidget):
         self._header.maximise_toggled.connect(self.maximise_toggled)
         self.legend.switched.connect(self._switch_curve)
         self._header.export_requested.connect(self._ask_export)
-        # Losses span orders of magnitude; on a linear scale the first spike hides the rest.
+        # Losses span orders of magnitude; on a linear scale the first spike would hide the rest.
         self._set_log(plot.log_button)
         self.set_theme(theme)
 
@@ -162,7 +163,7 @@ class PlotCard(QWidget):
         plot = PlotCanvas(box, *map(ShortAxis, _AXES))
         plot.setObjectName(self._name)
         plot.setAccessibleName(tr("{title} plot", title=self._title))
-        # Without curves no key does anything in it; a click still ends the editing of a field.
+        # Without curves no key works in it; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         for side in _AXES:
@@ -170,7 +171,7 @@ class PlotCard(QWidget):
             axis.setStyle(tickTextOffset=4, autoExpandTextSpace=False)
             axis.enableAutoSIPrefix(False)
         plot.scene().sigMouseMoved.connect(self._on_mouse)
-        # The plot's own fitting would lay out the axes anew with every point.
+        # The plot's own fitting would lay out the axes again with every point.
         plot.getViewBox().disableAutoRange()
         plot.getViewBox().sigXRangeChanged.connect(self._on_x_range)
         plot.getViewBox().sigRangeChangedManually.connect(self.view_moved_by_user)
@@ -182,26 +183,26 @@ class PlotCard(QWidget):
         layout.setContentsMargins(2, 0, 6, 4)
         layout.setSpacing(0)
         layout.addWidget(self._header)
-        # On a line of its own: next to the title there is no room for the names of three curves.
+        # On a separate line: next to the title the names of three curves do not fit.
         self.legend.setContentsMargins(10, 0, 0, 2)
         layout.addWidget(self.legend)
         layout.addWidget(self.plot, 1)
 
     def replace_title(self, control: QWidget) -> None:
-        """Show a control in place of the title."""
+        """Replace the title by a control."""
         self._header.replace_title(control)
         stops: list[QWidget] = [*self._header.stops, self.legend, self.plot]
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
 
     def rename(self, title: str) -> None:
-        """Show another title: the plot shows another quantity."""
+        """Change the title: the plot shows another quantity."""
         self._title = title
         self._header.title.setText(title)
         self.plot.setAccessibleName(tr("{title} plot", title=title))
 
     def explain(self, about: Explanation | None = None, env: str = "") -> None:
-        """Open what the plot shows, below its title, with a healthy run of an environment."""
+        """Open the plot's explanation below its title, with a healthy run of an environment."""
         about = about or self._about
         if about is None:
             return
@@ -212,22 +213,22 @@ class PlotCard(QWidget):
         popup.open_below(self._header.title)
 
     def offer_checkpoints(self, nearest: NearestCheckpoint) -> None:
-        """Offer in the menu to inspect the saved agent that ``nearest`` returns for a step."""
+        """Add a menu entry that inspects the saved agent returned by ``nearest`` for a step."""
         self._nearest_checkpoint = nearest
 
     def set_legend_lines(self, count: int) -> None:
-        """Let the legend wrap into so many lines while the plot is one of several."""
+        """Let the legend wrap into this many lines while the plot is one of several."""
         self.legend_lines = count
         self.legend.set_most_lines(count)
 
     def set_small(self, small: bool) -> None:
-        """Show less: the names of the axes and the rare buttons stay with the large plot."""
+        """Hide the names of the axes and the rare buttons, or show them again."""
         self._small = small
         self._header.set_small(small)
         self._name_axes(shown=not small)
 
     def show_maximised(self, maximised: bool) -> None:
-        """Show that this plot fills all the room, or no longer does."""
+        """Show that this plot has all the space, or not."""
         self._header.show_maximised(maximised)
         self.legend.set_most_lines(_MOST_LINES if maximised else self.legend_lines)
 
@@ -242,7 +243,7 @@ class PlotCard(QWidget):
         left.showLabel(named)
         bottom.showLabel(named)
         ticks, name = QFontMetricsF(QApplication.font()), left.label.boundingRect().height()
-        # With large fonts, the name would lie over the numbers.
+        # With large fonts, the name would overlap the numbers.
         width = max(_LEFT, math.ceil(ticks.horizontalAdvance(_LONGEST)) + _TICKS)
         height = max(_BOTTOM, math.ceil(ticks.height()) + _TICKS)
         label = max(_LABEL, math.ceil(name) - _NAME_MARGIN) if named else 0
@@ -270,7 +271,7 @@ class PlotCard(QWidget):
     # Drawing ------------------------------------------------------------------------------------
 
     def draw(self, *, follow: bool) -> None:
-        """Draw what is in view of each layer; with ``follow``, fit the y axis to it."""
+        """Draw the part of each layer in view; with ``follow``, fit the y axis to it."""
         low, high = map(self.step_map.step_at, self.plot.getViewBox().viewRange()[0])
         points = 2 * max(self.plot.width(), 200)
         view = LayerView(
@@ -285,7 +286,7 @@ class PlotCard(QWidget):
         if missing:
             self._heights = []
         self._hint.say(*(self._empty if not missing else (missing,)))
-        # Curves without a place would all be drawn at 0.
+        # Curves without a position would all be drawn at 0.
         self.plot.getViewBox().childGroup.setVisible(not missing)
         if follow:
             self._fit_heights()
@@ -294,8 +295,8 @@ class PlotCard(QWidget):
         self.legend.show_entries([entry for layer in layers for entry in layer.legend()])
 
     def _show_axes(self, shown: bool) -> None:
-        """Show the axes or the hint: numbers on the axes of an empty plot would mean nothing."""
-        # Set again, each of these would lay out the axes anew.
+        """Show the axes or the hint: numbers on the axes of an empty plot would be meaningless."""
+        # Setting any of these again would lay out the axes again.
         if (shown, self._hint.text) == self._axes_shown:
             return
         self._axes_shown = shown, self._hint.text
@@ -308,7 +309,7 @@ class PlotCard(QWidget):
         self.plot.show_grid(shown, _GRID)
 
     def set_step_map(self, step_map: StepToX) -> None:
-        """Place steps along the x axis by another map."""
+        """Map steps to the x axis by another map."""
         renamed = step_map.axis != self.step_map.axis
         self.step_map = step_map
         if renamed:
@@ -321,7 +322,7 @@ class PlotCard(QWidget):
         self.plot.getViewBox().setLimits(xMin=low, xMax=high)
 
     def show_steps_to(self, end: float) -> None:
-        """Show the x axis, and that of every plot of the same grid, from 0 to this place."""
+        """Show the x axis from 0 to this position, as in all plots of the grid."""
         self.show_x_range(-0.02 * end, end)
 
     def show_x_range(self, low: float, high: float) -> None:
@@ -336,7 +337,7 @@ class PlotCard(QWidget):
         self.view_changed.emit()
 
     def last_step(self) -> float:
-        """Return where the last step of any layer stands on the x axis."""
+        """Return the position of the last step of any layer on the x axis."""
         last = max((layer.last_step() for layer in self.layers), default=0.0)
         return float(self.step_map.places_of(last))
 
@@ -345,9 +346,9 @@ class PlotCard(QWidget):
         self._fitted = None
 
     def _fit_heights(self) -> None:
-        """Fit the y axis to all that is drawn."""
+        """Fit the y axis to everything drawn."""
         box = self.plot.getViewBox()
-        # The axis of a logarithmic plot counts in powers of ten.
+        # The axis of a logarithmic plot is in powers of ten.
         heights = [np.log10(y[y > 0]) if self._logarithmic else y for y in self._heights]
         heights = [y for y in heights if len(y)]
         if not heights:
@@ -360,7 +361,7 @@ class PlotCard(QWidget):
 
     @property
     def limits(self) -> Limits:
-        """The ends of the y axis that the user has fixed."""
+        """The ends of the y axis fixed by the user."""
         return self._limits
 
     def set_limits(self, limits: Limits) -> None:
@@ -383,11 +384,11 @@ class PlotCard(QWidget):
         self._logarithmic, self._fitted = on, None
         self.plot.set_logarithmic(on)
         self._fit_heights()
-        # What is not above 0 comes or goes.
+        # Values not above 0 appear or disappear.
         self.view_changed.emit()
 
     def height_of(self, value: float) -> float:
-        """Return where a value stands on the y axis."""
+        """Return the position of a value on the y axis."""
         if not self._logarithmic:
             return value
         return float(np.log10(value)) if value > 0 else -np.inf
@@ -395,7 +396,7 @@ class PlotCard(QWidget):
     # Reading ------------------------------------------------------------------------------------
 
     def show_readout(self, x: float) -> None:
-        """Show the crosshair at a step, with what each layer has there."""
+        """Show the crosshair at a step, with the values of all layers there."""
         if self.step_map.missing:
             self.clear_readout()
             return
@@ -421,7 +422,7 @@ class PlotCard(QWidget):
         self.hovered.emit(box.mapSceneToView(position) if inside else None)
 
     def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802
-        """Show the buttons that a narrow plot has little room for."""
+        """Show the buttons for which a narrow plot has little room."""
         super().enterEvent(event)
         self._header.reveal(True)
 
@@ -431,13 +432,13 @@ class PlotCard(QWidget):
         self.reveal_buttons()
 
     def reveal_buttons(self) -> None:
-        """Show all buttons to mouse and keyboard, also where there is little room."""
+        """Show all buttons for mouse and keyboard, even if space is short."""
         focus = QApplication.focusWidget()
         focused = focus is not None and self.isAncestorOf(focus)
         self._header.reveal(focused or self.underMouse())
 
     def eventFilter(self, watched: Any, event: QEvent) -> bool:  # noqa: N802
-        """Notice when the mouse leaves the plot, and keep the hint in its middle."""
+        """Notice when the mouse leaves the plot, and keep the hint centred."""
         if event.type() == QEvent.Type.Leave:
             self.hovered.emit(None)
         elif event.type() == QEvent.Type.Resize:
@@ -448,7 +449,7 @@ class PlotCard(QWidget):
 
     @Slot(QPoint)
     def _show_menu(self, at: QPoint) -> None:
-        """Offer other quantities, the scale, and what the export button offers."""
+        """Offer other quantities, the scale, and the export button's entries."""
         menu = QMenu(self)
         menu.setObjectName(f"{self._name}_menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -483,14 +484,14 @@ class PlotCard(QWidget):
 
     @property
     def added(self) -> list[str]:
-        """Columns of the quantities that the user has added, in their order of names."""
+        """Columns of the quantities added by the user, ordered by name."""
         layers = (layer for layer in self.layers if isinstance(layer, CurveLayer))
         return sorted(column for layer in layers for column in layer.added_columns)
 
     def add_quantities(self, columns: Collection[str]) -> None:
-        """Show these quantities too, as far as there are some of these names.
+        """Show these quantities too, as far as they exist.
 
-        A number of the environment's info is drawn for the runs that have it on record.
+        A number of the environment's info is drawn for runs that have it on record.
         """
         info = [info_curve(column) for column in columns if column.startswith(PREFIX)]
         for layer in self.layers:

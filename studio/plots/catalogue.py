@@ -1,4 +1,4 @@
-"""The plots of a run, and what each of them draws."""
+"""The plots of a run, and their layers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,25 +19,25 @@ _NONE, _NO_UPDATES = NO_TEXT, Text("No updates yet.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotSpec:
-    """What one plot shows."""
+    """Description of one plot."""
 
     name: str
     title: Text
     help: Text
     curves: tuple[Curve, ...]
     about: Explanation | None = None
-    """Opened by the title; None where what it shows is chosen in the title's place."""
+    """Explanation opened by the title; None if the title is a choice of quantities."""
     layers: tuple[Callable[[RunModel], Layer], ...] = ()
-    """Layers of this plot alone, besides those that every plot has."""
+    """Layers of this plot alone, in addition to those of every plot."""
     unit: Text = _NONE
-    """What the y axis counts; names the axis."""
+    """Unit of the y axis; names the axis."""
     log_button: bool = False
     empty: Text = _NO_UPDATES
-    """That there is nothing yet, in a sentence."""
+    """Sentence shown while there is no data."""
     expected: Text = _NONE
-    """What the plot will show, in a sentence that is left out where there is no room."""
+    """Sentence on what the plot will show, left out if space is short."""
     example: tuple[float, ...] = ()
-    """Heights of a typical curve, 0 to 1, drawn faintly while there is no data; none where there is
+    """Heights of a typical curve, 0 to 1, drawn faintly while there is no data; empty if there is
     no typical one."""
 
 

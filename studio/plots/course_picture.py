@@ -1,4 +1,4 @@
-"""A small picture of how a quantity goes in a healthy run."""
+"""A small picture of a quantity's course in a healthy run."""
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -18,7 +18,7 @@ _DECADES = 100.0
 
 
 class CoursePicture(QWidget):
-    """The curve, its lowest and highest value, and the step it ends at."""
+    """The curve, its lowest and highest value, and its last step."""
 
     def __init__(self, course: Course, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -70,13 +70,13 @@ def _three_digits(value: float) -> str:
 
 
 def is_logarithmic(course: Course) -> bool:
-    """Return whether its values are drawn on a logarithmic axis: they span two decades and more."""
+    """Return whether the axis is logarithmic: for values that span two decades or more."""
     low, high = float(course.values.min()), float(course.values.max())
     return low > 0.0 and high > _DECADES * low
 
 
 def caption(course: Course) -> Text:
-    """Return what the picture shows."""
+    """Return a description of the picture."""
     if is_logarithmic(course):
         return Text("{env}: the first steps of a run of the preset, logarithmic", env=course.env)
     if course.evaluated:

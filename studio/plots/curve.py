@@ -1,4 +1,4 @@
-"""A curve: where its values come from and how it looks."""
+"""A curve: the source of its values and its look."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -38,10 +38,10 @@ class Curve:
     column: str
     label: Text
     colour: str
-    """A colour's name in the theme."""
+    """Name of a colour of the theme."""
     source: Callable[[RunCurves], Series] = training_of
     style: Literal["line", "stripes", "dots", "line+dots"] = "line"
-    """``stripes`` keeps curves visible that coincide: they take turns along the x axis."""
+    """``stripes`` keeps coinciding curves visible: they take turns along the x axis."""
 
     def series_in(self, curves: RunCurves) -> Series | None:
         """Return the series that has the curve's column.
@@ -53,9 +53,9 @@ class Curve:
 
 
 def logged(curves: RunCurves | None = None) -> Iterator[Curve]:
-    """Yield a curve for every quantity on record; they are called as their columns.
+    """Yield a curve for every quantity on record, named by its column.
 
-    ``curves``: of a run, whose environment's info may be on record, too.
+    ``curves``: the run's curves, which may include the environment's info.
     """
     for metric in METRICS:
         yield Curve(metric.name, Text("{column}", column=metric.name), _ADDED_COLOURS[0])
@@ -79,6 +79,6 @@ def info_curve(column: str) -> Curve:
 
 
 def in_free_colour(curve: Curve, others: Iterable[Curve]) -> Curve:
-    """Return a curve in the colour that fewest of the others have."""
+    """Return a curve in the colour least used by the others."""
     counts = Counter(each.colour for each in others)
     return replace(curve, colour=min(_ADDED_COLOURS, key=lambda colour: counts[colour]))

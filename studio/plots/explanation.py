@@ -1,4 +1,4 @@
-"""What a plot shows, what is healthy and what goes wrong: opened by its title."""
+"""Explanation of a plot, opened by its title: meaning, healthy course, usual trouble."""
 
 from dataclasses import dataclass
 
@@ -19,11 +19,11 @@ class Explanation:
 
     shows: Text
     healthy: Text
-    """As it was in runs of the presets."""
+    """As in runs of the presets."""
     wrong: Text
-    """The usual trouble, and what to look at then."""
+    """The usual trouble, and what to check then."""
     column: str = ""
-    """What the picture of a healthy run shows; empty for none."""
+    """Quantity in the picture of a healthy run; empty for no picture."""
 
 
 class ExplanationPopup(QFrame):
@@ -38,7 +38,7 @@ class ExplanationPopup(QFrame):
         picture: QWidget | None = None,
         caption: str = "",
     ) -> None:
-        """``picture``: what healthy looks like, with its ``caption``."""
+        """``picture``: a healthy course, with its ``caption``."""
         super().__init__(parent, Qt.WindowType.Popup)
         self.setObjectName(f"{name}_explanation")
         self.setProperty("role", "card")
@@ -70,7 +70,7 @@ class ExplanationPopup(QFrame):
         width, layout = scaled(_WIDTH), self.layout()
         assert layout is not None
         for label in self.findChildren(QLabel):
-            # Its font, on which the height depends, comes with the style.
+            # The height depends on the font, which comes with the style.
             label.ensurePolished()
         layout.invalidate()
         self.setFixedSize(width, layout.totalHeightForWidth(width))

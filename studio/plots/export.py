@@ -10,7 +10,7 @@ from td3core.system.files import write_csv
 def write_numbers(curves: Iterable[Points], path: Path) -> None:
     """Write every point of every curve as .csv.
 
-    A series longer than its capacity holds means; the run's own tables hold every row.
+    A series longer than its capacity holds means; only the run's own tables hold every row.
 
     Raises:
         OSError: the file cannot be written.

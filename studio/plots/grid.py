@@ -18,13 +18,13 @@ from studio.widgets.sight import Sight
 
 _COLUMNS = 2
 REDRAW_MS, _LONGEST_MS = 100, 500
-"""Shortest and longest time between redraws: ten a second look alive."""
+"""Shortest and longest time between redraws: ten a second look smooth."""
 _SHARE = 0.02
-"""Of the time of the window's thread, spent on drawing new data. A run waits for most of it."""
+"""Share of the window thread's time spent on drawing new data. A run waits for most of it."""
 
 
 class CurveGrid(QWidget):
-    """Plots two in a row. Redraws them when it is asked to, less often the longer that takes."""
+    """Plots two in a row. Redraws them on request, less often the longer that takes."""
 
     message = Signal(object)
     """Why something failed."""
@@ -38,7 +38,7 @@ class CurveGrid(QWidget):
         """Colours, and size of the font."""
         self._following = True
         self._end: float | None = None
-        """Where the x axis ends; None fits it closely to the curves at the next redraw."""
+        """End of the x axis; None fits it closely to the curves at the next redraw."""
         self._hovered: QPointF | None = None
         self._cards = dict(cards)
         self._maximised = ""
@@ -61,23 +61,23 @@ class CurveGrid(QWidget):
         self._timer.setObjectName("redraw_timer")
         self._sight = Sight(self)
         self._owed = False
-        """Whether data that came while the plots were hidden is not drawn yet."""
+        """Whether data that arrived while the plots were hidden is not drawn yet."""
         self._sight.changed.connect(self.redraw_later)
         self._painted = QTimer(self)
         self._painted.setSingleShot(True)
         self._painted.timeout.connect(self._on_painted)
         self._drawing_since = 0.0
-        """Time that the thread had spent when the last redraw began, in seconds."""
+        """Processor time of the thread when the last redraw began, in seconds."""
 
     def set_columns(self, columns: int) -> None:
-        """Lay the plots out with this many in a row."""
+        """Lay out the plots with this many in a row."""
         self._columns = columns
         for index, card in enumerate(self._cards.values()):
             self._layout.addWidget(card, *divmod(index, columns))
         self._share_room(self._maximised)
 
     def _share_room(self, name: str) -> None:
-        """Give all rows and columns the same room, or all of it to those of one plot."""
+        """Give all rows and columns the same space, or all of it to those of one plot."""
         places = [
             divmod(index, self._columns)
             for index, each in enumerate(self._cards)
@@ -85,7 +85,7 @@ class CurveGrid(QWidget):
         ]
         rows, columns = {row for row, _ in places}, {column for _, column in places}
         for index in range(len(self._cards)):
-            # Qt gives a row its share even if all in it is hidden.
+            # Qt gives a row its share even if everything in it is hidden.
             self._layout.setRowStretch(index, int(index in rows))
             self._layout.setColumnStretch(index, int(index in columns))
 
@@ -95,7 +95,7 @@ class CurveGrid(QWidget):
         self._layout.setSpacing(6)
         self.arrange()
         for card in self._cards.values():
-            # Not linked by pyqtgraph, which aligns plots below each other pixel by pixel.
+            # Not linked by pyqtgraph, which aligns plots one below the other pixel by pixel.
             card.x_range_changed.connect(self._share_x_range)
 
     def arrange(self) -> None:
@@ -103,11 +103,11 @@ class CurveGrid(QWidget):
         self.set_columns(_COLUMNS)
 
     def length(self) -> float:
-        """Return where the x axis ends at the latest; 0 if that is unknown."""
+        """Return the latest end of the x axis; 0 if unknown."""
         return 0
 
     def step_map(self) -> StepToX:
-        """Return where steps stand on the x axis."""
+        """Return the map from steps to the x axis."""
         return BY_STEPS
 
     # One plot alone -----------------------------------------------------------------------------
@@ -154,11 +154,11 @@ class CurveGrid(QWidget):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the plots are called."""
+        """The names of the plots."""
         return tuple(self._cards)
 
     def card(self, name: str) -> PlotCard:
-        """Return the plot called ``plot_return``, ``plot_q``, ..."""
+        """Return the plot named ``plot_return``, ``plot_q``, ..."""
         return self._cards[name]
 
     def set_theme(self, theme: Theme) -> None:
@@ -169,11 +169,11 @@ class CurveGrid(QWidget):
         self._look = look
         for card in self._cards.values():
             card.set_theme(theme)
-        # Curves in the colours of before can hardly be seen.
+        # Curves in the previous colours are hardly visible.
         self._redraw_soon()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Hide the crosshair: the mouse cannot leave a plot that is gone."""
+        """Hide the crosshair: the mouse cannot leave a hidden plot."""
         super().hideEvent(event)
         self._show_values_at(None)
 
@@ -185,19 +185,19 @@ class CurveGrid(QWidget):
 
     @Slot()
     def redraw_later(self) -> None:
-        """Draw all plots again in a moment."""
+        """Redraw all plots soon."""
         if not self._timer.isActive():
             self._timer.start()
 
     @Slot()
     def _redraw_soon(self) -> None:
-        """Draw what the user has moved to, without the pause between two redraws of new data."""
+        """Draw the user's new view without the pause between redraws of new data."""
         if self._timer.remainingTime() > REDRAW_MS or not self._timer.isActive():
             self._timer.start(REDRAW_MS)
 
     @Slot()
     def start_over(self) -> None:
-        """Show everything, whatever part the user has looked at."""
+        """Show everything, whatever part the user was viewing."""
         self._following = True
         self.fit_closely()
         # The curves of another run must not stay in view.
@@ -213,7 +213,7 @@ class CurveGrid(QWidget):
 
     @Slot()
     def _stop_following(self) -> None:
-        """Keep the part that the user has chosen in view while new data comes in."""
+        """Keep the user's view while new data arrives."""
         self._following = False
 
     @Slot()
@@ -227,7 +227,7 @@ class CurveGrid(QWidget):
         steps, step_map = self.length(), self.step_map()
         for card in self._cards.values():
             card.set_step_map(step_map)
-            # Before any range is set: one beyond the limits would be cut off.
+            # Before any range is set: a range beyond the limits would be cut off.
             card.limit_steps(steps)
         if self._following:
             self._follow_steps(steps or math.inf)
@@ -238,7 +238,7 @@ class CurveGrid(QWidget):
 
     @Slot()
     def _on_painted(self) -> None:
-        """Space the redraws by what this one has cost."""
+        """Space the redraws by the cost of this one."""
         cost_ms = 1000 * (time.thread_time() - self._drawing_since)
         self._timer.setInterval(min(max(REDRAW_MS, round(cost_ms / _SHARE)), _LONGEST_MS))
 

@@ -21,14 +21,14 @@ from td3core.text import Text, tr
 _MAXIMISE = Text("Fill the middle of the window with this plot")
 _RESTORE = Text("Show all plots again ({key})", key="Esc")
 _AROUND, _GAP = 10, 2
-"""Pixels beside the title, and between the buttons."""
+"""Pixels around the title, and between the buttons."""
 
 
 class _Title(QPushButton):
-    """A title that ends with an ellipsis where a button takes its room."""
+    """A title that is elided if a button takes its space."""
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Draw the button with what fits of its text."""
+        """Draw the button with as much text as fits."""
         painter, option = QStylePainter(self), QStyleOptionButton()
         self.initStyleOption(option)
         contents = QStyle.SubElement.SE_PushButtonContents
@@ -45,7 +45,7 @@ class PlotHeader(QWidget):
     log_toggled = Signal(bool)
     reset_requested = Signal()
     chosen = Signal()
-    """The user clicked the title: show this plot large or, if it is, explain it."""
+    """The user clicked the title: enlarge this plot or, if it is large, explain it."""
     maximise_toggled = Signal(bool)
     export_requested = Signal(str)
     """Carries the kind of file, one of :data:`~studio.widgets.figure_export.KINDS`."""
@@ -88,13 +88,13 @@ class PlotHeader(QWidget):
         bar.addWidget(self._maximise_button())
 
     def replace_title(self, control: QWidget) -> None:
-        """Show a control in place of the title."""
+        """Replace the title by a control."""
         self.title.hide()
         self._heading = control
         self._bar.insertWidget(0, control)
 
     def set_logarithmic(self, on: bool) -> None:
-        """Do what the button for the scale does, also where there is none."""
+        """Set the scale as the button does, even if the button is hidden."""
         if self._log is not None:
             self._log.setChecked(on)
         else:
@@ -102,22 +102,22 @@ class PlotHeader(QWidget):
 
     @property
     def stops(self) -> tuple[QWidget, ...]:
-        """The title and the buttons, in their order."""
+        """The title and the buttons, in order."""
         return self._heading, *self._icons
 
     def set_small(self, small: bool) -> None:
-        """Leave out the buttons that a small plot has no room for."""
+        """Hide the buttons that do not fit into a small plot."""
         self._small = small
         self._fit()
 
     def reveal(self, revealed: bool) -> None:
-        """Show the button for the full size also where the title needs its room, or no longer."""
+        """Show the full-size button even if the title needs its space, or not."""
         if revealed is not self._revealed:
             self._revealed = revealed
             self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Let the title have the room of buttons that it needs: clicks do as much as they."""
+        """Give the title the space of buttons if it needs it: clicks can replace them."""
         super().resizeEvent(event)
         self._fit()
 
@@ -132,12 +132,12 @@ class PlotHeader(QWidget):
             shown.append(self._maximise)
         for button in self._icons:
             button.setHidden(button not in shown)
-        # Showing one can lay out the plots anew, and what fitted before is then out of date.
+        # Showing one can lay out the plots again, and change what fits.
         if self.width() != width:
             self._fit()
 
     def toggle_maximised(self) -> None:
-        """Do what the button for the full size does."""
+        """Act like the full-size button."""
         self._maximise.toggle()
 
     def show_maximised(self, maximised: bool) -> None:

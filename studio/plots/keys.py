@@ -1,4 +1,4 @@
-"""Reading and zooming a plot by keys. What is read is also said to screen readers."""
+"""Reading and zooming a plot by keys. Readings are also announced to screen readers."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -16,7 +16,8 @@ from studio.theme.theme import Theme
 from td3core.text import tr
 
 _PRESSES = 200
-"""Of an arrow key, from one end of the view to the other: a long run has thousands of points."""
+"""Presses of an arrow key from one end of the view to the other: a long run has thousands of
+points."""
 _FAST = 10
 _ZOOM = 0.8
 _MARK_PX = 9
@@ -24,7 +25,7 @@ _ABOVE = 20
 
 
 class PlotToRead(Protocol):
-    """What the keys need to know of a plot."""
+    """The part of a plot that the keys need."""
 
     plot: PlotCanvas
     layers: tuple[Layer, ...]
@@ -33,21 +34,21 @@ class PlotToRead(Protocol):
 
     @property
     def readout(self) -> str:
-        """What the readout says."""
+        """Text of the readout."""
 
     def height_of(self, value: float) -> float:
-        """Return where a value stands on the y axis."""
+        """Return the position of a value on the y axis."""
 
 
 class PlotKeys(QObject):
-    """Moves a mark along the curves of one plot; what it reads and wants is signalled."""
+    """Moves a mark along the curves of one plot, and signals readings and requests."""
 
     read = Signal(object)
-    """The mark is at this point of the plot, a QPointF, or is gone: None."""
+    """The mark is at this point of the plot, a QPointF, or was removed: None."""
     view_moved = Signal()
     """The user is about to move or zoom the plot."""
     range_wanted = Signal(float, float)
-    """Of the x axis."""
+    """Requested range of the x axis."""
     everything_wanted = Signal()
     maximise_wanted = Signal()
 
@@ -56,7 +57,7 @@ class PlotKeys(QObject):
         self._card, self._plot = card, card.plot
         self._label = ""
         self._step: float | None = None
-        """Where the mark is; None without it."""
+        """Position of the mark; None without it."""
         self._mark = pg.ScatterPlotItem(size=_MARK_PX, pxMode=True)
         self._mark.setZValue(_ABOVE)
         self._mark.hide()
@@ -83,14 +84,14 @@ class PlotKeys(QObject):
         self._mark.setBrush(pg.mkBrush(theme.panel))
 
     def clear(self) -> None:
-        """Take the mark away."""
+        """Remove the mark."""
         if self._step is not None:
             self._step = None
             self._mark.hide()
             self.read.emit(None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Take the keys of the plot, and the mark away when the focus goes."""
+        """Handle the keys of the plot, and remove the mark when it loses the focus."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             modifier = Qt.KeyboardModifier
             action = self._actions.get(event.key())
@@ -109,7 +110,7 @@ class PlotKeys(QObject):
         return [points for points in shown if len(points.steps)]
 
     def _move(self, by: int) -> None:
-        """Go on along the curve; the first key comes to the last point in view."""
+        """Move along the curve; the first press moves to the last point in view."""
         curves = self._curves()
         if not curves:
             self._say(tr("There is nothing to read yet."))
@@ -126,7 +127,7 @@ class PlotKeys(QObject):
         self._read(curve, min(max(at, 0), len(curve.steps) - 1))
 
     def _switch(self, by: int) -> None:
-        """Read another curve where the mark is."""
+        """Read another curve at the mark."""
         curves = self._curves()
         if self._step is None or not curves:
             self._move(0)
@@ -144,7 +145,7 @@ class PlotKeys(QObject):
         self._mark.setData([place], [self._card.height_of(value)])
         self._mark.show()
         self.read.emit(QPointF(place, value))
-        # The one that is read first: the others stand in the readout, too.
+        # Announced first: the readout has the other curves, too.
         read = f"{curve.label} {format_number(value)}"
         _, *others = self._card.readout.splitlines() or [""]
         rest = [text for each in others if (text := each.lstrip("●■ \xa0")) != read]
@@ -179,10 +180,10 @@ class PlotKeys(QObject):
         self.everything_wanted.emit()
         self._say(tr("Everything is shown."))
 
-    # Saying -------------------------------------------------------------------------------------
+    # Announcing ---------------------------------------------------------------------------------
 
     def _say(self, text: str) -> None:
-        """Let a screen reader speak; what it asks for later is the same."""
+        """Make a screen reader speak; a later query returns the same text."""
         self._plot.setAccessibleDescription(text)
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._plot, text))
 

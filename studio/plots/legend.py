@@ -1,4 +1,4 @@
-"""The legend of a plot: wrapped into a few lines, and scrolled where it is longer."""
+"""The legend of a plot: wrapped into a few lines, and scrolled if it is longer."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from td3core.text import Text, tr
 
 _GAP = "\N{NO-BREAK SPACE} "
 _MORE = "+"
-"""Where the link leads that goes on to the entries for which there is no room."""
+"""Target of the link that moves on to the entries that do not fit."""
 _HIGHEST = "● Q₁"
 _SLACK = 4
 """Pixels."""
@@ -31,11 +31,11 @@ _SWITCH = Text("Click a name to hide its curve or to show it again.")
 
 
 class Legend(QLabel):
-    """Wraps into few lines. Requests no width: a long legend must not widen a plot.
+    """Wraps into a few lines. Requests no width: a long legend must not widen a plot.
 
-    Clicking an entry hides its curve or shows it again. So does Enter: Tab goes from one entry to
-    the next. Where there is no room for all entries, the last line ends with how many more there
-    are: a click there shows them, and so does the wheel.
+    Clicking an entry hides its curve or shows it again. So does Enter: Tab moves from one entry to
+    the next. If not all entries fit, the last line ends with the number of further ones: a click
+    there shows them, and so does the wheel.
     """
 
     switched = Signal(str, bool)
@@ -50,7 +50,8 @@ class Legend(QLabel):
         self._lines: list[list[Entry]] = []
         """All entries, line by line."""
         self._most_lines, self._first, self._at = 1, 0, -1
-        """How many lines are shown, from which on, and which link the keyboard is at, from 0."""
+        """Number of lines shown, index of the first one, and index of the link with the keyboard
+        focus."""
         self._theme = theme
         self.setProperty("role", "legend")
         self.setTextFormat(Qt.TextFormat.RichText)
@@ -66,7 +67,7 @@ class Legend(QLabel):
         self._show()
 
     def show_entries(self, entries: Sequence[Entry]) -> None:
-        """Show these entries, the first ones if they are others than before."""
+        """Show these entries, from the first one if they have changed."""
         if tuple(entries) != self._entries:
             if [each.text for each in entries] != [each.text for each in self._entries]:
                 self._first = 0
@@ -75,7 +76,7 @@ class Legend(QLabel):
 
     @property
     def names(self) -> list[str]:
-        """The texts of the entries that are seen."""
+        """The texts of the visible entries."""
         before = sum(map(len, self._lines[: self._first]))
         seen = sum(map(len, self._shown_lines))
         return [entry.text for entry in self._entries[before : before + seen]]
@@ -85,7 +86,7 @@ class Legend(QLabel):
         return self._lines[self._first : self._first + self._most_lines]
 
     def set_most_lines(self, count: int) -> None:
-        """Wrap into so many lines at most."""
+        """Set the largest number of lines."""
         if count != self._most_lines:
             self._most_lines = count
             self._show()
@@ -107,7 +108,7 @@ class Legend(QLabel):
         return f'<a href="{escape(entry.switch)}" style="{style}">{text}</a>'
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Keep the height of a line, even without entries."""
+        """Return the height of a line, even without entries."""
         around = self.contentsMargins()
         height = _rich_height(self.font().key(), max(len(self._shown_lines), 1))
         return QSize(0, height + around.top() + around.bottom())
@@ -139,7 +140,7 @@ class Legend(QLabel):
         if more := len(parts) - sum(map(len, self._shown_lines)):
             shown[-1] += _GAP + f'<a href="{_MORE}">{_MORE}{more}</a>'
         self.setText("<br>".join(shown))
-        # The keyboard stops here only where there is something to switch.
+        # The legend takes keyboard focus only if there is something to switch.
         policy = Qt.FocusPolicy
         self.setFocusPolicy(policy.StrongFocus if self._links() else policy.ClickFocus)
         hint = str(_SWITCH) if any(entry.switch for entry in self._entries) else ""
@@ -153,12 +154,12 @@ class Legend(QLabel):
         """Distribute the entries over lines."""
         self._lines = self._wrapped("")
         if len(self._lines) > self._most_lines:
-            # Room for the link at the end of each, whichever is the last that is seen.
+            # Room for the link at the end of each line, whichever is the last visible one.
             self._lines = self._wrapped(f"{_MORE}{len(self._entries)}")
         self._first = max(min(self._first, len(self._lines) - self._most_lines), 0)
 
     def _wrapped(self, end: str) -> list[list[Entry]]:
-        """Return the entries line by line, with room for ``end``; one that is too long is cut."""
+        """Return the entries line by line, with room for ``end``; overlong ones are cut."""
         font, room = self.font(), self.contentsRect().width()
         lines: list[list[Entry]] = []
         for entry in self._entries:
@@ -169,14 +170,14 @@ class Legend(QLabel):
         return lines
 
     def _links(self) -> int:
-        """Return how many links there are."""
+        """Return the number of links."""
         switches = sum(bool(entry.switch) for line in self._shown_lines for entry in line)
         return switches + (len(self._lines) > self._most_lines)
 
     # The keyboard -------------------------------------------------------------------------------
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
-        """Mark an entry at once; Qt marks none until the next Tab."""
+        """Select an entry at once; Qt selects none until the next Tab."""
         super().focusInEvent(event)
         reasons = Qt.FocusReason
         if event.reason() in (reasons.TabFocusReason, reasons.BacktabFocusReason):
@@ -184,22 +185,22 @@ class Legend(QLabel):
             self.focusNextPrevChild(event.reason() == reasons.TabFocusReason)
 
     def focusNextPrevChild(self, on: bool) -> bool:  # noqa: N802
-        """Go to the next or the previous entry; past the last or the first one, leave."""
+        """Move to the next or previous entry; beyond the last or first one, leave."""
         count = self._links()
         if self._at < 0 and not on:
             self._at = count
         at = self._at + (1 if on else -1)
-        # Qt's own way back past the first entry ends at the label without any.
+        # Going back past the first entry, Qt stops at the label without an entry.
         inside = 0 <= at < count and super().focusNextPrevChild(on)
         self._at = at if inside else -1
-        # Not the label's way out, which begins anew at the other end.
+        # Not with the label's own method, which restarts at the other end.
         return inside or QWidget.focusNextPrevChild(self, on)
 
     def _mark_again(self) -> None:
-        """Mark the entry that the keyboard is at: a new text has none."""
+        """Select the focused entry again: a new text has no selection."""
         if self.hasFocus() and self._at >= 0:
             at, self._at = self._at, -1
-            # Qt lays a text out when its size is asked for, and forgets the mark then.
+            # Qt lays out text when its size is queried, and then forgets the selection.
             super().sizeHint()
             for _ in range(at + 1):
                 self.focusNextPrevChild(True)
@@ -213,13 +214,13 @@ def _width(font: QFont, entries: Sequence[Entry], end: str) -> int:
 
 @lru_cache(maxsize=512)
 def _rich_width(font: str, text: str) -> int:
-    """Return how wide rich text is laid out; the metrics of its font fall some pixels short."""
+    """Return the laid-out width of rich text; its font metrics are some pixels short."""
     return math.ceil(_document(font, text).idealWidth())
 
 
 @lru_cache(maxsize=64)
 def _rich_height(font: str, lines: int) -> int:
-    """Return how high so many lines of entries are laid out: their marks may be in another font."""
+    """Return the height of this many laid-out lines: the marks of entries may use another font."""
     return math.ceil(_document(font, "\n".join([_HIGHEST] * lines)).size().height())
 
 
@@ -233,13 +234,13 @@ def _document(font: str, text: str) -> QTextDocument:
 
 
 def _cut(font: QFont, entry: Entry, room: int, end: str) -> Entry:
-    """Return an entry no longer than a line, with room for ``end``."""
+    """Return an entry cut to a line, with room for ``end``."""
     excess = _width(font, [entry], end) - room
     if excess <= 0 or room <= 0:
         return entry
     least, mode = _rich_width(font.key(), entry.text) - excess, Qt.TextElideMode.ElideMiddle
     shown = entry
-    # Text that is cut has another width than its letters have alone.
+    # Cut text may differ in width from the sum of its letters.
     while least > 0 and _width(font, [shown], end) > room:
         least -= _SLACK
         shown = replace(entry, text=QFontMetrics(font).elidedText(entry.text, mode, max(least, 0)))

@@ -1,4 +1,4 @@
-"""The dialog in which the ends of a plot's y axis are typed."""
+"""The dialog for the ends of a plot's y axis."""
 
 import math
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _NOT_ABOVE_0 = Text("A logarithmic axis has only values above 0.")
 
 
 class LimitsDialog(QDialog):
-    """Two fields; an end that is left empty follows the curves."""
+    """Two fields; an empty end follows the curves."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class LimitsDialog(QDialog):
         *,
         logarithmic: bool = False,
     ) -> None:
-        """Show ``limits``; ``take`` is called with those that are accepted."""
+        """Show ``limits``; ``take`` is called with the accepted ones."""
         super().__init__(parent)
         self.setObjectName(f"{name}_limits")
         self.setWindowTitle(tr("Limits of {title}", title=title))
@@ -58,7 +58,7 @@ class LimitsDialog(QDialog):
         reset = self.buttons.button(kinds.Reset)
         reset.setText(tr("Follow the curves"))
         reset.clicked.connect(self._reset)
-        # Every sentence in one line, so that the fields do not move.
+        # Every sentence fits in one line, so that the fields do not move.
         self.setMinimumWidth(scaled(340))
         layout = QVBoxLayout(self)
         layout.addLayout(form)
@@ -75,10 +75,10 @@ class LimitsDialog(QDialog):
         return field
 
     def _limits(self) -> Limits:
-        """Return what is typed.
+        """Return the limits entered.
 
         Raises:
-            ValueError: it is no number.
+            ValueError: a text is no number.
         """
         found: list[float | None] = []
         for field in (self.lower_end, self.upper_end):
@@ -112,7 +112,7 @@ class LimitsDialog(QDialog):
         self.reject()
 
     def accept(self) -> None:
-        """Take what is typed."""
+        """Apply the limits entered."""
         if self._problem() is None:
             self._take(self._limits())
             super().accept()

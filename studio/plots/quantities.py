@@ -1,4 +1,4 @@
-"""The menu of what else a plot can show: any quantity of the run that is on record."""
+"""The menu of further quantities for a plot: any quantity on record."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,12 +10,12 @@ from studio.plots.layers.curve_layers import CurveLayer
 
 
 def fill_quantities(menu: QMenu, layer: CurveLayer, changed: Callable[[], object]) -> None:
-    """Offer every quantity that the plot does not show by itself; those added are ticked.
+    """Offer every quantity that the plot does not show by default; added ones are checked.
 
     Args:
         menu: the menu.
         layer: the curves of the plot.
-        changed: called when one was added or taken off.
+        changed: called when a quantity was added or removed.
     """
     added = layer.added_columns
 

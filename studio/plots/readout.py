@@ -12,11 +12,11 @@ from studio.plots.layers.layer import Entry
 from studio.theme.theme import Theme
 
 _GAP_PX = 8
-"""From the crosshair."""
+"""Pixels from the crosshair."""
 _TOP_PX = 6
-"""From the top of the plot."""
+"""Pixels from the top of the plot."""
 _MARGIN_PX = 4
-"""From the sides of the plot."""
+"""Pixels from the sides of the plot."""
 
 
 class Readout(QLabel):
@@ -33,14 +33,14 @@ class Readout(QLabel):
         self.clear_all()
 
     def set_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme, to the text when it is next shown."""
+        """Apply the colours of a theme; to the text when it is next shown."""
         self._theme = theme
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
 
     def show_at(self, x: float, heading: str, entries: Sequence[Entry]) -> None:
         """Show the crosshair at ``x``, and a heading with the entries below it.
 
-        Nothing without entries: a crosshair there would promise values.
+        Show nothing without entries: a crosshair there would suggest values.
         """
         if not entries:
             self.clear_all()
@@ -67,7 +67,7 @@ class Readout(QLabel):
         return QTextDocumentFragment.fromHtml(self.text()).toPlainText()
 
     def _beside_the_hair(self) -> QPoint:
-        """Return where the card leaves the crosshair free: right of it, or left at the edge."""
+        """Return the card's position next to the crosshair: right of it, or left at the edge."""
         hair = int(self._plot.getViewBox().mapViewToDevice(QPointF(self._hair.x(), 0)).x())
         left = hair + _GAP_PX
         if left + self.width() > self._plot.width() - _MARGIN_PX:

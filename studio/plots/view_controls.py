@@ -1,4 +1,4 @@
-"""Choice of the x axis and of the smoothing, the same for one run and for a comparison."""
+"""Choice of x axis and smoothing, the same for one run and for a comparison."""
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QWidget
@@ -13,7 +13,7 @@ _SMOOTHING = Text("Each value becomes the mean of so many last values; 1 changes
 
 
 def make_axis_combo(name: str) -> QComboBox:
-    """Return the list of what may run along the x axis."""
+    """Return the list of choices for the x axis."""
     combo = QComboBox()
     describe(combo, name, tr("x axis"), tr("What runs along the x axis"))
     for text, value in AXES:
@@ -22,7 +22,7 @@ def make_axis_combo(name: str) -> QComboBox:
 
 
 class SmoothingSlider(QWidget):
-    """A slider and the number it stands at."""
+    """A slider with its number."""
 
     changed = Signal(int)
     """The slider rests at a new value."""
@@ -51,7 +51,7 @@ class SmoothingSlider(QWidget):
         layout.addWidget(text)
         layout.addWidget(self.slider, 100)
         layout.addWidget(self._count)
-        # What is left in a wide window; otherwise the label would take it.
+        # Takes the rest of a wide window; otherwise the label would.
         layout.addStretch(1)
 
     def show_value(self, count: int) -> None:

@@ -1,6 +1,6 @@
-"""Which part of a plot to show while its curves grow.
+"""The visible range of a plot while its curves grow.
 
-A range that moved with every point would have ticks, labels and grid laid out anew at each redraw,
+A range that moved with every point would require laying out ticks, labels and grid at each redraw,
 which costs more than the curves. So a range grows in steps, and stays as long as the curves fit it
 well.
 """
@@ -10,7 +10,7 @@ import math
 Range = tuple[float, float]
 
 Limits = tuple[float | None, float | None]
-"""The ends of a y axis that the user has fixed; None follows the curves."""
+"""The ends of a y axis fixed by the user; None follows the curves."""
 
 NO_LIMITS: Limits = (None, None)
 
@@ -21,7 +21,7 @@ _MARGIN = 0.08
 """Free space above and below the curves, as a share of their height."""
 
 _FILLED = 0.6
-"""Smallest share of a range that its curves have to fill."""
+"""Smallest share of a range that its curves must fill."""
 
 
 def steps_shown(last: float, end: float | None, most: float = math.inf) -> float:
@@ -48,7 +48,7 @@ def heights_shown(low: float, high: float, shown: Range | None) -> Range:
         fits = shown[0] <= low and high <= shown[1]
         if fits and height >= _FILLED * (shown[1] - shown[0]):
             return shown
-    # A flat curve needs a margin too, larger than the rounding of its values.
+    # A flat curve also needs a margin, larger than the rounding of its values.
     margin = max(_MARGIN * height, 1e-6 * max(abs(low), abs(high)), 1e-9)
     if height <= 1e-9 * max(abs(low), abs(high)):
         margin = max(0.5 * abs(high), 0.5)
@@ -56,9 +56,10 @@ def heights_shown(low: float, high: float, shown: Range | None) -> Range:
 
 
 def limited(shown: Range, limits: Limits, logarithmic: bool) -> Range:
-    """Return a range with the ends that are fixed, if it is one; logarithmic in powers of ten.
+    """Return a range with its fixed ends, if still valid; logarithmic in powers of ten.
 
-    A fixed end beyond the curves would turn the axis around: then the other end keeps the height.
+    A fixed end beyond the curves would reverse the axis: then the other end moves to keep the
+    height.
     """
     fixed = [_on_axis(end, logarithmic) for end in limits]
     low = shown[0] if fixed[0] is None else fixed[0]

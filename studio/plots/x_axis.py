@@ -1,4 +1,4 @@
-"""What runs along the x axis of a run's plots: steps, episodes or time."""
+"""The x axis of a run's plots: steps, episodes or time."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,12 +16,12 @@ AXES: tuple[tuple[Text, XAxis], ...] = (
     (Text("Episodes"), "episodes"),
     (Text("Wall time (s)"), "time"),
 )
-"""Choices of the x axis, each with its name on screen."""
+"""Choices of the x axis, with their names on screen."""
 UNPLACED: dict[XAxis, Text] = {
     "episodes": Text("No episode on record: choose another x axis."),
     "time": Text("No times on record: choose another x axis."),
 }
-"""Said in place of curves that have no place on an axis."""
+"""Shown in place of curves without a position on an axis."""
 LABELS: dict[XAxis, Text] = {
     "steps": Text("environment steps"),
     "episodes": Text("episodes"),
@@ -30,7 +30,7 @@ LABELS: dict[XAxis, Text] = {
 
 
 def heading_at(axis: XAxis, x: float) -> str:
-    """Return a place on the x axis as the readout names it."""
+    """Return a position on the x axis as shown in the readout."""
     if axis == "time":
         return format_duration(x)
     if axis == "steps":
@@ -40,22 +40,22 @@ def heading_at(axis: XAxis, x: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepToX:
-    """Turns steps of a run into places on the x axis and back."""
+    """Maps steps of a run to positions on the x axis and back."""
 
     axis: XAxis = "steps"
     steps: Doubles = field(default_factory=lambda: np.zeros(1))
-    """Steps whose places are known, rising, shape (n,)."""
+    """Steps with known positions, rising, shape (n,)."""
     places: Doubles = field(default_factory=lambda: np.zeros(1))
-    """Their places, rising, shape (n,)."""
+    """Their positions, rising, shape (n,)."""
     missing: Text = NO_TEXT
-    """Why nothing has a place; empty as a rule."""
+    """Why nothing has a position; usually empty."""
 
     def places_of(self, steps: Any) -> Any:
-        """Return the places of steps; beyond the known ones, that of the nearest."""
+        """Return the positions of steps; beyond the known ones, the nearest position."""
         return steps if self.axis == "steps" else np.interp(steps, self.steps, self.places)
 
     def step_at(self, place: float) -> float:
-        """Return the step at a place."""
+        """Return the step at a position."""
         if self.axis == "steps":
             return place
         return float(np.interp(place, self.places, self.steps))
@@ -77,7 +77,7 @@ def map_of(curves: RunCurves, axis: XAxis) -> StepToX:
         places = series.column("wall_s")
     steps = series.column("env_steps")
     measured = any(map(len, (curves.training, curves.episodes, curves.evaluations)))
-    # Imported curves may have no times, or times of 0 s only.
+    # Imported curves may have no times, or only times of 0 s.
     placed = bool((places > 0.0).any())
     return StepToX(
         axis=axis,

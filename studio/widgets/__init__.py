@@ -1,4 +1,4 @@
-"""Widgets shared by the panels. They know settings, but no run.
+"""Widgets shared by the panels. They know settings, but no runs.
 
 Start with ``setting_fields.py``.
 """

@@ -10,7 +10,7 @@ class Collapsible(QWidget):
     """A heading that shows or hides the page below it."""
 
     opening = Signal()
-    """The page is about to be shown; what is costly there may be made only now."""
+    """The page is about to be shown; expensive parts may be made now."""
 
     def __init__(self, title: str, page: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,7 +35,7 @@ class Collapsible(QWidget):
 
     @property
     def heading(self) -> QPushButton:
-        """What shows or hides the page."""
+        """The button that shows or hides the page."""
         return self._heading
 
     def expand(self) -> None:

@@ -1,4 +1,4 @@
-"""Makes a dock as tall as the form in it, and gives the docks below it the rest of the column."""
+"""Makes a dock as tall as its form, and gives the docks below it the rest of the column."""
 
 from collections.abc import Sequence
 
@@ -43,7 +43,7 @@ class ColumnFit(QObject):
 
     @Slot()
     def fit_soon(self) -> None:
-        """Fit again in a moment, after a change of the layout."""
+        """Fit again soon, after a change of the layout."""
         QTimer.singleShot(0, self, self._fit)
 
     @Slot()

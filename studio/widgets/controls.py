@@ -14,9 +14,9 @@ from PySide6.QtWidgets import (
 from td3core.text import tr
 
 MANUAL = "manual"
-"""Property of a widget: the page of the manual about it, perhaps with ``#`` and a heading."""
+"""Property of a widget: the manual's page about it, optionally with ``#`` and a heading."""
 _TIP = "usual_tip"
-"""Property of a control: its tooltip while it is enabled."""
+"""Property of a control: its tooltip while enabled."""
 
 
 def describe(widget: QWidget, name: str, accessible_name: str, tip: str) -> None:
@@ -30,7 +30,7 @@ def enable(widget: QWidget, why_not: str) -> None:
     """Enable a control, or disable it with the reason in its tooltip.
 
     Args:
-        widget: has the tooltip of the enabled control when this is first called.
+        widget: the control, with its enabled tooltip when this is first called.
         why_not: completes "Not now: …"; empty if the control can be used.
     """
     tip = widget.property(_TIP)
@@ -49,19 +49,19 @@ def set_styled(widget: QWidget, name: str, value: object) -> None:
 
 
 def bring_to_front(dialog: QWidget) -> None:
-    """Show a dialog before all others, also one that is open already."""
+    """Show a dialog in front of all others, even if it is open already."""
     dialog.show()
     dialog.raise_()
     dialog.activateWindow()
 
 
 def retip(widget: QWidget, tip: str) -> None:
-    """Give a control of :func:`enable` another tooltip for as long as it is enabled."""
+    """Give a control of :func:`enable` another tooltip while enabled."""
     widget.setProperty(_TIP, tip)
 
 
 def make_label(name: str, *, muted: bool = False) -> QLabel:
-    """Return an empty label that takes whatever width there is."""
+    """Return an empty label that takes any available width."""
     label = QLabel()
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setObjectName(name)
@@ -80,7 +80,7 @@ def make_button(name: str, text: str, tip: str) -> QPushButton:
 
 
 def make_narrow_combo(name: str, label: str, tip: str) -> QComboBox:
-    """Return an empty list to choose from, whose entries do not widen it."""
+    """Return an empty combo box whose entries do not widen it."""
     combo = QComboBox()
     describe(combo, name, label, tip)
     combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)

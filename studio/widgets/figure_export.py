@@ -1,4 +1,4 @@
-"""Writes what is drawn as a picture with a caption, and asks for the file to write."""
+"""Writes a plot as a picture with a caption, and asks for the file to write."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,11 +38,11 @@ class LegendEntry(Protocol):
 
     @property
     def text(self) -> str:
-        """What it is called."""
+        """Text of the entry."""
 
     @property
     def colour(self) -> str:
-        """A colour's name in the theme, or #rrggbb; empty for an entry without a mark."""
+        """Name of a colour of the theme, or #rrggbb; empty for an entry without a mark."""
 
     @property
     def mark(self) -> str:
@@ -50,22 +50,22 @@ class LegendEntry(Protocol):
 
     @property
     def hidden(self) -> bool:
-        """Whether it is left out."""
+        """Whether the entry is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureHeading:
-    """What a picture says above the plot."""
+    """The heading of a picture, above the plot."""
 
     title: str
-    """Such as quantity, environment and run."""
+    """For instance quantity, environment and run."""
     legend: Sequence[LegendEntry]
     theme: Theme
 
 
 @contextmanager
 def large_enough(view: QWidget) -> Iterator[None]:
-    """Give a small plot room for its names and numbers while its picture is written."""
+    """Give a small plot room for names and numbers while its picture is written."""
     size = view.size()
     view.resize(size.expandedTo(_PICTURE * scale()))
     try:
@@ -138,15 +138,15 @@ def _draw_caption(painter: QPainter, caption: FigureHeading, width: int) -> None
 def choose_file(
     parent: QWidget, title: str, name: str, kind: str, refuse: Callable[[Text], object]
 ) -> Path | None:
-    """Ask for the file to write; None if the user gives none, or it is refused.
+    """Ask for the file to write; None if the user cancels, or it is refused.
 
     Args:
         parent: the widget that asks.
         title: title of the dialog.
-        name: the name proposed, without a suffix.
-        kind: the suffix, without its point.
-        refuse: told why, where the dialog asked about another name than the one that would be
-            overwritten.
+        name: the proposed name, without suffix.
+        kind: the suffix without dot.
+        refuse: called with the reason if the dialog confirmed another name than the one that would
+            be overwritten.
     """
     path, _ = QFileDialog.getSaveFileName(parent, title, f"{name}.{kind}", f"*.{kind}")
     if not path:
@@ -161,7 +161,7 @@ def choose_file(
 def fill_export_menu(
     menu: QMenu, export: Callable[[str], object], kinds: Sequence[str] = KINDS
 ) -> None:
-    """Offer every kind of file; ``export`` is called with the kind that is chosen."""
+    """Offer every kind of file; ``export`` is called with the chosen kind."""
     for kind in kinds:
         text = tr("Export {format}…", format=kind.upper())
         action = menu.addAction(text, partial(export, kind))
@@ -173,8 +173,8 @@ def make_export_button(name: str, what: str, export: Callable[[str], object]) ->
 
     Args:
         name: its object name.
-        what: what is exported, such as ``histogram``, in the language in force.
-        export: called with the kind that is chosen.
+        what: the exported object, such as ``histogram``, in the current language.
+        export: called with the chosen kind.
     """
     button = QToolButton()
     button.setObjectName(name)

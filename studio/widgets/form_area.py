@@ -19,24 +19,24 @@ class FormArea(QScrollArea):
         self._content, self._limits_height = content, False
         self.setWidget(content)
         self.setWidgetResizable(True)
-        # The style sheet takes it away; until then it would ask for more width.
+        # The style sheet removes it; until then it would request more width.
         self.setFrameShape(QFrame.Shape.NoFrame)
-        # The keyboard goes to the fields, which are scrolled into view.
+        # The focus goes to the fields, which are scrolled into view.
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """Return the narrowest width that cuts nothing off."""
+        """Return the smallest width that cuts nothing off."""
         around = self.verticalScrollBar().sizeHint().width()
         width = self._content.minimumSizeHint().width() + around
         return QSize(width, super().minimumSizeHint().height())
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Return no less than the minimum."""
+        """Return at least the minimum."""
         return super().sizeHint().expandedTo(self.minimumSizeHint())
 
     def wanted_height(self) -> int:
-        """Return the height at which nothing has to be scrolled."""
+        """Return the height at which nothing needs scrolling."""
         layout = self._content.layout()
         assert layout is not None
         return layout.totalHeightForWidth(self.viewport().width()) + 2 * self.frameWidth()
@@ -47,19 +47,19 @@ class FormArea(QScrollArea):
             self.updateGeometry()
             self._fit()
         elif event.type() == QEvent.Type.Resize:
-            # It is this area that has resized the form. Qt would ask now what the form needs, which
-            # it does not know yet at its new width, and could resize it for ever.
+            # This area has resized the form itself. Qt would now query the form's size, which is
+            # not yet known at its new width, and could resize it for ever.
             return False
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Find out how high the form is at its new width."""
+        """Find the form's height at its new width."""
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self._fit()
 
     def limit_height(self, limited: bool = True) -> None:
-        """Never be taller than the form from now on, or be so again."""
+        """Never be taller than the form from now on, or remove that limit."""
         if limited is not self._limits_height:
             self._limits_height = limited
             if not limited:

@@ -9,13 +9,13 @@ from td3core.config.spec import Spec
 
 _SIDES = 16
 _TITLE_BAR = 32
-"""Pixels that the desktop adds at the top."""
+"""Height in pixels of the desktop's title bar."""
 
 
 def make_dialog_column(dialog: QDialog, width: int) -> QVBoxLayout:
-    """Return the layout of a dialog as wide as its parts need, and no less than ``width``.
+    """Return the layout of a dialog as wide as its parts need, and at least ``width``.
 
-    A minimum width of the dialog itself would let it be narrower than its parts.
+    A minimum width on the dialog itself would let it be narrower than its parts.
     """
     column = QVBoxLayout(dialog)
     column.setContentsMargins(_SIDES, 14, _SIDES, 12)
@@ -25,7 +25,7 @@ def make_dialog_column(dialog: QDialog, width: int) -> QVBoxLayout:
 
 
 def grow_with_texts(dialog: QDialog, column: QVBoxLayout) -> None:
-    """Make a dialog as high as its wrapped texts need in its width, which is known once shown."""
+    """Make a dialog as tall as its wrapped texts need at its width, which is known once shown."""
     column.activate()
     width = max(dialog.width(), column.minimumSize().width())
     dialog.resize(width, max(dialog.height(), column.totalHeightForWidth(width)))
@@ -42,7 +42,7 @@ def resize_within_screen(dialog: QWidget, width: int, height: int) -> None:
 
 
 def make_form() -> QFormLayout:
-    """Return an empty form whose fields take all the width there is."""
+    """Return an empty form whose fields take all the available width."""
     form = QFormLayout()
     form.setContentsMargins(0, 0, 0, 0)
     form.setHorizontalSpacing(8)
@@ -61,7 +61,7 @@ def setting_label(known: Spec, *, symbol: bool = False) -> QLabel:
 
 
 def keep_lines(label: QLabel, lines: int) -> None:
-    """Keep room for so many lines, also while there are fewer: what is below stays where it is."""
+    """Reserve space for this many lines, so that widgets below never move."""
     label.ensurePolished()
     label.setMinimumHeight(lines * label.fontMetrics().lineSpacing())
 

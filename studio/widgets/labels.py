@@ -43,7 +43,7 @@ def plain_label(text: str = "") -> QLabel:
 
 
 class ElidedLabel(QLabel):
-    """A single line, cut off with an ellipsis; the tooltip shows all of it."""
+    """A single line, elided if too long; the tooltip shows all of it."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ElidedLabel(QLabel):
         self.setTextFormat(Qt.TextFormat.PlainText)
 
     def setText(self, text: str) -> None:  # noqa: N802
-        """Show a text with spaces for its line breaks."""
+        """Show a text with its line breaks replaced by spaces."""
         super().setText(" ".join(text.splitlines()))
         self.setToolTip(plain_tip(text))
 
@@ -64,7 +64,7 @@ class ElidedLabel(QLabel):
         """The part of the text that fits."""
         room, indent = self.contentsRect().width(), max(self.indent(), 0)
         found = self.fontMetrics().elidedText(self.text(), self._mode, room - indent)
-        # A letter or two of a long text are worse than nothing.
+        # A letter or two of a long text are worse than none.
         return found if found == self.text() or len(found) > _LEAST else ""
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
@@ -90,9 +90,9 @@ class ElidedLabel(QLabel):
 
 
 class SteadyLabels(QWidget):
-    """Labels side by side whose texts change all the time, at places that do not depend on them.
+    """Labels side by side whose frequently changing texts do not affect their positions.
 
-    In a layout, each of them that changes would have the whole window laid out and painted anew.
+    In a layout, each change would lay out and paint the whole window again.
     """
 
     def __init__(self, labels: Mapping[QLabel, int], gap: int = 0) -> None:
@@ -108,13 +108,13 @@ class SteadyLabels(QWidget):
         return QSize(0, max(label.minimumSizeHint().height() for label in self._labels))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Give each its share of the width."""
+        """Give each label its share of the width."""
         super().resizeEvent(event)
         room = self.width() - self._gap * (len(self._labels) - 1)
         left, total = 0, sum(self._labels.values())
         for label, share in self._labels.items():
             width = room * share // total
-            # Of a fixed size, a label with another text asks for no layout.
+            # A label of fixed size requests no layout for a new text.
             label.setFixedSize(width, self.height())
             label.move(left, 0)
             left += width + self._gap

@@ -1,4 +1,4 @@
-"""Messages to the user: a banner for what needs attention, a log for everything."""
+"""Messages to the user: a banner for important ones, a log for all."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ _MARGIN = 8
 
 
 class Banner(QFrame):
-    """A message. It stays until it is closed or replaced."""
+    """A message that stays until it is closed or replaced."""
 
     link_activated = Signal(str)
 
@@ -63,7 +63,7 @@ class Banner(QFrame):
         close.setObjectName("banner_close_button")
         close.setAccessibleName(tr("Close message"))
         close.clicked.connect(self.hide)
-        # The text needs all of the width in a small window.
+        # The text needs the whole width in a small window.
         message = make_row(self._text, close)
         message.setStretch(0, 1)
         buttons = make_row(self._action_button, self._copy)
@@ -75,7 +75,7 @@ class Banner(QFrame):
         self.hide()
 
     def float_over(self, host: QWidget) -> None:
-        """Lie over the lower edge of a widget, so that a message moves nothing."""
+        """Float over the lower edge of a widget, so that a message moves nothing."""
         visible = self.isVisible()
         self.setParent(host)
         self.setVisible(visible)
@@ -138,7 +138,7 @@ class Banner(QFrame):
 
     @Slot()
     def clear_error(self) -> None:
-        """Hide an error: what was asked for next has succeeded."""
+        """Hide an error: the next request has succeeded."""
         if self.property("level") == "error":
             self.hide()
 
@@ -170,9 +170,9 @@ def ask(parent: QWidget, name: str, title: str, text: str, *, accept: str) -> bo
 
 
 def choose(parent: QWidget, name: str, title: str, text: str, ways: Mapping[str, str]) -> str:
-    """Ask in a dialog which of several ways to go, as :func:`ask` does; empty for none.
+    """Ask in a dialog for one of several options, as :func:`ask` does; empty for none.
 
-    ``ways`` has the text of the button for each; its object name is ``<name>_<way>``.
+    ``ways`` has the button text of each; its object name is ``<name>_<way>``.
     """
     box = QMessageBox(parent)
     box.setObjectName(name)

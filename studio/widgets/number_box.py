@@ -1,4 +1,4 @@
-"""Number fields that take any usual notation and never silently change what was typed."""
+"""Number fields that accept any usual notation and never silently change typed text."""
 
 from PySide6.QtCore import QEvent, QLocale, QPoint
 from PySide6.QtGui import QKeyEvent, QKeySequence, QValidator
@@ -21,14 +21,14 @@ _TEXT_MARGIN = 4
 
 
 class _Entry:
-    """What was typed into a box, as long as it is no allowed value."""
+    """Text typed into a box, as long as it is not an allowed value."""
 
     def __init__(self, box: "NumberBox | WholeNumberBox", *, whole: bool) -> None:
         self._box, self._whole = box, whole
         self.text = self.reason = ""
 
     def interpret(self, text: str) -> float:
-        """Return the number that was entered, or mark the text and return the present value."""
+        """Return the number entered, or mark the text and return the present value."""
         try:
             value = self._read(text)
         except ValueError as problem:
@@ -38,11 +38,11 @@ class _Entry:
         return value
 
     def forget(self) -> None:
-        """Show the value again: another one was set."""
+        """Discard the text: another value was set."""
         self._mark("", "")
 
     def require_none(self) -> None:
-        """Refuse a box whose text is no allowed value.
+        """Refuse a box whose text is not an allowed value.
 
         Raises:
             RequestError: with the reason.
@@ -81,7 +81,7 @@ class _Entry:
 
 
 def _leaves_undo(box: QAbstractSpinBox, event: QEvent, shown: str) -> bool:
-    """Return whether this is undo or redo where nothing is being typed: it is the window's."""
+    """Return whether this is undo or redo without pending text, which belongs to the window."""
     return (
         event.type() == QEvent.Type.ShortcutOverride
         and isinstance(event, QKeyEvent)
@@ -114,9 +114,9 @@ class NumberBox(QDoubleSpinBox):
         """Return the displayed number.
 
         Raises:
-            RequestError: the displayed text is no allowed value.
+            RequestError: the displayed text is not an allowed value.
         """
-        # It may still be being typed: a click on a tool button takes no focus away.
+        # It may still be being typed: a click on a tool button does not take the focus.
         self.interpretText()
         self._entry.require_none()
         return self.value()
@@ -137,20 +137,20 @@ class NumberBox(QDoubleSpinBox):
         return f"{value:.0f}" if self._whole else _short(value)
 
     def valueFromText(self, text: str) -> float:  # noqa: N802
-        """Parse what was entered, or mark it and keep the value.
+        """Parse the text entered, or mark it and keep the value.
 
-        What is shown has fewer digits than the value, which stays as it is until it is edited.
+        The text has fewer digits than the value, which stays unchanged until it is edited.
         """
         entered, present = self._entry.interpret(text), self.value()
         unedited = not self._entry.reason and text == self.textFromValue(present)
         return present if unedited else entered
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        """Let everything be typed; it is read once it has been entered."""
+        """Accept any typing; the text is parsed once entered."""
         return QValidator.State.Acceptable, text, position
 
     def setValue(self, value: float) -> None:  # noqa: N802
-        """Show a value, also in place of wrong text."""
+        """Show a value, replacing wrong text."""
         self._entry.forget()
         super().setValue(value)
         self._show_value(value)
@@ -175,7 +175,7 @@ class NumberBox(QDoubleSpinBox):
         self.setValue(from_slider(self._spec, at, 100))
 
     def _show_value(self, _: float) -> None:
-        # Setting the value it has already would leave wrong text there.
+        # Setting the present value would leave wrong text there.
         self.lineEdit().setText(self.textFromValue(self.value()))
 
 
@@ -200,9 +200,9 @@ class WholeNumberBox(QSpinBox):
         """Return the displayed number.
 
         Raises:
-            RequestError: the displayed text is no allowed value.
+            RequestError: the displayed text is not an allowed value.
         """
-        # It may still be being typed: a click on a tool button takes no focus away.
+        # It may still be being typed: a click on a tool button does not take the focus.
         self.interpretText()
         self._entry.require_none()
         return self.value()
@@ -216,15 +216,15 @@ class WholeNumberBox(QSpinBox):
         return format_count(value)
 
     def valueFromText(self, text: str) -> int:  # noqa: N802
-        """Parse what was entered, or mark it and keep the value."""
+        """Parse the text entered, or mark it and keep the value."""
         return int(self._entry.interpret(text))
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        """Let everything be typed; it is read once it has been entered."""
+        """Accept any typing; the text is parsed once entered."""
         return QValidator.State.Acceptable, text, position
 
     def setValue(self, value: int) -> None:  # noqa: N802
-        """Show a value, also in place of wrong text."""
+        """Show a value, replacing wrong text."""
         had_problem = bool(self._entry.reason)
         self._entry.forget()
         super().setValue(min(int(value), _LARGEST))
@@ -232,7 +232,7 @@ class WholeNumberBox(QSpinBox):
             self.lineEdit().setText(self.textFromValue(self.value()))
 
     def stepBy(self, steps: int) -> None:  # noqa: N802
-        """Step from the value, also where wrong text is shown."""
+        """Step from the value, even if wrong text is shown."""
         self._entry.forget()
         super().stepBy(steps)
 
@@ -246,7 +246,7 @@ def mark_problem(field: QWidget, sentence: str) -> None:
 
 
 def set_text_margins(box: QAbstractSpinBox) -> None:
-    """Give a number the left margin of other fields, which a style sheet cannot."""
+    """Give a number the left margin of other fields, which a style sheet cannot do."""
     box.lineEdit().setTextMargins(_TEXT_MARGIN, 0, _TEXT_MARGIN, 0)
 
 

@@ -1,4 +1,4 @@
-"""Optional abilities of a panel. The window finds out which of them a panel has."""
+"""Optional abilities of a panel, detected by the window."""
 
 from typing import Protocol, runtime_checkable
 
@@ -9,7 +9,7 @@ from studio.theme.theme import Theme
 
 @runtime_checkable
 class Themed(Protocol):
-    """Draws colours or icons that the style sheet does not reach."""
+    """A panel that draws colours or icons beyond the style sheet's reach."""
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -17,7 +17,7 @@ class Themed(Protocol):
 
 @runtime_checkable
 class RunAware(Protocol):
-    """Behaves differently while a run is in progress."""
+    """A panel that behaves differently while a run is in progress."""
 
     def set_busy(self, busy: bool) -> None:
         """Adapt to a run in progress: ``busy`` from its start until its thread has ended."""
@@ -25,7 +25,7 @@ class RunAware(Protocol):
 
 @runtime_checkable
 class Closable(Protocol):
-    """Holds threads, timers or processes."""
+    """A panel with threads, timers or processes."""
 
     def shutdown(self) -> None:
         """End them all. Called when the window closes."""
@@ -33,6 +33,6 @@ class Closable(Protocol):
 
 @runtime_checkable
 class Refusing(Protocol):
-    """Refuses requests with a sentence, a ``Text``, which the window shows above the plots."""
+    """A panel that refuses requests with a ``Text``, which the window shows above the plots."""
 
     refused: SignalInstance

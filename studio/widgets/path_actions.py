@@ -1,4 +1,4 @@
-"""What a menu offers for a file or folder: its place, its path, and a command that uses it."""
+"""Menu actions for a file or folder: open its folder, copy its path or a command for it."""
 
 import os
 import shlex
@@ -18,7 +18,7 @@ PATH_ACTIONS = (
         Text("Copy the command that uses it in a terminal"),
     ),
 )
-"""Name, text, icon and tip of each."""
+"""Name, text, icon and tip of each action."""
 
 
 def open_folder(folder: Path) -> None:

@@ -68,7 +68,7 @@ def make_field(name: str, spec: Spec, default: Any) -> Field:
     unit = f" ({spec.unit})" if spec.unit else ""
     words = typographic(str(type_words(name)))
     widget.setToolTip(f"<b>{spec.label}</b>{unit}<br>{spec.help}<br><i>{words}</i>")
-    # The panel decides the width, not the longest number that fits.
+    # The panel determines the width, not the longest number that fits.
     widget.setMinimumWidth(60)
     widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
     field.write(default)

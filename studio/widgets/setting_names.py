@@ -1,4 +1,4 @@
-"""Messages in the words of the window: the labels of settings in place of the command's keys."""
+"""Messages in the window's words: labels of settings in place of the command's keys."""
 
 from td3core.config import label_of
 from td3core.text import Text

@@ -1,4 +1,4 @@
-"""Whether a widget can be seen at all."""
+"""Whether a widget is visible at all."""
 
 from enum import Enum, auto
 
@@ -18,17 +18,17 @@ _CHANGES = frozenset(
 
 
 class Shown(Enum):
-    """What can be seen of a widget."""
+    """Visibility of a widget."""
 
     CLOSED = auto()
-    """Nothing: its panel is closed."""
+    """Not visible: its panel is closed."""
     BEHIND = auto()
-    """Nothing: its panel is behind a tab, or its window is minimised or on another desktop."""
+    """Not visible: its panel is behind a tab, or its window is minimised or on another desktop."""
     SEEN = auto()
 
 
 class Sight(QObject):
-    """Tells whether a widget can be seen, which Qt calls visible behind a tab, too."""
+    """Reports whether a widget is visible; Qt counts it as visible behind a tab, too."""
 
     changed = Signal(object)
     """Carries :class:`Shown`."""
@@ -38,7 +38,7 @@ class Sight(QObject):
         self._widget = widget
         self._around: list[QObject] = []
         self._shown = Shown.CLOSED
-        # A panel that changes its place is hidden and shown within one event.
+        # A panel that moves is hidden and shown within one event.
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self._look)
@@ -46,11 +46,11 @@ class Sight(QObject):
 
     @property
     def seen(self) -> bool:
-        """True if the widget can be seen."""
+        """True if the widget is visible."""
         return shown_of(self._widget) is Shown.SEEN
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Look again after what may have changed it."""
+        """Check again after events that may have changed it."""
         if event.type() in _CHANGES:
             if watched is self._widget and event.type() == QEvent.Type.Show:
                 self._watch_around()
@@ -58,7 +58,7 @@ class Sight(QObject):
         return False
 
     def _watch_around(self) -> None:
-        """Watch the dock and the window, which a panel that floats has changed."""
+        """Watch the dock and the window, which change when a panel floats."""
         around: list[QObject] = [self._widget.window()]
         handle = self._widget.window().windowHandle()
         if handle is not None:
@@ -69,7 +69,7 @@ class Sight(QObject):
         if above is not None:
             around.append(above)
         for each in around:
-            # Installed twice, it would still be called once.
+            # Installing it twice would still call it once.
             each.installEventFilter(self)
             if isinstance(each, QDockWidget) and each not in self._around:
                 each.visibilityChanged.connect(self._look_soon)
@@ -88,7 +88,7 @@ class Sight(QObject):
 
 
 def shown_of(widget: QWidget) -> Shown:
-    """Return what can be seen of a widget now."""
+    """Return the present visibility of a widget."""
     if not widget.isVisible():
         return Shown.CLOSED
     window = widget.window()
@@ -96,7 +96,7 @@ def shown_of(widget: QWidget) -> Shown:
     seen = (
         not window.isMinimized()
         and (handle is None or handle.isExposed())
-        # Qt keeps what is behind a tab outside the window.
+        # Qt keeps widgets behind a tab outside the window.
         and not widget.visibleRegion().isEmpty()
     )
     return Shown.SEEN if seen else Shown.BEHIND

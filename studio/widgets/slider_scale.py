@@ -1,4 +1,4 @@
-"""Where the value of a setting is on its slider."""
+"""Position of a setting's value on its slider."""
 
 import math
 
@@ -6,7 +6,7 @@ from td3core.config.spec import Spec
 
 
 def to_slider(spec: Spec, value: float, ticks: int) -> int:
-    """Return the slider position, 0 to ``ticks``, of a value; 0 is that of one that is off."""
+    """Return the slider position, 0 to ``ticks``, of a value; 0 means off."""
     low, high = _stretched(spec, spec.slider_range[0]), _stretched(spec, spec.slider_range[1])
     share = (_stretched(spec, value) - low) / (high - low)
     position = round(min(max(share, 0.0), 1.0) * ticks)

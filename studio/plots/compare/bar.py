@@ -1,4 +1,4 @@
-"""The line above the plots of a comparison: what is compared, how it is seen, and the way back."""
+"""The line above the plots of a comparison: metric, view options, and the way back."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ _METRICS = (
     (Text("Critics' bias"), "bias"),
 )
 _NARROW, _TIGHT = 520, 560
-"""Below these widths the captions are left out, and the smoothing has its own line.
+"""Below these widths the captions are hidden, and the smoothing gets its own line.
 
 In pixels, with the usual font.
 """
@@ -42,7 +42,7 @@ _GROUPS = ((Text("Groups"), True), (Text("Single runs"), False))
 
 
 class CompareBar(QFrame):
-    """Changes the view of a :class:`CompareSession` and shows which runs it has."""
+    """Changes the view of a :class:`CompareSession` and shows its runs."""
 
     refused = Signal(object)
     report_wanted = Signal()
@@ -114,13 +114,13 @@ class CompareBar(QFrame):
             row.addWidget(label)
             row.addWidget(control)
         right.addStretch(1)
-        # One below the other where they would be cut off.
+        # One below the other if they would be cut off.
         self._choices = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         for part in (self._choices, left, right):
             part.setSpacing(_GAP)
         self._choices.addLayout(left)
         self._choices.addLayout(right, 1)
-        # Beside the others where there is room, else below them.
+        # Next to the others if there is room, else below them.
         self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._rows.setSpacing(6)
         self._rows.addLayout(self._choices)
@@ -133,7 +133,7 @@ class CompareBar(QFrame):
         layout.addWidget(self._notes)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Leave the captions out where there is little room: what is chosen must be readable."""
+        """Hide the captions if space is short: the choices must be readable."""
         super().resizeEvent(event)
         width = event.size().width()
         narrow = width < scaled(_NARROW)
@@ -201,7 +201,7 @@ class CompareBar(QFrame):
         self._smoothing.show_value(view.smoothing)
 
     def _offer_metrics(self, info: Sequence[str]) -> None:
-        """Offer what the runs recorded of their environment's info, too."""
+        """Offer the runs' recorded info columns, too."""
         offered = [self._metric.itemData(at) for at in range(self._metric.count())]
         wanted = [*(value for _, value in _METRICS), *info]
         if offered == wanted:

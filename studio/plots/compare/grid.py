@@ -75,14 +75,14 @@ _BIAS_ABOUT = Explanation(
 
 
 def _title(metric: Metric) -> str:
-    """Return what the first plot is called."""
+    """Return the title of the first plot."""
     if is_info(metric):
         return metric
     return str(_BIAS_TITLE if metric == "bias" else COMPARED[RETURN].title)
 
 
 def _about(metric: Metric) -> Explanation | None:
-    """Return what the first plot shows; None for returns."""
+    """Return the explanation of the first plot; None for returns."""
     if metric == "bias":
         return _BIAS_ABOUT
     if not is_info(metric):
@@ -104,11 +104,11 @@ def _about(metric: Metric) -> Explanation | None:
 
 
 _LEGEND_LINES = 3
-"""For the names of groups, which are long; the table has all of them."""
+"""Legend lines for the names of groups, which are long; the table has all of them."""
 
 
 class CompareGrid(CurveGrid):
-    """The same plots as of one run, each with the lines of all groups."""
+    """The plots of a single run, each with the lines of all groups."""
 
     def __init__(
         self, session: CompareSession, theme: Theme, parent: QWidget | None = None
@@ -116,7 +116,7 @@ class CompareGrid(CurveGrid):
         self._session = session
         self._choices: dict[str, QComboBox] = {}
         self._refit: set[str] = set()
-        """Plots that show something else now: their y axes are to fit it."""
+        """Plots that now show something else: their y axes must be fitted again."""
         cards = {}
         for plotted, spec in COMPARED.items():
             layer = ComparedLayer(partial(self._lines, plotted))
@@ -143,7 +143,7 @@ class CompareGrid(CurveGrid):
         card.explain(_about(self._metric) if first else None)
 
     def _choice(self, plotted: str, spec: PlotSpec) -> QComboBox:
-        """Return the list of what a plot can show."""
+        """Return the list of a plot's choices."""
         combo = QComboBox()
         name = tr("Shown as {plot}", plot=spec.title)
         describe(combo, f"{spec.name}_combo", name, str(spec.help))
@@ -181,7 +181,7 @@ class CompareGrid(CurveGrid):
         return () if shown is None else shown.lines[plotted]
 
     def step_map(self) -> StepToX:
-        """Return that places on the axis are used as they are, or why there are none."""
+        """Return the identity map, or one that says why nothing can be placed on this axis."""
         shown, x = self._session.shown, self._session.view.x
         if shown is None:
             return BY_STEPS

@@ -27,16 +27,17 @@ _STYLES = {
     Qt.PenStyle.DotLine: "┅",
     Qt.PenStyle.DashDotLine: "┉",
 }
-"""Of the first round of colours, the second, ... and the mark of each."""
+"""Line styles of the first round of colours, the second, ... with their marks."""
 _AHEAD = 0.5
-"""Drawn beyond either side of the view, as a share of it: moving on needs no drawing."""
+"""Share of the view drawn beyond either side of it: small moves need no drawing."""
 _ZOOMED = 0.35
-"""Smallest part of what is drawn that may fill the plot; beyond that it is drawn in more detail."""
+"""Smallest part of the drawn range that may fill the plot; below that it is redrawn in more detail.
+"""
 _LINES_IN_FULL = 12
-"""More lines share the points that the screen can show of so many."""
+"""Above this many lines, all share the point budget of this many."""
 _LEAST_POINTS = 200
 _MOST_READ = 12
-"""Lines of a readout; more would hide the curves."""
+"""Most lines in a readout; more would hide the curves."""
 
 
 def colour_of(theme: Theme, place: int) -> str:
@@ -45,7 +46,7 @@ def colour_of(theme: Theme, place: int) -> str:
 
 
 def style_of(theme: Theme, place: int) -> Qt.PenStyle:
-    """Return the line style of a group: those of one colour differ in it."""
+    """Return the line style of a group, which distinguishes groups of one colour."""
     return list(_STYLES)[place // len(theme.compare) % len(_STYLES)]
 
 
@@ -57,14 +58,14 @@ class _DrawnBand:
         self._edges = (make_item(), make_item())
         for edge in self._edges:
             plot.addItem(edge)
-            # Only the area between them is seen; shown, they would cost as much as lines.
+            # Only the area between them is visible; showing them would cost as much as lines.
             edge.hide()
         self._band = pg.FillBetweenItem(*self._edges)
         self._band.setZValue(-5)
         plot.addItem(self._band)
 
     def remove(self) -> None:
-        """Take the items off the plot."""
+        """Remove the items from the plot."""
         for item in (*self._edges, self._band):
             self._plot.removeItem(item)
 
@@ -78,10 +79,10 @@ class _DrawnBand:
 
 
 class ComparedLayer(Layer):
-    """One line and band per group, and the runs that are drawn besides."""
+    """One line and band per group, and additional single runs."""
 
     def __init__(self, lines: Callable[[], Sequence[ComparedLine]]) -> None:
-        """Take a function that returns the lines to draw at present."""
+        """Take a function that returns the current lines to draw."""
         self._lines = lines
         self._item = LinesItem()
         self._bands: list[_DrawnBand] = []
@@ -92,7 +93,7 @@ class ComparedLayer(Layer):
         self._heights: list[Doubles] = []
 
     def attach(self, plot: PlotCanvas) -> None:
-        """Add the lines to a plot; bands are added as they come."""
+        """Add the lines to a plot; bands are added when they appear."""
         self._plot = plot
         plot.addItem(self._item)
 
@@ -110,7 +111,7 @@ class ComparedLayer(Layer):
         points = max(int(view.points * share * (1 + 2 * _AHEAD)), _LEAST_POINTS)
         wider = LayerView(low=view.low - ahead, high=view.high + ahead, points=points)
         self._shown, self._range = lines, (wider.low, wider.high)
-        # The mean of a group lies on top of its runs.
+        # The mean of a group is drawn on top of its runs.
         known = [line for line in lines if len(line.curve.x)]
         drawn = [self._part(line, wider) for line in sorted(known, key=lambda line: not line.faint)]
         self._item.set_lines(drawn)
@@ -142,7 +143,7 @@ class ComparedLayer(Layer):
         return heights
 
     def _covers(self, view: LayerView) -> bool:
-        """Return whether what is drawn fills a view in enough detail."""
+        """Return whether the drawn range covers a view in enough detail."""
         low, high = self._range
         return (
             low <= view.low and view.high <= high and view.high - view.low > _ZOOMED * (high - low)
@@ -162,11 +163,11 @@ class ComparedLayer(Layer):
         return Entry(text=text, colour=self._colour(line), mark=_STYLES[self._style(line)])
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:
-        """Return the value of every line at ``x``, the highest first, with its band."""
+        """Return the value of every line at ``x``, highest first, with its band."""
         found = []
         for line in self._lines():
             at = int(np.searchsorted(line.curve.x, x, side="right")) - 1
-            # It holds until the next one is measured, but not beyond the last.
+            # A value holds until the next one is measured, but not beyond the last.
             if at < 0 or x > line.curve.x[-1] + reach or not math.isfinite(line.curve.middle[at]):
                 continue
             value, ends = float(line.curve.middle[at]), ""
@@ -183,7 +184,7 @@ class ComparedLayer(Layer):
         return entries
 
     def readable(self) -> Sequence[Points]:
-        """Return the line of every group and run shown."""
+        """Return the shown line of every group and run."""
         found = []
         for line in self._lines():
             known = np.isfinite(line.curve.middle)
@@ -194,7 +195,7 @@ class ComparedLayer(Layer):
 
     @property
     def drawn_lines(self) -> list[tuple[Doubles, Doubles]]:
-        """What is drawn at present, thinned, for each line."""
+        """The drawn points of each line, thinned."""
         return [(line.x, line.y) for line in self._item.lines]
 
     def _style(self, line: ComparedLine) -> Qt.PenStyle:
@@ -208,6 +209,6 @@ class ComparedLayer(Layer):
 
 
 def _in_view(x: Doubles, view: LayerView) -> slice:
-    """Return the points between the ends of the x axis, and one beyond either end."""
+    """Return the points in view, and one beyond either end."""
     first = max(int(np.searchsorted(x, view.low, "left")) - 1, 0)
     return slice(first, int(np.searchsorted(x, view.high, "right")) + 1)

@@ -1,6 +1,6 @@
-"""Several runs, read or heard of, turned into the lines of a comparison, in the background.
+"""Turns several runs, read or reporting, into the lines of a comparison in the background.
 
-Everything here is plain data and functions; what is shown belongs to ``studio/plots/compare``.
+Everything here is plain data and functions; the other files show it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ Stopped = Callable[[], bool]
 Curves = Sequence[tuple[Doubles, Doubles]]
 
 RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")
-"""The plots. That of the returns comes first; the others show columns of ``training.csv``."""
+"""The plots, first that of the returns; the others show columns of ``training.csv``."""
 CHOICES = {
     Q: {"q1": Text("Q₁"), "q2": Text("Q₂"), "target": Text("Target")},
     CRITIC_LOSS: {"critic1_loss": Text("Q₁ loss"), "critic2_loss": Text("Q₂ loss")},
@@ -49,17 +49,17 @@ Stamp = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ComparedRun:
-    """One run as far as a comparison shows it."""
+    """One run with the data of a comparison."""
 
     results: RunResults
     training: Doubles | None = None
     """Training statistics, shape (n, len(TRAINING_COLUMNS)); None until they are read."""
     stamp: Stamp
-    """Times of change of its tables and of its name when it was read."""
+    """Modification times of its tables and of its name when it was read."""
     measured: Measured | None = None
-    """What it has reported so far, if it trains from this window; its tables are not read then."""
+    """Its reports so far, if it trains from this window; its tables are not read then."""
     problem: Text | None = None
-    """Why it is shown as it once was, if it is."""
+    """Why its data may be out of date, if so."""
 
     @property
     def path(self) -> Path:
@@ -83,7 +83,7 @@ class ComparedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSet:
-    """The runs that were chosen, and what could not be read of them."""
+    """The chosen runs, and the problems with reading them."""
 
     runs: tuple[ComparedRun, ...] = ()
     problems: tuple[Text, ...] = ()
@@ -91,21 +91,21 @@ class RunSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonChoice:
-    """How the user wants to see a comparison."""
+    """The user's view options for a comparison."""
 
     x: XAxis = "steps"
     metric: Metric = "eval"
     grouped: bool = True
     smoothing: int = 1
-    """Values in the mean that a curve is made of."""
+    """Number of values averaged for a point of a curve."""
     hidden: frozenset[str] = frozenset()
-    """Names of groups."""
+    """Names of hidden groups."""
     single: frozenset[Path] = frozenset()
-    """Runs that are drawn besides their group."""
+    """Runs that are drawn in addition to their group."""
     names: Mapping[Path, str] = field(default_factory=dict)
-    """What the user calls groups, by the folder of their first run."""
+    """The user's names for groups, by the folder of their first run."""
     q: str = "q1"
-    """One of :data:`CHOICES`, as is the next."""
+    """One of :data:`CHOICES`, as is the next field."""
     critic_loss: str = "critic1_loss"
 
     def column(self, plotted: str) -> str:
@@ -115,24 +115,24 @@ class ComparisonChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedLine:
-    """One line of a plot, and the colour it has in every plot."""
+    """One line of a plot, and its colour in every plot."""
 
     label: str
     place: int
-    """Of its group, in the order of the groups."""
+    """Index of its group in the order of groups."""
     curve: Band
     faint: bool = False
-    """True for a run that is drawn besides its group."""
+    """True for a run that is drawn in addition to its group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownComparison:
-    """Everything that is shown of a comparison."""
+    """Everything shown of a comparison."""
 
     comparison: Comparison
     view: ComparisonChoice
     lines: Mapping[str, tuple[ComparedLine, ...]] = field(default_factory=dict)
-    """For each of :data:`PLOTTED`."""
+    """Lines by plot of :data:`PLOTTED`."""
     notes: tuple[Text, ...] = ()
 
 
@@ -142,17 +142,17 @@ class ShownComparison:
 def read_returns(
     found: RunSet, paths: Sequence[Path], live: Mapping[Path, Measured], stopped: Stopped
 ) -> RunSet:
-    """Read settings, evaluations and episodes of runs: what the table and the first plot need.
+    """Read settings, evaluations and episodes of runs, for the table and the first plot.
 
-    Runs that were ``found`` before are read again only if their files have changed, with all that
-    was read of them; one that was deleted since stays as it was. Of runs that are ``live``, that is
-    report here what they measure, only the description is read.
+    Runs that were ``found`` before are read again, completely, only if their files have changed; a
+    run deleted since stays as it was. Of ``live`` runs, which report their measurements here, only
+    the description is read.
 
     Returns:
         The runs of these paths; ``found`` itself if nothing is new.
 
     Raises:
-        RequestError: none of them can be read.
+        RequestError: no run can be read.
     """
     known = {run.path: run for run in found.runs}
     runs, problems = [], []
@@ -211,7 +211,7 @@ def _live_run(
 
 
 def read_training(found: RunSet, stopped: Stopped) -> RunSet:
-    """Add the training statistics of every run that has none yet; ``found`` if none lacks them."""
+    """Add missing training statistics of runs; return ``found`` if none are missing."""
     if all(run.training is not None for run in found.runs):
         return found
     runs = []
@@ -222,7 +222,7 @@ def read_training(found: RunSet, stopped: Stopped) -> RunSet:
 
 
 def _stamp(path: Path, names: Sequence[str] = _WATCHED) -> Stamp:
-    """Return the times at which a run's files were last changed; 0 for a missing one."""
+    """Return the modification times of a run's files; 0 for a missing one."""
     found = []
     for name in names:
         try:
@@ -236,7 +236,7 @@ def _stamp(path: Path, names: Sequence[str] = _WATCHED) -> Stamp:
 
 
 def build(found: RunSet, view: ComparisonChoice) -> ShownComparison:
-    """Compute everything that is shown of runs in one view of them.
+    """Compute everything shown of runs with these view options.
 
     Raises:
         RequestError: there are no runs, or they cannot be grouped as wanted.
@@ -267,7 +267,7 @@ def _lines(
             if each.name not in view.hidden or run.path in view.single
         }
         known = {path: (x, y) for path, (x, y) in curves.items() if len(x)}
-        # One that trains has its place in the legend before its first point.
+        # A training run has its place in the legend before its first point.
         awaited = {run.path for run in members if run.measured is not None}
         if each.name not in view.hidden and (known or awaited):
             curve = _middle(list(known.values()))

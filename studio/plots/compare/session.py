@@ -1,4 +1,4 @@
-"""The current comparison: the runs chosen, how they are seen, and what comes of it."""
+"""The current comparison: chosen runs, view options, and results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,11 +31,11 @@ from td3core.exporters.registry import export_figure
 from td3core.text import Text
 
 MOST_DRAWN = 10
-"""Runs of a group that are drawn besides it from the start."""
+"""Most runs of a group that are initially drawn in addition to it."""
 REFRESH_MS = 3_000
-"""Between looks at the files of runs that others may be training."""
+"""Milliseconds between checks of the files of runs that others may be training."""
 LIVE_MS = 1_000
-"""Between drawings of what runs report that train from this window."""
+"""Milliseconds between redraws for reports of runs that train from this window."""
 
 
 class CompareSession(QObject):
@@ -49,7 +49,7 @@ class CompareSession(QObject):
     busy_changed = Signal(bool)
     refused = Signal(object)
     exported = Signal(str)
-    """The path of a file that was written."""
+    """The path of a written file."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -57,11 +57,11 @@ class CompareSession(QObject):
         self.shown: ShownComparison | None = None
         """None without a comparison."""
         self.group = ""
-        """The name of the group of seeds whose runs are compared, if they are one, or of the series
-        of groups."""
+        """Name of the group of seeds, or of the series of groups, whose runs are compared; empty
+        for other runs."""
         self.series = False
         self.live = LiveRuns(self)
-        """The runs that train from this window; whoever trains them feeds it."""
+        """The runs that train from this window; the code that trains them feeds it."""
         self._runs, self._paths = RunSet(), tuple[Path, ...]()
         self._task = BackgroundTask("compare-runs", self)
         self._task.reported.connect(self._take)
@@ -74,7 +74,7 @@ class CompareSession(QObject):
         self._again.setInterval(REFRESH_MS)
         self._again.timeout.connect(self._read_again)
         self._reported = False
-        """Whether something is to be drawn that was reported."""
+        """Whether there are reports still to be drawn."""
         self._pace = QTimer(self)
         self._pace.setSingleShot(True)
         self._pace.setInterval(LIVE_MS)
@@ -88,7 +88,7 @@ class CompareSession(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while runs are read or numbers computed."""
+        """True while runs are being read or numbers computed."""
         return self._task.busy
 
     @Slot(object)
@@ -102,8 +102,8 @@ class CompareSession(QObject):
     ) -> None:
         """Read runs and show them, in place of the current ones.
 
-        Those of a ``group`` are drawn one by one besides their mean; those of a ``series`` of
-        groups are not. Of both, more may be added. ``names``: what groups are called, by each of
+        Runs of a ``group`` are drawn individually in addition to their mean; runs of a ``series``
+        of groups are not. More runs of either may be added. ``names``: names of groups, by each of
         their runs.
         """
         self._call(names or {})
@@ -115,7 +115,7 @@ class CompareSession(QObject):
         self._start()
 
     def extend(self, paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> None:
-        """Show these runs of the group: those shown, and others that have begun since."""
+        """Show these runs of the group: the present ones, and those started since."""
         paths = tuple(path.absolute() for path in paths)
         if paths != self._paths:
             self._call(names or {})
@@ -125,12 +125,12 @@ class CompareSession(QObject):
             self._start()
 
     def _call(self, names: Mapping[Path, str]) -> None:
-        """Call groups by these names, unless the user has called them something else."""
+        """Give groups these names, unless the user has renamed them."""
         given = {path.absolute(): name for path, name in names.items()}
         self.view = replace(self.view, names=given | dict(self.view.names))
 
     def _drawn_alone(self, paths: Sequence[Path]) -> frozenset[Path]:
-        """Return the runs that are drawn besides their groups unless the user decides."""
+        """Return the runs that are drawn in addition to their groups by default."""
         one = bool(self.group) and not self.series
         return frozenset(paths if one and len(paths) <= MOST_DRAWN else ())
 
@@ -155,16 +155,16 @@ class CompareSession(QObject):
         self._exporter.cancel()
 
     def set_refresh_interval(self, milliseconds: int) -> None:
-        """Look at the files of the runs this often."""
+        """Set how often the files of the runs are checked."""
         self._again.setInterval(milliseconds)
         if self._again.isActive():
             self._again.start()
 
     def set_live_interval(self, milliseconds: int) -> None:
-        """Draw this often what is reported by runs that train from this window."""
+        """Set how often reports of runs that train from this window are drawn."""
         self._pace.setInterval(milliseconds)
 
-    # How it is seen ------------------------------------------------------------------------------
+    # View options ------------------------------------------------------------------------------
 
     def change(self, **values: Any) -> None:
         """Change fields of the :class:`ComparisonChoice`."""
@@ -188,24 +188,24 @@ class CompareSession(QObject):
         self.change(hidden=hidden - {name} if visible else hidden | {name})
 
     def set_run_visible(self, path: Path, visible: bool) -> None:
-        """Draw one run of a group besides it, or do not."""
+        """Draw one run of a group in addition to it, or not."""
         single = self.view.single
         self.change(single=single | {path} if visible else single - {path})
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The runs that are compared."""
+        """The compared runs."""
         return self._paths
 
     def report_options(self) -> list[str]:
-        """Return the options with which ``td3-studio report`` compares the runs in this view."""
+        """Return the options of ``td3-studio report`` for the runs in this view."""
         metric = self.shown.comparison.metric if self.shown is not None else self.view.metric
         grouped = BY_SETTINGS if self.view.grouped else BY_RUN
         options = ["--group-by", grouped, "--x", self.view.x, "--metric", metric]
         return options + self.name_options(self._paths)
 
     def name_options(self, paths: Sequence[Path]) -> list[str]:
-        """Return the options that call groups of these runs what they are called here."""
+        """Return the options for the names of the groups of these runs."""
         groups = self.shown.comparison.groups if self.shown is not None else ()
         runs = [run for each in groups for run in each.group.runs]
         usual = group_runs(runs, (BY_SETTINGS if self.view.grouped else BY_RUN,))
@@ -219,13 +219,13 @@ class CompareSession(QObject):
         ]
 
     def rename_group(self, name: str, new: str) -> None:
-        """Call a group something else, here and in figures; by its own name again if empty."""
+        """Rename a group, here and in figures; an empty name restores its own."""
         assert self.shown is not None
         groups = {each.name: each.group for each in self.shown.comparison.groups}
         new = new.strip()
         if new != name and new in groups:
             self.refused.emit(Text("Another group is called {name}.", name=new))
-            # The name that was typed is taken back.
+            # The typed name is reverted.
             self.shown_changed.emit()
             return
         names = dict(self.view.names)
@@ -244,7 +244,7 @@ class CompareSession(QObject):
         counts = {each.name: len(each.finals) for each in comparison.groups}
         lines: list[FigureLine] = []
         for line in self.shown.lines[plotted]:
-            # A group with results whose runs have no step in common is named without a curve.
+            # A group with results whose runs share no step is named without a curve.
             if not len(line.curve.x) and not counts.get(line.label):
                 continue
             count = f" (n = {counts[line.label]})" if line.label in counts else ""
@@ -275,9 +275,9 @@ class CompareSession(QObject):
     # Work ----------------------------------------------------------------------------------------
 
     def _start(self, *, only_changes: bool = False) -> None:
-        """Show the runs in the present view; what is new of them is read."""
+        """Show the runs with the present options, reading what is new."""
         self._again.stop()
-        # Those of before stay shown until there is something to take their place.
+        # The previous lines stay until there are new ones.
         known = self._runs if only_changes else None
         live = self._live_now()
         self._reported = False
@@ -285,7 +285,7 @@ class CompareSession(QObject):
         self.busy_changed.emit(True)
 
     def _live_now(self) -> dict[Path, Measured]:
-        """Return what the compared runs that train from this window have reported."""
+        """Return the reports of compared runs that train from this window."""
         found = {path: self.live.measured(path) for path in self._paths}
         return {path: measured for path, measured in found.items() if measured is not None}
 
@@ -296,7 +296,7 @@ class CompareSession(QObject):
             self._wait_to_show()
 
     def _wait_to_show(self) -> None:
-        # A new reading would replace the one under way.
+        # A new reading would replace the one in progress.
         if self._reported and not self._pace.isActive() and not self.busy:
             self._pace.start()
 
@@ -336,7 +336,7 @@ class CompareSession(QObject):
 
 
 def y_label(plotted: str, view: ComparisonChoice, metric: Metric) -> Text:
-    """Return what a plot shows, as the name of its y axis."""
+    """Return the name of a plot's y axis."""
     if plotted == RETURN:
         return return_label(metric)
     if plotted not in CHOICES:
@@ -353,9 +353,9 @@ def _read(
     report: Report,
     stopped: Stopped,
 ) -> None:
-    """Report the returns first: they are what the user wants to see.
+    """Report the returns first: the user wants to see them most.
 
-    Nothing is reported if that is what is ``shown``.
+    Reports nothing if it equals what is ``shown``.
     """
     try:
         fresh = read_returns(found, paths, live, stopped)

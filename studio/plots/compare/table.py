@@ -1,4 +1,4 @@
-"""The numbers of a comparison, and which of its lines are drawn."""
+"""The numbers of a comparison, and the choice of drawn lines."""
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QResizeEvent
@@ -50,16 +50,16 @@ _DEVIATION = Text("{figure} {interval}", figure=DEVIATION_ABOUT, interval=INTERV
 _RENAME = Text("Double-click or press F2 to rename. The name goes into the figure.")
 _KEY = Qt.ItemDataRole.UserRole
 _SWATCH_PX, _LINE_PX = 10, 16
-"""With the usual font."""
+"""In pixels, with the usual font."""
 _ROWS = 4
-"""That are seen at least."""
+"""Least number of visible rows."""
 _NARROWEST_PX = 120
-"""Of the column of names, with the usual font, whatever the width of the table."""
+"""Smallest width of the column of names, with the usual font."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class CompareTable(QWidget):
-    """A row per group, with its runs below; ticked rows are drawn."""
+    """A row per group, with its runs below; checked rows are drawn."""
 
     def __init__(self, session: CompareSession, theme: Theme) -> None:
         super().__init__()
@@ -83,12 +83,13 @@ class CompareTable(QWidget):
         self._chance = QLabel()
         self._chance.setObjectName("compare_improvement")
         self._chance.setTextFormat(Qt.TextFormat.PlainText)
-        # Why there is none is a sentence.
+        # The reason for a missing value is a sentence.
         self._chance.setWordWrap(True)
         self._chance.setToolTip(plain_tip(f"{IMPROVEMENT_ABOUT} {INTERVAL_ABOUT}"))
         self._row = QWidget()
         self._unfolded = ""
-        """The group whose runs were unfolded; the user may have folded them since."""
+        """The group whose runs were expanded automatically; the user may have collapsed them since.
+        """
         self._lay_out()
         session.shown_changed.connect(self._show)
 
@@ -119,7 +120,7 @@ class CompareTable(QWidget):
         layout.addWidget(self._row)
 
     def _keep_rows(self) -> None:
-        """Keep room for some rows below the heading and above the scroll bar."""
+        """Reserve space for some rows below the heading and above the scroll bar."""
         tree, rows = self.tree, min(self.tree.topLevelItemCount(), _ROWS)
         bar = tree.horizontalScrollBar().sizeHint().height()
         around = tree.header().sizeHint().height() + bar + 2 * tree.frameWidth()
@@ -135,7 +136,7 @@ class CompareTable(QWidget):
     @Slot()
     def _show(self) -> None:
         shown = self._session.shown
-        # Filled anew while a name is typed, the tree would take the field away.
+        # Refilling while a name is edited would remove the editor.
         if shown is None or self._editor.editing:
             return
         with QSignalBlocker(self.tree):
@@ -144,13 +145,13 @@ class CompareTable(QWidget):
         self._show_chance()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Keep room for all lines of the sentence below the rows, and for numbers beside names."""
+        """Reserve space for the sentence below the rows, and for numbers next to names."""
         super().resizeEvent(event)
         self._keep_lines()
         self._fit_names()
 
     def _fit_names(self) -> None:
-        """Give the names the room that the figures leave; tooltips have them whole."""
+        """Give the names the width left by the figures; tooltips show them in full."""
         tree, header = self.tree, self.tree.header()
         if not tree.topLevelItemCount():
             return
@@ -190,7 +191,7 @@ class CompareTable(QWidget):
             if len(each.group.runs) > 1:
                 for run in each.group.runs:
                     item.addChild(self._run_row(each, run, shown))
-            # The seeds of a group are what it is about.
+            # The seeds of a group are its main content.
             first = self.tree.topLevelItemCount() == 1 and self._unfolded != self._session.group
             item.setExpanded(item.data(0, _KEY) in unfolded or (first and item.childCount() > 0))
         if any(item.isExpanded() for item in self._items()):
@@ -262,7 +263,7 @@ class CompareTable(QWidget):
 
     @Slot(QTreeWidgetItem, int)
     def _on_changed(self, item: QTreeWidgetItem, column: int) -> None:
-        """Take a tick, or another name."""
+        """Handle a check mark, or a new name."""
         if column:
             return
         key, ticked = item.data(0, _KEY), item.checkState(0) == Qt.CheckState.Checked
@@ -274,7 +275,7 @@ class CompareTable(QWidget):
             self._session.set_run_visible(key, ticked)
 
     def offer_groups(self, names: list[str]) -> None:
-        """Offer these groups for the comparison of two of them; those chosen stay."""
+        """Offer these groups for the comparison of two of them; the present choice stays."""
         for combo, at in ((self._better, 0), (self._worse, 1)):
             before = combo.currentText()
             combo.clear()
@@ -283,7 +284,7 @@ class CompareTable(QWidget):
                 names.index(before) if before in names else min(at, len(names) - 1)
             )
         if len(names) > 1 and self._better.currentIndex() == self._worse.currentIndex():
-            # There was one group before.
+            # There was only one group before.
             self._better.setCurrentIndex(0)
             self._worse.setCurrentIndex(1)
         self._row.setVisible(len(names) > 1)
@@ -294,7 +295,7 @@ class CompareTable(QWidget):
         if shown is None:
             return
         for combo in (self._better, self._worse):
-            # A narrow one cuts its name off.
+            # A narrow list cuts its name off.
             combo.setToolTip(plain_tip(f"{combo.currentText()}\n{IMPROVEMENT_ABOUT}"))
         self._say_chance(shown)
         self._keep_lines()
@@ -333,7 +334,7 @@ class _NameEditor(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> QWidget:
-        """Return the field, and note that it is there."""
+        """Return the field, and note that it is open."""
         self.editing = True
         editor = super().createEditor(parent, option, index)
         editor.setObjectName("group_name_edit")

@@ -1,4 +1,4 @@
-"""Everything that a comparison shows in place of the plots of one run."""
+"""The view of a comparison, in place of the plots of one run."""
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -11,15 +11,15 @@ from studio.plots.compare.table import CompareTable
 from studio.theme.theme import Theme
 
 _SHARES = (72, 28)
-"""Of the plots and of the table, in percent of the height."""
+"""Shares of plots and table, in percent of the height."""
 
 
 class RunComparisonView(QWidget):
-    """Controls, plots and table of a comparison, and the session they show."""
+    """Controls, plots and table of a comparison, and the session behind them."""
 
     refused = Signal(object)
     report_requested = Signal(object, object)
-    """Write a report about these runs, a list of paths, with these options of the command."""
+    """Write a report about these runs, a list of paths, with these command options."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,7 +32,7 @@ class RunComparisonView(QWidget):
 
     @Slot()
     def _make_parts(self) -> None:
-        """Make the plots when they are first needed: they would delay the start of the window."""
+        """Make the plots on first use: they would delay the start of the window."""
         if self.layout() is not None:
             return
         theme = self._theme
@@ -60,18 +60,18 @@ class RunComparisonView(QWidget):
         self.report_requested.emit(list(self.session.paths), self.session.report_options())
 
     def _take_room(self, *, shown: bool) -> None:
-        """Ask for a height, above which nothing is squeezed, only while it is shown."""
-        # While it is hidden, its needs must not keep the panels around it small.
+        """Require a height at which nothing is squeezed, but only while shown."""
+        # While hidden, its needs must not keep the panels around it small.
         policy = QSizePolicy.Policy
         self.setSizePolicy(policy.Ignored, policy.Preferred if shown else policy.Ignored)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Ask for room."""
+        """Require the height."""
         super().showEvent(event)
         self._take_room(shown=True)
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Ask for none."""
+        """Require no height."""
         super().hideEvent(event)
         self._take_room(shown=False)
 

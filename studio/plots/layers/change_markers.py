@@ -12,7 +12,7 @@ from studio.theme.theme import Theme
 
 
 class ChangeMarkerLayer(TickLayer):
-    """A dashed line where a setting was changed while the run was learning."""
+    """Dashed lines where settings were changed while the run was learning."""
 
     def __init__(self, model: RunModel) -> None:
         super().__init__(height=1.0)

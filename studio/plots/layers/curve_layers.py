@@ -21,11 +21,11 @@ from td3core.arrays import Doubles
 from td3core.text import tr
 
 _STRIPES = 24
-"""Stripes across a plot in which curves that coincide take turns."""
+"""Number of stripes across a plot in which coinciding curves take turns."""
 
 
 class CurveLayer(Layer):
-    """The curves of one plot. The last one listed lies on top."""
+    """The curves of one plot. The last one listed is on top."""
 
     def __init__(self, curves: Iterable[Curve], model: RunModel) -> None:
         self._model = model
@@ -39,12 +39,12 @@ class CurveLayer(Layer):
 
     @property
     def smoothing(self) -> int:
-        """Values in the mean that each value of a curve of the updates becomes."""
+        """Number of values averaged for each value of a curve of the updates."""
         return self._smoothing
 
     @property
     def episodes(self) -> int:
-        """Episodes in the smoothed curve of the returns."""
+        """Number of episodes averaged in the smoothed curve of the returns."""
         return self._episodes
 
     def smooth_over(self, *, values: int | None = None, episodes: int | None = None) -> None:
@@ -59,7 +59,7 @@ class CurveLayer(Layer):
             plot.addItem(item)
 
     def draw(self, view: LayerView) -> Sequence[Doubles]:
-        """Draw the part in view; a column that the run lacks draws nothing."""
+        """Draw the part in view; nothing for a column that the run lacks."""
         heights, self._drawn = [], []
         for depth, (curve, item) in enumerate(self._items.items()):
             x, y = view.drawable(*self._points(curve, view))
@@ -80,16 +80,16 @@ class CurveLayer(Layer):
 
     @property
     def shown_columns(self) -> frozenset[str]:
-        """The columns that have a curve, hidden ones too."""
+        """The columns that have a curve, including hidden ones."""
         return frozenset(curve.column for curve in self._items)
 
     @property
     def added_columns(self) -> frozenset[str]:
-        """Those among them that the user has added."""
+        """The columns added by the user."""
         return frozenset(self._added)
 
     def add(self, curve: Curve) -> None:
-        """Draw another quantity of the run, too, in a colour of its own."""
+        """Also draw another quantity of the run, in a new colour."""
         assert self._plot is not None
         curve = in_free_colour(curve, self._items)
         self._added[curve.column] = curve
@@ -99,7 +99,7 @@ class CurveLayer(Layer):
             self.set_theme(self._theme)
 
     def remove(self, column: str) -> None:
-        """Draw a quantity that was added no longer."""
+        """Remove an added quantity."""
         assert self._plot is not None
         curve = self._added.pop(column)
         self._plot.removeItem(self._items.pop(curve))
@@ -121,7 +121,7 @@ class CurveLayer(Layer):
         return thinned(x[first:last], y[first:last], view.points)
 
     def _values(self, curve: Curve) -> tuple[Doubles, Doubles]:
-        """Return x and y of a whole curve as it is shown, without NaN."""
+        """Return x and y of a whole curve as shown, without NaN."""
         series = curve.series_in(self._model.record.curves)
         if series is None:
             return np.empty(0), np.empty(0)
@@ -133,7 +133,7 @@ class CurveLayer(Layer):
         return (x, y) if count is None else (x, trailing_mean(y, max(1, count // series.rows_each)))
 
     def _smoothed_over(self, curve: Curve) -> int | None:
-        """Return over how many values to take the mean; None if what is stored is what is shown."""
+        """Return over how many values to take the mean; None if stored values are shown."""
         if curve.column == SMOOTHED:
             return None if self._episodes == SMOOTHED_EPISODES else self._episodes
         smooth = self._smoothing > 1 and curve.source is training_of
@@ -186,7 +186,7 @@ class CurveLayer(Layer):
         return float(values[nearest])
 
     def readable(self) -> Sequence[Points]:
-        """Return the curves that are not hidden, the one on top first."""
+        """Return the visible curves, the topmost first."""
         shown = [curve for curve in self._items if curve not in self._hidden]
         return [Points(self._label(curve), *self._values(curve)) for curve in reversed(shown)]
 
@@ -194,7 +194,7 @@ class CurveLayer(Layer):
         """Return every point of every curve."""
         pairs = [(curve, curve.series_in(self._model.record.curves)) for curve in self._items]
         return [
-            # Files name the curves in English, whatever the language of the window.
+            # Files name the curves in English, whatever the window's language.
             Points(curve.label.english, series.column("env_steps"), series.column(curve.column))
             for curve, series in pairs
             if series is not None
@@ -202,7 +202,7 @@ class CurveLayer(Layer):
 
 
 def _raw(curve: Curve) -> str:
-    """Return the column that a smoothed curve is computed from."""
+    """Return the column from which a smoothed curve is computed."""
     return "return" if curve.column == SMOOTHED else curve.column
 
 
@@ -222,7 +222,7 @@ def style_item(item: pg.PlotDataItem, style: str, colour: QColor) -> None:
 
 
 def points_in_view(curve: Curve, source: RunCurves, view: LayerView) -> tuple[Doubles, Doubles]:
-    """Return x and y of the part of a curve in view, thinned to what the screen can show.
+    """Return x and y of the part of a curve in view, thinned to the screen's resolution.
 
     Both have shape (n,) and no NaN; n is 0 if the run lacks the column.
     """
@@ -233,7 +233,7 @@ def points_in_view(curve: Curve, source: RunCurves, view: LayerView) -> tuple[Do
 
 
 def last_step_of(curves: Iterable[Curve], source: RunCurves) -> float:
-    """Return the last step of the series that these curves are columns of; 0 if all are empty."""
+    """Return the last step of the series with these curves' columns; 0 if all are empty."""
     found = [series_of(source) for series_of in {curve.source for curve in curves}]
     ends = [float(series.column("env_steps")[-1]) for series in found if series]
     return max(ends, default=0.0)
@@ -242,8 +242,8 @@ def last_step_of(curves: Iterable[Curve], source: RunCurves) -> float:
 def _stripes(x: Doubles, width: float, depth: int) -> NDArray[np.bool_]:
     """Return for each point whether it is joined to the next, for a curve above ``depth`` others.
 
-    Of every three stripes the second curve leaves out one and the third two, so three curves that
-    coincide show in turn. A dashed pen would not do: its pattern restarts with every segment, and
+    Of every three stripes the second curve leaves out one and the third two, so three coinciding
+    curves show in turn. A dashed pen would not work: its pattern restarts with every segment, and
     segments are a pixel or two long.
     """
     joined: NDArray[np.bool_] = np.floor(x / width) % 3 >= depth

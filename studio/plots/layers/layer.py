@@ -18,16 +18,16 @@ class LayerView:
 
     low: float
     high: float
-    """First and last step in view; of a comparison, the ends of its x axis."""
+    """First and last step in view; in a comparison, the ends of its x axis."""
     points: int
-    """About how many points of a curve the screen can show."""
+    """Approximate number of points of a curve that the screen can show."""
     step_map: StepToX = BY_STEPS
-    """Where steps stand on the x axis."""
+    """Maps steps to the x axis."""
     logarithmic: bool = False
-    """True if the y axis counts in powers of ten."""
+    """True if the y axis is logarithmic."""
 
     def drawable(self, x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
-        """Return the points (n,) that have a place on the y axis."""
+        """Return the points (n,) that have a position on the y axis."""
         return (x[y > 0], y[y > 0]) if self.logarithmic else (x, y)
 
 
@@ -37,12 +37,12 @@ class Entry:
 
     text: str
     colour: str = ""
-    """A colour's name in the theme, or #rrggbb; without one the entry has no mark."""
+    """Name of a colour of the theme, or #rrggbb; without one the entry has no mark."""
     mark: str = "●"
     switch: str = ""
-    """In a legend: names the curve that a click on the entry hides or shows; empty for none."""
+    """In a legend: the curve that a click on the entry hides or shows; empty for none."""
     hidden: bool = False
-    """Whether that curve is hidden now."""
+    """Whether that curve is currently hidden."""
 
     def plain_text(self) -> str:
         """Return the mark and the text."""
@@ -69,11 +69,11 @@ class Points(NamedTuple):
 
 
 class Layer(ABC):
-    """Something drawn on a plot. Owns its graphics items; reads its data anew for each redraw.
+    """Something drawn on a plot. Owns its graphics items; reads its data again for each redraw.
 
-    All plots are redrawn up to ten times a second, so a layer has to stay on Qt's fast path: pens
-    one pixel wide, no antialiasing, opaque colours (:meth:`Theme.on_panel` blends them), no more
-    points than :attr:`LayerView.points`, and no item touched that has not changed.
+    All plots are redrawn up to ten times a second, so a layer must stay on Qt's fast path: pens one
+    pixel wide, no antialiasing, opaque colours (:meth:`Theme.on_panel` blends them), at most
+    :attr:`LayerView.points` points, and no changes to items that are up to date.
     """
 
     @abstractmethod
@@ -98,11 +98,11 @@ class Layer(ABC):
         return 0.0
 
     def legend(self) -> Sequence[Entry]:
-        """Return the legend entries for what was last drawn."""
+        """Return the legend entries for the last drawing."""
         return ()
 
     def show_curve(self, name: str, shown: bool) -> None:
-        """Show or hide the curve that an entry of the legend names, if it is of this layer."""
+        """Show or hide the curve that a legend entry names, if it belongs to this layer."""
         del name, shown
 
     def read(self, x: float, reach: float) -> Sequence[Entry]:

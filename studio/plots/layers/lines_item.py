@@ -14,7 +14,7 @@ _DOT_PX = 5
 
 
 class DrawnLine(NamedTuple):
-    """The points of one line, without NaN, and how it looks."""
+    """The points of one line, without NaN, and its look."""
 
     x: Doubles
     """Shape (n,)."""
@@ -25,32 +25,32 @@ class DrawnLine(NamedTuple):
 
 
 def curve_pen(colour: QColor) -> QPen:
-    """Return the pen of a curve: a pixel wide, and at least 1.5 where pixels are half as large.
+    """Return the pen of a curve: a pixel wide, and at least 1.5 if pixels are half as large.
 
-    Pixels of the screen: at such sizes Qt scales no pen. Wider than one takes much longer to draw.
+    In screen pixels, as Qt does not scale such pens. Pens wider than one are much slower to draw.
     """
     pen: QPen = pg.mkPen(colour, width=max(1.0, 0.75 * screen_ratio()))
     return pen
 
 
 def _dot_pen(colour: QColor) -> QPen:
-    """Return the pen of a curve that has a single point so far."""
+    """Return the pen of a curve with a single point so far."""
     pen: QPen = pg.mkPen(colour, width=_DOT_PX * screen_ratio())
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     return pen
 
 
 def screen_ratio() -> float:
-    """Return how many pixels of the screen one of the window takes."""
+    """Return the number of screen pixels per window pixel."""
     app = QGuiApplication.instance()
     return app.devicePixelRatio() if isinstance(app, QGuiApplication) else 1.0
 
 
 class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
-    """Draws lines as thin as curves are.
+    """Draws lines as thin as curves.
 
-    Fifty items of pyqtgraph's own would each take note of every change of the view, which costs
-    more than drawing them.
+    Fifty of pyqtgraph's own items would each handle every change of the view, which costs more than
+    drawing them.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
 
     @property
     def lines(self) -> Sequence[DrawnLine]:
-        """What is drawn."""
+        """The drawn lines."""
         return self._lines
 
     def set_lines(self, lines: Sequence[DrawnLine]) -> None:
@@ -73,7 +73,7 @@ class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
         self.update()
 
     def setLogMode(self, x: bool, y: bool) -> None:  # noqa: N802
-        """Take whether the y axis is logarithmic, as pyqtgraph tells every item of a plot."""
+        """Set whether the y axis is logarithmic; pyqtgraph calls this for every item of a plot."""
         del x
         if y != self._logarithmic:
             self._logarithmic = y
@@ -117,6 +117,6 @@ def _bounds_of(lines: Sequence[DrawnLine]) -> QRectF:
     left, right = min(each.x[0] for each in lines), max(each.x[-1] for each in lines)
     low, high = min(each.y.min() for each in lines), max(each.y.max() for each in lines)
     area = QRectF(left, low, right - left, high - low)
-    # What has no extent is not painted.
+    # Qt does not paint an item without extent.
     across, up = 0.0 if right > left else 0.5, 0.0 if high > low else 0.5
     return area.adjusted(-across, -up, across, up)

@@ -1,4 +1,4 @@
-"""Marks of what the journal notes besides live changes: pauses, saves, resumes."""
+"""Marks for journal notes other than live changes: pauses, saves, resumes."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _HEIGHT = 0.05
 """Share of the plot's height."""
 
 _MOST = 4
-"""Notes in one readout; more would hide the curves."""
+"""Most notes in one readout; more would hide the curves."""
 
 
 class NoteLayer(TickLayer):
@@ -22,7 +22,7 @@ class NoteLayer(TickLayer):
     def __init__(self, model: RunModel) -> None:
         super().__init__(height=_HEIGHT)
         self._model = model
-        # A change at the same step has its line across the whole height.
+        # A change at the same step has a line across the whole height.
         self._ticks.setZValue(1)
 
     def steps(self) -> list[float]:

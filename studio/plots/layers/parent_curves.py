@@ -1,4 +1,4 @@
-"""The curves of the runs that a run was branched from, dimmed."""
+"""The dimmed curves of a run's ancestors."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,18 +21,18 @@ _LEGEND = Text("parent")
 
 
 class ParentCurveLayer(Layer):
-    """For every curve of a plot a dimmed one of the same colour, below the run's own."""
+    """A dimmed curve of the same colour below each curve of the run."""
 
     def __init__(self, curves: Iterable[Curve], model: RunModel) -> None:
         self._model, self._curves = model, tuple(curves)
         self._items: dict[Curve, pg.PlotDataItem] = {}
-        """Made for the first run that has ancestors."""
+        """Made for the first run with ancestors."""
         self._plot: PlotCanvas | None = None
         self._theme: Theme | None = None
         self._shown = False
 
     def attach(self, plot: PlotCanvas) -> None:
-        """Take the plot that the curves are to be added to."""
+        """Note the plot for the curves."""
         self._plot = plot
 
     def _make_items(self) -> None:

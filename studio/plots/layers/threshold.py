@@ -21,7 +21,7 @@ class ThresholdLayer(Layer):
 
     def __init__(self, model: RunModel) -> None:
         self._model = model
-        # The label stands at the left, away from the newest values.
+        # The label is at the left, away from the newest values.
         options = {"position": 0.01, "anchors": [(0, 0), (0, 1)], "movable": False}
         self._line = pg.InfiniteLine(angle=0, movable=False, label="", labelOpts=options)
         self._line.setZValue(-10)
@@ -44,7 +44,7 @@ class ThresholdLayer(Layer):
         self._box.sigYRangeChanged.connect(self._show_label)
 
     def draw(self, view: LayerView) -> Sequence[Doubles]:
-        """Draw the line; the y axis takes no notice of it.
+        """Draw the line, without effect on the range of the y axis.
 
         A threshold far above the returns would squeeze the curves to the bottom.
         """

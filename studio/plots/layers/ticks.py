@@ -11,7 +11,7 @@ from td3core.arrays import Doubles
 
 
 class TickLayer(Layer):
-    """Lines of one look, from the bottom of the plot up to a share of its height."""
+    """Lines of the same look, from the bottom of the plot up to a share of its height."""
 
     def __init__(self, height: float) -> None:
         """Take the share of the plot's height, 0 to 1."""
@@ -19,11 +19,11 @@ class TickLayer(Layer):
 
     @abstractmethod
     def steps(self) -> list[float]:
-        """Return the steps to be marked."""
+        """Return the steps to mark."""
 
     @property
     def drawn_steps(self) -> list[float]:
-        """The steps marked at present."""
+        """The steps currently marked."""
         return list(self._ticks.xvals)
 
     def attach(self, plot: PlotCanvas) -> None:
@@ -31,7 +31,7 @@ class TickLayer(Layer):
         plot.addItem(self._ticks, ignoreBounds=True)
 
     def draw(self, view: LayerView) -> Sequence[Doubles]:
-        """Mark the steps; the y axis takes no notice of them."""
+        """Mark the steps, without effect on the range of the y axis."""
         steps = [float(view.step_map.places_of(step)) for step in self.steps()]
         if self._ticks.xvals != steps:
             self._ticks.setXVals(steps)

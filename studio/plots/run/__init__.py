@@ -1,1 +1,1 @@
-"""The plots of one run: a large one, the others small below it, and the numbers that count."""
+"""The plots of one run: a large one, the others small below it, and key numbers."""

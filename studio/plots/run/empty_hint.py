@@ -1,4 +1,4 @@
-"""What stands in a plot without data: a sentence over a faint example."""
+"""The contents of a plot without data: a sentence over a faint example."""
 
 from collections.abc import Sequence
 
@@ -16,12 +16,12 @@ _MARGIN = 12
 
 
 class EmptyHint(QWidget):
-    """Says what a plot will show. The curve behind it is drawn, not measured: it has no axes."""
+    """Says what a plot will show. The curve behind it is an example, not data: it has no axes."""
 
     def __init__(
         self, text: str, more: str, example: Sequence[float], theme: Theme, parent: QWidget
     ) -> None:
-        """Say ``text``, and ``more`` where there is room.
+        """Show ``text``, and ``more`` if it fits.
 
         ``example`` are the heights of a typical curve from 0 to 1.
         """
@@ -39,17 +39,17 @@ class EmptyHint(QWidget):
 
     @property
     def text(self) -> str:
-        """The whole of what it says."""
+        """The complete text."""
         return " ".join(filter(None, self._said))
 
     def say(self, text: str, more: str = "") -> None:
-        """Say something else."""
+        """Change the text."""
         if (text, more) != self._said:
             self._said = (text, more)
             self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Say no more than there is room for: half a line is worse than none."""
+        """Show only as much as fits: half a line is worse than none."""
         super().resizeEvent(event)
         self._fit()
 

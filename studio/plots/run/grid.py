@@ -20,13 +20,13 @@ from td3core.analysis.results import XAxis
 _LARGE, _SMALL = 62, 38
 """Shares of the height."""
 _LEGEND_LINES = 2
-"""Where the names of the curves have no room in one."""
+"""Legend lines if the names of the curves do not fit in one."""
 
 
 class PlotGrid(CurveGrid):
     """The plots of :data:`PLOTS`, of the current run.
 
-    A click on the title of a small plot makes it large, on that of the large one explains it.
+    A click on the title of a small plot enlarges it, on that of the large one explains it.
     """
 
     def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
@@ -57,7 +57,7 @@ class PlotGrid(CurveGrid):
         """Offer in the menu of each plot to inspect the saved agent nearest to a point.
 
         Args:
-            nearest: returns its step and file, None without any.
+            nearest: returns its step and file, None without an agent.
             inspect: called with the file.
         """
         for card in self._cards.values():
@@ -98,7 +98,7 @@ class PlotGrid(CurveGrid):
         return self._large
 
     def _on_title(self, name: str) -> None:
-        """Show a small plot large; explain one that is."""
+        """Enlarge a small plot; explain the large one."""
         if self._strip or name in (self._large, self.maximised):
             config = self._model.record.config
             self._cards[name].explain(env=config.env if config is not None else "")
@@ -106,7 +106,7 @@ class PlotGrid(CurveGrid):
             self.show_large(name)
 
     def show_large(self, name: str) -> None:
-        """Show this plot large, and the one that was large in its place."""
+        """Show this plot large, and the previous large one in its place."""
         if name == self._large or name not in self._cards:
             return
         self._large = name
@@ -115,7 +115,7 @@ class PlotGrid(CurveGrid):
         self.redraw_later()
 
     def set_columns(self, columns: int) -> None:
-        """Show all plots small below each other for one column, else one of them large."""
+        """With one column, show all plots small one below the other, else one of them large."""
         self._strip = columns == 1
         self._bar.setHidden(self._strip)
         self.arrange()
@@ -126,7 +126,7 @@ class PlotGrid(CurveGrid):
     def arrange(self) -> None:
         """Place the large plot above the others."""
         if self._strip:
-            # Hidden, it would still keep the space between the columns that it spans.
+            # Even hidden, it would keep the space between the columns that it spans.
             self._layout.removeWidget(self._bar)
             super().set_columns(1)
             for card in self._cards.values():
@@ -145,12 +145,12 @@ class PlotGrid(CurveGrid):
             card.set_small(name != self._large and name != self.maximised)
 
     def show_only(self, name: str) -> None:
-        """Leave the bar in place, and let the row of one plot have the whole height."""
+        """Leave the bar in place, and give the row of one plot the whole height."""
         if self._strip:
             super().show_only(name)
             return
         small = bool(name) and name != self._large
-        # Qt gives a row its share even if all in it is hidden.
+        # Qt gives a row its share even if everything in it is hidden.
         self._layout.setRowStretch(1, 0 if small else _LARGE)
         self._layout.setRowStretch(2, 0 if name and not small else _SMALL)
         for column in range(len(self._cards) - 1):
@@ -161,16 +161,16 @@ class PlotGrid(CurveGrid):
         elif not name:
             self.arrange()
 
-    # How the curves are seen --------------------------------------------------------------------
+    # View options -------------------------------------------------------------------------------
 
     def step_map(self) -> StepToX:
-        """Return where steps stand on the x axis that the user has chosen."""
+        """Return the map from steps to the x axis chosen by the user."""
         return map_of(self._model.record.curves, self._axis)
 
     def length(self) -> float:
         """Return the length of the run; 0 without one."""
         config = self._model.record.config
-        # How many episodes or seconds a run will take is not known before its end.
+        # The number of episodes or seconds of a run is not known before its end.
         return config.steps if config and self._axis == "steps" else 0
 
     @Slot(int)

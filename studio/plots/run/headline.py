@@ -16,7 +16,7 @@ from td3core.text import Text, tr
 _NONE = "–"
 _GAP, _MARGIN = 2, 5
 _WIDE, _WIDE_MARGIN = 420, 10
-"""From this width on, in pixels, the numbers stand where the titles of the plots begin."""
+"""From this width in pixels, the numbers begin where the titles of the plots do."""
 """Pixels."""
 _CAPTIONS = {
     "last": (Text("Last evaluation"), Text("Last eval")),
@@ -24,13 +24,14 @@ _CAPTIONS = {
     "speed": (Text("Steps/s"), Text("Steps/s")),
     "left": (Text("Time left"), Text("Time left")),
 }
-"""What each number is, and the same in short."""
+"""Captions of the numbers, full and short."""
 _LONG_RETURN, _LONG_SPEED, _LONG_TIME = -10_000.0, 10_000, 36_000.0
-"""The longest usual values: room is kept for them, so that no number moves when it changes."""
+"""The longest usual values, for which space is reserved, so that no number moves when it changes.
+"""
 
 
 class Headline(QWidget):
-    """Four numbers, each at a fixed place."""
+    """Four numbers at fixed positions."""
 
     def __init__(self, model: RunModel) -> None:
         super().__init__()
@@ -69,7 +70,7 @@ class Headline(QWidget):
         return cell
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Write smaller where there is little room: a number that is cut off is another number."""
+        """Use a smaller font if space is short: a truncated number is a different number."""
         super().resizeEvent(event)
         self._write(narrow=False)
         margin = _MARGIN if event.size().width() < _WIDE else _WIDE_MARGIN
@@ -82,7 +83,7 @@ class Headline(QWidget):
         self._cells.activate()
 
     def _widths(self) -> list[int]:
-        """Return how wide each number may become."""
+        """Return the largest width of each number."""
         longest = {
             "last": format_return(_LONG_RETURN),
             "best": format_return(_LONG_RETURN),
