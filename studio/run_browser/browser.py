@@ -228,7 +228,7 @@ class RunBrowser(QWidget):
             self._announce_interrupted()
 
     def _announce_interrupted(self) -> None:
-        """Announce the runs that were interrupted before the window was shown, and their end."""
+        """Announce the runs interrupted before the window was shown, and when none is left."""
         count = len(self.model.interrupted())
         if (self._announced is None and count) or (self._announced and not count):
             self.interrupted_found.emit(count)

@@ -91,7 +91,7 @@ class Series:
         self._waiting = self._waiting[self._waiting[:, 0] <= last]
 
     def column(self, name: str) -> Doubles:
-        """Return one column: the mean of each cell, but the last x; valid until the next append."""
+        """Return the mean of each cell of a column, for x its last; valid until the next append."""
         index = self.columns.index(name)
         view = self._cells[_HIGH if index == 0 else _MEAN, index, : self._size]
         view.flags.writeable = False

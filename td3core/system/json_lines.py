@@ -63,7 +63,7 @@ class Codec:
         return text.encode("ascii") + b"\n"
 
     def decode(self, line: bytes) -> Any:
-        """Return the value of a line; :class:`Unknown` if its kind is. More fields do no harm.
+        """Return the value of a line; :class:`Unknown` if its kind is. Extra fields do no harm.
 
         Raises:
             LineError: the line is damaged, or of another format.
