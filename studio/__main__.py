@@ -1,4 +1,4 @@
-"""Entry point: opens the window without a command, else passes the command to the engine."""
+"""Entry point: opens the window, or passes a command to the engine."""
 
 from td3core.system.import_path import drop_current_folder
 
@@ -26,7 +26,7 @@ numerics.pin()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Open the window, or run the command given; return the exit status."""
+    """Open the window, or run the given command; return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     paths = [Path(word) for word in arguments]
     if arguments and all(_is_agent_or_run(path) for path in paths):
@@ -46,7 +46,7 @@ def _is_agent_or_run(path: Path) -> bool:
 
 
 def _open_window(arguments: list[str], paths: Sequence[Path] = ()) -> int:
-    # Everything created during the start stays; collecting garbage would only take time.
+    # Everything created during the start stays; garbage collection would only take time.
     gc.disable()
     from studio.source_reading import stop_source_reading
 

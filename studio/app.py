@@ -21,8 +21,8 @@ from td3core.system.openmp import shorten_waits
 from td3core.text import ENGLISH, choose_language
 
 SWITCH_INTERVAL_S = 0.0005
-"""How often Python switches threads. With its default of 5 ms, the warm-up and the environments,
-which are pure Python, block the window for up to 300 ms."""
+"""Interval in which Python switches threads. With the default of 5 ms, the warm-up and the
+environments, which are pure Python, block the window for up to 300 ms."""
 
 _LOOK_AGAIN_MS = 100
 
@@ -41,7 +41,7 @@ def build_window(runs_dir: Path) -> MainWindow:
 
 
 def translate_qt(app: QApplication, language: str) -> QTranslator | None:
-    """Let Qt's own buttons and menus speak a language; None if they stay English."""
+    """Translate Qt's own buttons and menus; return None if they stay English."""
     folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
     translator = QTranslator(app)
     if language == ENGLISH or not translator.load(f"qtbase_{language}", folder):
@@ -89,7 +89,7 @@ def _load_engine(window: MainWindow) -> None:
         if not thread.is_alive():
             waiting.stop()
             window.replay.play_at_start()
-            # Nobody waits now, as somebody who opens them would.
+            # Now nobody waits for them; a user who opens them would.
             window.setup.make_all_fields()
 
     waiting.timeout.connect(look)

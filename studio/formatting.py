@@ -1,7 +1,7 @@
 """The one place that turns numbers into text: counts, returns, durations, sizes, settings.
 
 Counts have groups of thousands, returns one decimal, other measured values four digits. Negative
-numbers have a minus sign, not a hyphen: whoever copies, types or parses them needs ``plain_minus``.
+numbers have a minus sign, not a hyphen: to copy, type or parse them, use ``plain_minus``.
 """
 
 import math
@@ -20,7 +20,7 @@ from td3core.text import Text, tr
 
 
 def format_state(state: RunStatus) -> str:
-    """Return what the state of a run is called."""
+    """Return the name of a run's state."""
     return str(wording.STATES[state])
 
 
@@ -35,7 +35,7 @@ def format_minutes(seconds: float) -> str:
 
 
 def short_steps(steps: int) -> str:
-    """Format a number of steps: 512, 50k, 1.25M; 44,862 where a letter would save nothing."""
+    """Format a number of steps: 512, 50k, 1.25M; 44,862 if a letter would save nothing."""
     if steps < 1_000 or steps % (100 if steps < 1_000_000 else 10_000):
         return format_count(steps)
     return with_letter(steps)
@@ -60,7 +60,7 @@ def format_number(value: float) -> str:
 
 
 def format_tick(value: float) -> str:
-    """Format a value where there is little room, in three digits: −0.25, 12.4, 1.2e+04."""
+    """Format a value in three digits, for small spaces: −0.25, 12.4, 1.2e+04."""
     return typographic(f"{value:.3g}")
 
 

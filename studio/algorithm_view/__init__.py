@@ -1,4 +1,4 @@
-"""The algorithm as a picture that moves with the run: six networks, twelve steps.
+"""The algorithm as a picture that follows the run: six networks, twelve steps.
 
-Start with ``boxes.py`` (what there is to see), then ``algorithm_panel.py``.
+Start with ``boxes.py`` (the contents of the picture), then ``algorithm_panel.py``.
 """

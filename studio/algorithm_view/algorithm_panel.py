@@ -1,4 +1,4 @@
-"""The panel of the algorithm view: asks for updates while it can be seen, and for single ones."""
+"""The panel of the algorithm view: requests updates while visible, and single updates."""
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -31,11 +31,11 @@ _SOON = Text("Waiting for the next update.")
 _PAUSED = Text("Paused. Step does the next update.")
 _NOT_PAUSED = Text("pause the run first")
 _MOST_WIDTH = 560
-"""Pixels: beside the other panels, a window of 1,280 has no more for large fonts."""
+"""Pixels: next to the other panels, a window of 1,280 has no more for large fonts."""
 
 
 class _DiagramArea(QScrollArea):
-    """Scrolls the picture sideways where the font makes it too wide for the window."""
+    """Scrolls the picture sideways if the font makes it too wide for the window."""
 
     def __init__(self, diagram: Diagram) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class _DiagramArea(QScrollArea):
 
 
 class AlgorithmPanel(QWidget):
-    """One update as a picture. While it is closed, nothing of it is computed or sent."""
+    """One update as a picture. While closed, nothing is computed or sent for it."""
 
     def __init__(self, model: RunModel, controller: RunController, theme: Theme) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class AlgorithmPanel(QWidget):
 
     @property
     def seen(self) -> Traced | None:
-        """The update that is shown."""
+        """The displayed update."""
         return self._seen
 
     # What happens -------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class AlgorithmPanel(QWidget):
         return TD3 if config is None else config.algorithm
 
     def _tunables(self) -> Tunables | None:
-        """Return the live settings of the update that is shown, or of the run."""
+        """Return the live settings of the displayed update, or of the run."""
         if self._seen is not None:
             return self._seen.tunables
         progress = self._model.record.progress
@@ -211,7 +211,7 @@ class AlgorithmPanel(QWidget):
     def _show_text(self, name: str) -> None:
         self._chosen, box = name, self._boxes[name]
         self._title.setText(f"{box.title}:   {box.equation}")
-        # An empty line keeps its place: the picture must not move.
+        # An empty line keeps its space: the picture must not move.
         known = details(name, self._seen, self._algorithm) if self._seen is not None else ""
         self._numbers.setText(known or " ")
         self._about.setText(str(box.about))
@@ -219,13 +219,13 @@ class AlgorithmPanel(QWidget):
     # Qt -----------------------------------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Ask for updates while the panel can be seen."""
+        """Request updates while the panel is visible."""
         super().showEvent(event)
         self._trace(True)
         self._show()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Let nothing be computed for a panel that is closed, or behind another one."""
+        """Stop computing for a panel that is closed, or behind another one."""
         super().hideEvent(event)
         if not event.spontaneous():
             self._trace(False)
@@ -236,5 +236,5 @@ class AlgorithmPanel(QWidget):
             self._controller.trace(wanted)
 
     def shutdown(self) -> None:
-        """Ask for nothing more."""
+        """Stop requesting updates."""
         self._trace(False)

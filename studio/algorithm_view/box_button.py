@@ -1,4 +1,4 @@
-"""One box of the picture: a button that shows two lines and opens its text."""
+"""One box of the picture: a button with two lines that opens its text."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
@@ -17,7 +17,7 @@ _BAR = 4.0
 
 
 class BoxButton(QAbstractButton):
-    """Choosing it shows its text. One that is switched off is dashed, a network has a bar."""
+    """Choosing it shows its text. A box switched off is dashed, a network has a bar."""
 
     def __init__(self, box: Box, parent: QWidget) -> None:
         super().__init__(parent)
@@ -39,13 +39,13 @@ class BoxButton(QAbstractButton):
         self.update()
 
     def show_box(self, box: Box) -> None:
-        """Say what the box of this name does in another algorithm."""
+        """Show the description of the box of this name in another algorithm."""
         self.box = box
         tip = plain_tip(f"{box.equation}\n{box.about}")
         describe(self, f"algorithm_{box.name}", str(box.title), tip)
 
     def show_reading(self, reading: Reading, *, off: str, moved: bool) -> None:
-        """Show numbers; ``off``: why it does nothing; ``moved``: a network has changed."""
+        """Show numbers; ``off``: why it has no effect; ``moved``: a network has changed."""
         self._reading, self._off, self._moved = reading, off, moved
         said = off or ", ".join(filter(None, (reading.value, reading.note)))
         self.setAccessibleDescription(f"{said} {self.box.equation}. {self.box.about}".strip())
@@ -53,12 +53,12 @@ class BoxButton(QAbstractButton):
 
     @property
     def reading(self) -> Reading:
-        """What it shows."""
+        """The displayed lines."""
         return self._reading
 
     @property
     def off(self) -> str:
-        """Why it does nothing; empty if it does something."""
+        """Why it has no effect; empty if it has one."""
         return self._off
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802

@@ -1,4 +1,4 @@
-"""The boxes of the picture: where each is, its equation, and what it does in two sentences."""
+"""The boxes of the picture: positions, equations, and descriptions in two sentences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ class Box:
     """One step of the update or one network."""
 
     name: str
-    """Its widget is called ``algorithm_<name>``."""
+    """Its widget is named ``algorithm_<name>``."""
     title: Text
     equation: Text
     about: Text
@@ -23,9 +23,9 @@ class Box:
     """Column where it begins; there are three."""
     right: float
     half: int | None = None
-    """0 or 1 for the left or the right half of that place, of a pair of critics."""
+    """0 or 1 for the left or right half of that place, for a pair of critics."""
     network: str = ""
-    """The network it is, by its name in a checkpoint; empty for a step."""
+    """The network's name in a checkpoint; empty for a step."""
 
 
 BOXES = (
@@ -232,19 +232,19 @@ BOXES = (
         right=3,
     ),
 )
-"""In the order of the keyboard: row by row."""
+"""In keyboard order: row by row."""
 
 ROWS = 6
 
 
 def boxes_of(algorithm: str) -> Mapping[str, Box]:
-    """Return the boxes by name, with what they say of this algorithm."""
+    """Return the boxes by name, with their descriptions for this algorithm."""
     boxes = {box.name: box for box in BOXES}
     return boxes | _OF_TQC if algorithm == TQC else boxes
 
 
 def climbed_critics(config: RunConfig | None) -> tuple[str, ...]:
-    """Return the names of the critics whose values the actor climbs."""
+    """Return the names of the critics whose values the actor maximises."""
     if config is not None and config.algorithm == TQC and config.twin_critics:
         return "critic1", "critic2"
     return ("critic1",)

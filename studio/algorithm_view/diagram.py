@@ -1,4 +1,4 @@
-"""The picture: boxes in three columns, and arrows with the numbers that go along them."""
+"""The picture: boxes in three columns, and arrows with their numbers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,16 +15,16 @@ from studio.theme.theme import Theme
 _LABEL_PX = 11
 # With the usual font:
 _MARGIN_PX, _RAIL_PX = 4, 16
-"""At the left; at the right, where the reward goes past the boxes."""
+"""At the left; at the right, where the reward passes the boxes."""
 _ACROSS_PX, _DOWN_PX = 20, 26
-"""Between two boxes."""
+"""Gaps between two boxes."""
 _TALLEST_PX = 84
-"""More height than this is left free."""
+"""Extra height beyond this is left free."""
 _HEAD = 4.0
 
 
 class Diagram(QWidget):
-    """Shows one update; a box that is chosen, by mouse or arrow keys, is announced."""
+    """Shows one update; announces a box chosen by mouse or arrow keys."""
 
     chosen = Signal(str)
 
@@ -61,7 +61,7 @@ class Diagram(QWidget):
         self.update()
 
     def show_boxes(self, boxes: Mapping[str, Box], climbed: Sequence[str]) -> None:
-        """Say what the boxes, by name, do in an algorithm; the actor climbs some of the critics."""
+        """Show the boxes of an algorithm, by name; the actor maximises some of the critics."""
         self._climbed = tuple(climbed)
         for name, button in self.boxes.items():
             if button.box != boxes[name]:
@@ -74,7 +74,7 @@ class Diagram(QWidget):
         off: Mapping[str, str],
         moved: Sequence[str],
     ) -> None:
-        """Show what boxes and arrows carry; boxes by name, networks that ``moved`` too."""
+        """Show the contents of boxes and arrows; boxes by name, also networks that ``moved``."""
         self._labels = labels
         for name, button in self.boxes.items():
             reading = readings.get(name, Reading())
@@ -83,7 +83,7 @@ class Diagram(QWidget):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What is written along the arrows."""
+        """The texts along the arrows."""
         return self._labels
 
     def _on_toggled(self, on: bool) -> None:
@@ -95,7 +95,7 @@ class Diagram(QWidget):
     # Geometry -----------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Give every box its place."""
+        """Place every box."""
         super().resizeEvent(event)
         self._place()
 
@@ -139,7 +139,7 @@ class Diagram(QWidget):
         painter.end()
 
     def _arrows(self) -> list[tuple[list[QPointF], bool]]:
-        """Return the corners of each arrow, and whether it stands for a step of weights."""
+        """Return the corners of each arrow, and whether it means a step of weights."""
         r = {name: self._rect(name) for name in self.boxes}
         half = scaled(_DOWN_PX) / 2
         flows = [
@@ -225,7 +225,7 @@ class Diagram(QWidget):
         painter.drawPolygon(QPolygonF([end, back + side * _HEAD, back - side * _HEAD]))
 
     def _label_places(self) -> dict[str, QRectF]:
-        """Return where the numbers of the arrows are written, at their right."""
+        """Return the positions of the arrows' numbers, at their right."""
         down, gap = scaled(_DOWN_PX), scaled(6)
         found = {}
         for name, box, at in (
@@ -244,7 +244,7 @@ class Diagram(QWidget):
 
 
 def _across(one: QRectF, other: QRectF, at: float = 0.5) -> list[QPointF]:
-    """Return a level arrow between two boxes, at a share of the first one's height."""
+    """Return a horizontal arrow between two boxes, at a share of the first one's height."""
     y = one.top() + at * one.height()
     if other.left() > one.left():
         return [QPointF(one.right(), y), QPointF(other.left(), y)]
@@ -252,6 +252,6 @@ def _across(one: QRectF, other: QRectF, at: float = 0.5) -> list[QPointF]:
 
 
 def _down(one: QRectF, other: QRectF, at: float) -> list[QPointF]:
-    """Return an upright arrow between two boxes, at a share of the first one's width."""
+    """Return a vertical arrow between two boxes, at a share of the first one's width."""
     x = one.left() + at * one.width()
     return [QPointF(x, one.bottom()), QPointF(x, other.top())]

@@ -1,4 +1,4 @@
-"""What each box shows of one update, and which tricks of TD3 are switched off."""
+"""The text of each box for one update, and which tricks of TD3 are switched off."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from td3core.protocol.events import Traced
 from td3core.text import Text, tr
 
 _SHOWN = 2
-"""Dimensions of a vector that a box has room for."""
+"""Dimensions of a vector that fit into a box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Reading:
 
 
 def switched_off(config: RunConfig | None, tunables: Tunables | None) -> dict[str, str]:
-    """Return by box why it does nothing in this run; without a run all tricks are on."""
+    """Return why boxes have no effect in this run, by box; without a run all tricks are on."""
     found: dict[str, str] = {}
     truncates = config is not None and config.algorithm == TQC
     if config is not None and not config.twin_critics:
@@ -39,12 +39,12 @@ def switched_off(config: RunConfig | None, tunables: Tunables | None) -> dict[st
 
 
 def is_delayed(tunables: Tunables | None) -> bool:
-    """Return whether the actor waits for some updates of the critics."""
+    """Return whether the actor waits for several updates of the critics."""
     return tunables is None or tunables.policy_delay > 1
 
 
 def readings(seen: Traced, exploration_noise: float, algorithm: str) -> dict[str, Reading]:
-    """Return by box what to show of an update."""
+    """Return the contents of boxes for an update, by box."""
     live = seen.tunables
     found = {
         "act": Reading(f"σ {format_tick(exploration_noise)}"),
@@ -95,7 +95,7 @@ def _of_delay(seen: Traced) -> Mapping[str, Reading]:
 
 
 def arrow_labels(seen: Traced, algorithm: str) -> dict[str, str]:
-    """Return by arrow the number that goes along it."""
+    """Return the numbers of arrows, by arrow."""
     smallest = "min" if len(seen.target_q) > 1 else "Q1′"
     if algorithm == TQC:
         smallest = "z"
@@ -111,13 +111,13 @@ def arrow_labels(seen: Traced, algorithm: str) -> dict[str, str]:
 
 
 def vector(values: Doubles, most: int = _SHOWN) -> str:
-    """Write the first dimensions of a vector, as −0.12  0.93 … of one that has more."""
+    """Write the first dimensions of a vector, as −0.12  0.93 … if it has more."""
     text = "  ".join(format_tick(round(float(value), 2) + 0.0) for value in values[:most])
     return f"{text} …" if len(values) > most else text
 
 
 def details(name: str, seen: Traced, algorithm: str) -> str:
-    """Return all that is known of a box in words, for the text beside the picture."""
+    """Return all details of a box in words, for the text next to the picture."""
     vectors = {
         "sample": [("s", seen.obs), ("a", seen.action), ("s′", seen.next_obs)],
         "actor_target": [("π′(s′)", seen.target_policy)],

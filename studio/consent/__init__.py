@@ -1,4 +1,4 @@
-"""Asks before code that a file names is run, and remembers the answers.
+"""Asks before running code that a file names, and remembers the answers.
 
 Start with ``code_consent.py``.
 """

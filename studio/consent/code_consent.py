@@ -1,4 +1,4 @@
-"""Asks the user, where need be, to allow the code of environments."""
+"""Asks the user, if needed, to allow the code of environments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ Declined = Callable[[LocatedModule], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Examined:
-    """What an environment needs, as found in the background."""
+    """The code that an environment needs, as found in the background."""
 
     missing: tuple[LocatedModule, ...] = ()
     problem: Text | str = ""
 
 
 def nothing_started(module: LocatedModule) -> Text:
-    """Say that nothing trains, because the code of this module is not allowed."""
+    """Return the message that no training starts, because this module's code is not allowed."""
     return Text("Nothing was started: the code in {path} was not allowed to run.", path=module.path)
 
 
@@ -40,7 +40,7 @@ def _ignore(_: LocatedModule) -> None:
 class CodeConsent(QObject):
     """Obtains consent to the code of environments: remembered, or from the user in a dialog.
 
-    What it obtains is in the list of this process (:mod:`td3core.system.allowed_code`). Modules are
+    Consents are in the list of this process (:mod:`td3core.system.allowed_code`). Modules are
     located, and answers read and written, in the background.
     """
 
@@ -69,7 +69,7 @@ class CodeConsent(QObject):
 
         Args:
             choice: The environment.
-            then: What to do then.
+            then: Called after that.
             declined: Called instead with the first module that the user does not allow.
             typed: The user typed the name, which is consent in itself.
             insist: Ask again about what the user has declined in this window.
@@ -85,7 +85,7 @@ class CodeConsent(QObject):
     def obtain_all(
         self, choices: Sequence[EnvChoice], then: Then, declined: Declined = _ignore
     ) -> None:
-        """Call ``then`` once all code of several environments is allowed, asked for in turn."""
+        """Call ``then`` once all code of several environments is allowed, asking one by one."""
         naming = [each for each in choices if trust.names_code(each)]
         if not naming:
             then()
@@ -94,11 +94,11 @@ class CodeConsent(QObject):
         self.obtain(naming[0], lambda: self.obtain_all(rest, then, declined), declined)
 
     def allow(self, module: LocatedModule, then: Then, declined: Declined, *, insist: bool) -> None:
-        """Call ``then`` once the user allows a module that another process asks for."""
+        """Call ``then`` once the user allows a module that another process needs."""
         self._on_examined(then, declined, insist, _Examined(missing=(module,)))
 
     def stop(self) -> None:
-        """Finish what is being written, and ask nothing any more: the window is closing."""
+        """Finish writing, and ask nothing any more: the window is closing."""
         self._closed = True
         self._queue.finish()
 
@@ -126,7 +126,7 @@ class CodeConsent(QObject):
         )
 
     def _dialog(self, module: LocatedModule) -> ConsentDialog:
-        """Return the question about a module; one is enough, whoever asks."""
+        """Return the question about a module; there is only one, for all requests."""
         dialog = self._asking.get(module)
         if dialog is None:
             dialog = self._asking[module] = ConsentDialog(module, self._window)
@@ -144,7 +144,7 @@ class CodeConsent(QObject):
             declined(module)
             return
         self._declined.discard(module)
-        # Once it is written, or could not be: the user is told that before anything starts.
+        # After writing it, or failing to: the user is told that before anything starts.
         self._add(partial(_remember, module), lambda found: self._go_on(found, again))
 
     def _go_on(self, found: _Examined, again: Callable[[], None]) -> None:
@@ -165,6 +165,6 @@ def _remember(*modules: LocatedModule) -> _Examined:
     try:
         trust_store.remember(*modules)
     except RequestError as caught:
-        # It holds in this window all the same.
+        # It holds in this window nevertheless.
         problem = caught.message
     return _Examined(problem=problem)

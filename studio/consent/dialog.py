@@ -1,4 +1,4 @@
-"""The question whether code that a file names may be run."""
+"""The question whether code named by a file may run."""
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QWidget
@@ -56,7 +56,7 @@ class ConsentDialog(QDialog):
         layout.addLayout(form)
         layout.addWidget(advice)
         layout.addWidget(buttons)
-        # Only now do the buttons belong to this dialog; before, the first one would get the focus.
+        # Only now do the buttons belong to this dialog; earlier, the first one would get the focus.
         refuse.setFocus()
         self.finished.connect(self._on_finished)
 

@@ -1,5 +1,5 @@
-"""Many runs in the window: the group that trains, the runs that wait, sweeps, lessons.
+"""Many runs in the window: the training group, the queue, sweeps, lessons.
 
-Start with ``groups_panel.py``; ``group_session.py`` trains a group, ``run_queue.py`` holds what
-waits.
+Start with ``groups_panel.py``; ``group_session.py`` trains a group, ``run_queue.py`` holds waiting
+runs.
 """

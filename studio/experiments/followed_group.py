@@ -1,4 +1,4 @@
-"""A group that another process trains: followed and steered through its folder."""
+"""A group trained by another process: followed and steered through its folder."""
 
 import queue
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _POLL_S = 1.0
 
 
 class FollowedGroup:
-    """Is asked like a ``GroupProcess``; all reading and writing is done in a thread."""
+    """Has the methods of a ``GroupProcess``; all reading and writing is done in a thread."""
 
     def __init__(
         self,
@@ -42,11 +42,11 @@ class FollowedGroup:
         self._task.start(partial(_follow, self._group, self._asks))
 
     def command(self, command: Command) -> None:
-        """Ask for something."""
+        """Send a command."""
         self._asks.put(command)
 
     def detach(self) -> None:
-        """Follow it no longer; it trains on. What was asked for is still written."""
+        """Stop following; the group continues. Pending commands are still written."""
         self._task.cancel()
         self._asks.put(None)
 
@@ -60,7 +60,7 @@ class FollowedGroup:
 def _follow(
     group: Group, asks: "queue.SimpleQueue[Command | None]", report: Report, stopped: Stopped
 ) -> None:
-    """Report every change of the group's runs until it no longer trains."""
+    """Report every change of the group's runs until it stops training."""
     known: tuple[SeedStatus, ...] = ()
     while not stopped():
         training = group.is_training()

@@ -58,14 +58,14 @@ class GroupModel(QAbstractTableModel):
         self.endResetModel()
 
     def take(self, status: SeedStatus) -> None:
-        """Show the new status of one run."""
+        """Update the status of one run."""
         for row, known in enumerate(self._rows):
             if known.seed == status.seed:
                 self._rows[row] = status
                 self.dataChanged.emit(self.index(row, 0), self.index(row, len(SeedColumn) - 1))
 
     def summary(self) -> str:
-        """Return how the group stands, in one line."""
+        """Return the status of the group, in one line."""
         over = sum(status.state is SeedState.FINISHED for status in self._rows)
         parts = [tr("{over} of {count} finished", over=over, count=len(self._rows))]
         failed = (SeedState.FAILED, SeedState.INTERRUPTED)
@@ -103,7 +103,7 @@ class GroupModel(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a cell shows."""
+        """Return the data of a cell."""
         status, column = self._rows[index.row()], SeedColumn(index.column())
         if role == STATUS:
             return status

@@ -1,4 +1,4 @@
-"""Owns the group that trains for this window, in a process of its own."""
+"""Owns the group that trains for this window, in a separate process."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ from td3core.protocol.steering import Verb
 from td3core.text import Text
 
 Allow = Callable[[Group, Callable[[], None]], None]
-"""Calls a function once the user has allowed the code that a group's files name."""
+"""Calls a function once the user has allowed the code named by a group's files."""
 
 
 class GroupSession(QObject):
@@ -36,7 +36,7 @@ class GroupSession(QObject):
     status_changed = Signal(object)
     """Carries the :class:`SeedStatus` of one run."""
     run_reported = Signal(int, object)
-    """The seed of a run and its event; of a group that was started here."""
+    """The seed of a run and its event; for a group started here."""
     ended = Signal()
     commanded = Signal()
     busy_changed = Signal(bool)
@@ -51,7 +51,7 @@ class GroupSession(QObject):
         self._records: dict[Path, GroupRecord] = {}
         self._current: GroupRecord | None = None
         self._series = self._variant = ""
-        # From the thread that reads from the process.
+        # Emitted in the thread that reads from the process.
         self._received.connect(self._on_message)
 
     @property
@@ -61,17 +61,17 @@ class GroupSession(QObject):
 
     @property
     def current(self) -> GroupRecord | None:
-        """The group that trains, or else the last one; None while one is about to start."""
+        """The group that trains, else the last one; None while one is about to start."""
         return self._current
 
     @property
     def records(self) -> tuple[GroupRecord, ...]:
-        """All groups of this window, the last one that was started at the end."""
+        """All groups of this window, the most recently started one last."""
         return tuple(self._records.values())
 
     @property
     def group(self) -> Group | None:
-        """What describes the :attr:`current` group."""
+        """The description of the :attr:`current` group."""
         return self._current.group if self._current else None
 
     def start(self, job: NewGroup | ResumedGroup, series: str = "", variant: str = "") -> None:
@@ -91,13 +91,13 @@ class GroupSession(QObject):
         self.busy_changed.emit(True)
 
     def resume(self, group: Group | None = None) -> None:
-        """Continue a group, or else the :attr:`current` one, after its end."""
+        """Continue a group, by default the :attr:`current` one, after its end."""
         wanted = group or self.group
         if wanted is not None:
             self._allow(wanted, lambda: self.start(ResumedGroup(path=wanted.path)))
 
     def follow(self, group: Group) -> None:
-        """Show and steer a group that another process trains. Ignored while one is shown."""
+        """Show and steer a group trained by another process. Ignored while one is shown."""
         if self._process is None:
             token = self._token = object()
             self._series = self._variant = ""
@@ -108,7 +108,7 @@ class GroupSession(QObject):
             self.busy_changed.emit(True)
 
     def command(self, verb: Verb, seed: int | None = None) -> None:
-        """Ask for something of one run, or of all."""
+        """Send a command to one run, or to all."""
         if self._process is not None:
             if self._current is not None and verb is Verb.STOP and seed is None:
                 self._current.stopping = True
@@ -116,7 +116,7 @@ class GroupSession(QObject):
             self.commanded.emit()
 
     def detach(self) -> None:
-        """Let the group train on when this program ends; nothing more is heard of it."""
+        """Let the group continue when this program ends, and stop reporting it."""
         process, self._process = self._process, None
         if process is not None:
             self._token = object()
@@ -148,7 +148,7 @@ class GroupSession(QObject):
 
     def _begin(self, record: GroupRecord) -> None:
         path = record.group.path
-        # One that is resumed is the last again.
+        # A resumed group becomes the last one again.
         self._records.pop(path, None)
         self._records[path] = self._current = record
 

@@ -32,7 +32,7 @@ _FIRST = (
     SeedColumn.PROGRESS,
     SeedColumn.STEP,
 )
-"""What a narrow table shows, the most important column first."""
+"""Columns shown in a narrow table, most important first."""
 _BAR = 4
 """Pixels between the bar and the edges of its cell."""
 
@@ -63,21 +63,21 @@ class GroupTable(QTreeView):
         self.selectionModel().selectionChanged.connect(lambda *_: self.choice_changed.emit())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Leave out the columns that there is no room for."""
+        """Hide the columns that do not fit."""
         super().resizeEvent(event)
         room = self.viewport().width()
         for column in (*_FIRST, *(each for each in SeedColumn if each not in _FIRST)):
-            # A heading may be longer than any number below it.
+            # A heading may be wider than any number below it.
             width = max(scaled(_WIDTHS[column]), self.header().sectionSizeHint(column))
             self.setColumnWidth(column, width)
             room -= width
-            # The first one is always there: a table without columns has no rows.
+            # The first one always stays: a table without columns has no rows.
             self.setColumnHidden(column, room < 0 and column is not _FIRST[0])
-        # Where the bar, which takes the room that is left, has none itself.
+        # The bar takes the remaining width; if it is hidden, the last column does.
         self.header().setStretchLastSection(self.isColumnHidden(SeedColumn.PROGRESS))
 
     def chosen(self) -> list[SeedStatus]:
-        """Return the runs that are selected."""
+        """Return the selected runs."""
         return [index.data(STATUS) for index in self.selectionModel().selectedRows()]
 
     @Slot(QModelIndex)

@@ -36,21 +36,21 @@ _QUEUE_STARTS = Text("The first starts when what trains has ended.")
 _QUEUE_WAITS = Text("Press ▶ to start the first.")
 
 _NARROW, _HIGH = 560, 320
-"""Below this width, and from this height on, the queue is below the group; with the usual font. The
-table has no room for the best return and the progress beside the queue then."""
+"""Below this width, and from this height on, the queue is below the group; with the usual font.
+Side by side, the table would then have no room for best return and progress."""
 _SHARES = [450, 190]
-"""Of the group and of the queue."""
+"""Shares of the group and of the queue."""
 
 
 class ManyRunsPanel(QWidget):
-    """Shows a group and a queue, and passes on what the user asks of them."""
+    """Shows a group and a queue, and passes on the user's requests."""
 
     run_wanted = Signal(object)
     """The folder of a run to open."""
     compare_wanted = Signal(object)
-    """The :class:`GroupRecord` whose curves are to be shown."""
+    """The :class:`GroupRecord` whose curves are requested."""
     report_wanted = Signal(object)
-    """The :class:`GroupRecord` to be reported."""
+    """The :class:`GroupRecord` to report on."""
 
     def __init__(
         self, session: GroupSession, queue: RunQueue, theme: Theme, parent: QWidget | None = None
@@ -82,7 +82,7 @@ class ManyRunsPanel(QWidget):
         self._update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Put the queue below the group where there is too little width for both."""
+        """Put the queue below the group if both do not fit side by side."""
         super().resizeEvent(event)
         size = event.size()
         below = size.width() < scaled(_NARROW) and size.height() >= scaled(_HIGH)
@@ -176,7 +176,7 @@ class ManyRunsPanel(QWidget):
     # The group ----------------------------------------------------------------------------------
 
     def _targets(self) -> list[SeedStatus]:
-        """Return the runs that the buttons are for: those selected, or all."""
+        """Return the runs that the buttons apply to: selected ones, or all."""
         return self.table.chosen() or list(self.model.statuses)
 
     def _ask(self, verb: Verb) -> None:
@@ -210,7 +210,7 @@ class ManyRunsPanel(QWidget):
 
     @property
     def _over(self) -> bool:
-        """Whether a group is shown that has ended, while another one may train."""
+        """Whether the shown group has ended, while another one may be training."""
         return self._shown is not self.session.current
 
     @Slot()
@@ -241,7 +241,7 @@ class ManyRunsPanel(QWidget):
         row = self.list.currentRow()
         self.list.clear()
         for run in self.queue.runs:
-            # First that it failed, because the list is narrow.
+            # The failure comes first, because the list is narrow.
             about = tr("failed · {about}", about=run.about) if run.problem else run.about
             item = QListWidgetItem(f"{run.config.env}\n{about}")
             item.setToolTip(plain_tip("\n".join(filter(None, (item.text(), run.problem)))))
@@ -253,7 +253,7 @@ class ManyRunsPanel(QWidget):
 
     @Slot()
     def _update(self) -> None:
-        """Show what is possible now."""
+        """Show the available actions."""
         occupied = self.session.busy
         # The buttons are for the current group, which may be over while the next one trains.
         busy, targets = occupied and not self._over, self._targets()
@@ -312,7 +312,7 @@ class ManyRunsPanel(QWidget):
 
 
 def _make_note(name: str) -> ElidedLabel:
-    """Return a label beside a heading; where it has no room it is left out."""
+    """Return a label next to a heading, hidden if it does not fit."""
     note = ElidedLabel()
     note.setObjectName(name)
     note.setProperty("role", "muted")
@@ -326,7 +326,7 @@ def _section(
     """Return a heading with notes and buttons, above its content."""
     heading = QLabel(f"<b>{title}</b>")
     bar = QHBoxLayout()
-    # The buttons have padding of their own, and large fonts leave no room for more.
+    # The buttons have their own padding, and large fonts leave no room for more.
     bar.setSpacing(0)
     bar.addWidget(heading)
     bar.addSpacing(6)

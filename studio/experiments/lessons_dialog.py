@@ -1,4 +1,4 @@
-"""The lessons: what each asks, what to look at, and a button that trains it."""
+"""The lessons: their questions, what to look at, and a button that trains one."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ _ONE_SEED = Text(
 
 
 class LessonsDialog(QDialog):
-    """Shows the lessons one at a time; the window trains the one that is asked for."""
+    """Shows the lessons one at a time; the window trains the requested one."""
 
     wanted = Signal(object)
     """Carries the :class:`~td3core.experiments.lessons.Lesson` to train."""
@@ -66,7 +66,7 @@ class LessonsDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.addLayout(above, 1)
         layout.addLayout(below)
-        # Only in its dialog: alone it would not become the dialog's.
+        # Only once in its dialog: alone it would not become the dialog's default.
         self.run.setDefault(True)
         buttons.rejected.connect(self.reject)
         self.list.currentRowChanged.connect(self._show)

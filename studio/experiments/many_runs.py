@@ -30,7 +30,7 @@ _RUN_BUSY = Text("A run is training. Wait for its end, or stop it first.")
 
 
 class ManyRuns(QObject):
-    """Starts single runs, groups and what waits in the queue: never two of them at once."""
+    """Starts single runs, groups and queued runs: never two of them at once."""
 
     refused = Signal(object)
     withdrawn = Signal(object)
@@ -38,18 +38,18 @@ class ManyRuns(QObject):
     beginning = Signal()
     panel_wanted = Signal()
     group_changed = Signal()
-    """What :attr:`steers_group` or :attr:`group` says may have changed."""
+    """:attr:`steers_group` or :attr:`group` may have changed."""
     sweep_found = Signal(str)
     """The name of a sweep that trains in the background."""
     branch_wanted = Signal(object, object, object)
-    """A branch that has waited: its checkpoint, :class:`RunConfig` and :class:`Tunables`.
-    Whoever starts it calls :meth:`skip` if that is impossible."""
+    """A branch from the queue: its checkpoint, :class:`RunConfig` and :class:`Tunables`. The
+    receiver calls :meth:`skip` if it cannot start."""
     skipped = Signal(object)
     """A run of the queue could not start, and why; the next one does."""
     went_on = Signal(object)
     """Says which run of the queue starts although the one before was asked to stop."""
     opened = Signal(object)
-    """A run that the user wants to see (:class:`~studio.session.history.RunHistory`)."""
+    """A run requested by the user (:class:`~studio.session.history.RunHistory`)."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class ManyRuns(QObject):
         super().__init__(parent)
         self._controller, self._runs_dir = controller, runs_dir
         self._claimed: QueuedRun | None = None
-        """Taken out of the queue to start now; None once it has begun or cannot."""
+        """Taken out of the queue to start now; None once it has begun or failed to."""
         self._goes_on = False
         """Whether the end of what trains starts the next run of the queue."""
         self._stop_asked = False
@@ -94,13 +94,13 @@ class ManyRuns(QObject):
         """True while a run or a group trains."""
         return self._controller.busy or self.session.busy
 
-    # What trains, steered as a whole ----------------------------------------------------------
+    # Steering as a whole ------------------------------------------------------------------------
 
     @property
     def steers_group(self) -> bool:
-        """Whether pause, stop and save are for the group that trains.
+        """Whether pause, stop and save apply to the training group.
 
-        They are for a followed run that is none of its runs.
+        They apply to a followed run if it is not one of its runs.
         """
         group, followed = self.session.current, self._controller.followed_run
         if not self.session.busy or followed is None or group is None:
@@ -109,17 +109,17 @@ class ManyRuns(QObject):
 
     @property
     def group(self) -> GroupRecord | None:
-        """The group that trains; None before its first report."""
+        """The training group; None before its first report."""
         return self.session.current if self.session.busy else None
 
     @property
     def group_state(self) -> SessionState:
-        """What can be asked of the group that trains."""
+        """The state of the training group for requests."""
         return self.group.state if self.group else SessionState.STARTING
 
     @Slot()
     def pause_or_continue(self) -> None:
-        """Pause what trains, or let it continue."""
+        """Pause the training run or group, or let it continue."""
         if self.steers_group:
             paused = self.group_state is SessionState.PAUSED
             self.session.command(Verb.RESUME if paused else Verb.PAUSE)
@@ -139,7 +139,7 @@ class ManyRuns(QObject):
 
     @Slot()
     def save(self) -> None:
-        """Save a checkpoint of what trains."""
+        """Save a checkpoint of the training run or group."""
         if self.steers_group:
             self.session.command(Verb.SAVE)
         else:
@@ -155,11 +155,11 @@ class ManyRuns(QObject):
         return _GROUP_BUSY if group is None else _busy_with(group)
 
     def _obtain_consent(self, group: Group, then: Callable[[], None]) -> None:
-        """Ask the user, if need be, to allow the code that a group's files name."""
+        """Ask the user, if needed, to allow the code named by a group's files."""
         self._consent.obtain(group.config.choice, then, self._on_declined)
 
     def find_training(self) -> None:
-        """Show a group and a sweep that were left to train in the background, if there are any."""
+        """Show a group and a sweep left training in the background, if there are any."""
         folder = self._runs_dir
         self._finder.read(
             lambda _: (training_groups(folder), running_sweep(folder)), self._on_found
@@ -176,12 +176,12 @@ class ManyRuns(QObject):
     def start(self, run: QueuedRun, *, from_queue: bool = False) -> None:
         """Start a run, or a group if it has several seeds.
 
-        Where one ``from_queue`` cannot start, the next one in the queue does.
+        If a run ``from_queue`` cannot start, the next one in the queue does.
         """
         if self.busy:
             self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
-        # One that still waits for an answer waits in the queue again.
+        # A run still waiting for an answer returns to the queue.
         self.skip("")
         self._claimed = run if from_queue else None
         start = partial(self._start, run, from_queue)
@@ -208,14 +208,14 @@ class ManyRuns(QObject):
         if from_queue and run is not self._claimed:
             return
         if self.busy:
-            # Since the user was asked.
+            # Changed since the user was asked.
             self.skip("")
             if not from_queue:
                 self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
         stopped, self._stop_asked = self._stop_asked, False
         if not from_queue:
-            # What the queue has said of the run before stays.
+            # The queue's message about the previous run stays.
             self.beginning.emit()
         elif stopped:
             self.went_on.emit(self._what_goes_on(run))
@@ -243,12 +243,12 @@ class ManyRuns(QObject):
 
     @Slot(object, object, object)
     def queue_branch(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
-        """Add a run that branches off a checkpoint to the queue."""
+        """Add a run that branches from a checkpoint to the queue."""
         self.add(QueuedRun(config=config, tunables=tunables, checkpoint=checkpoint))
 
     @Slot(Path)
     def open_run(self, path: Path) -> None:
-        """Show a run of the group in the plots, unless another one trains there."""
+        """Show a run of the group in the plots, unless another run trains there."""
         if self._controller.busy:
             self.refused.emit(_RUN_BUSY)
             return
@@ -258,13 +258,13 @@ class ManyRuns(QObject):
         if not self._controller.busy:
             self.opened.emit(history)
 
-    # What waits, after the end of what trained ---------------------------------------------------
+    # The queue, after the end of a training -----------------------------------------------------
 
     @Slot(object)
     def skip(self, reason: Text | str) -> None:
-        """Put the run that was to start back into the queue, and start the next one.
+        """Return the run about to start to the queue, and start the next one.
 
-        Without a ``reason`` it only waits again: something else was started meanwhile.
+        Without a ``reason`` it just waits again: something else was started meanwhile.
         """
         run, self._claimed = self._claimed, None
         if run is None:
@@ -273,7 +273,7 @@ class ManyRuns(QObject):
         if reason:
             name = f"{run.config.env} · {run.about}"
             text = Text("{run} could not start. {reason}", run=name, reason=reason)
-            # After what others say of the same end.
+            # After other messages about the same end.
             QTimer.singleShot(0, self, partial(self.skipped.emit, text))
             self.queue.on_ended()
 
@@ -286,7 +286,7 @@ class ManyRuns(QObject):
 
     @Slot(object)
     def _on_state(self, state: SessionState) -> None:
-        # A run that is only followed starts nothing when it is left.
+        # Leaving a followed run starts nothing.
         if state is SessionState.STARTING and self._controller.busy:
             self._expect_start()
         elif state is SessionState.IDLE:
@@ -299,7 +299,7 @@ class ManyRuns(QObject):
     def _on_event(self, event: object) -> None:
         if self._controller.following:
             return
-        # One that the user asked for and that failed to start leaves its message there.
+        # A run requested by the user that failed to start leaves its message there.
         cancelled = isinstance(event, Failed) and event.cancelled
         began = cancelled or isinstance(event, Started)
         if self._controller.busy and began:
@@ -332,19 +332,19 @@ class ManyRuns(QObject):
 
     @property
     def can_leave(self) -> bool:
-        """Whether what trains can continue without the window."""
+        """Whether training can continue without the window."""
         return self.session.busy or self._controller.can_leave
 
     def stop_all(self) -> None:
-        """Ask everything that trains to save and end, and start nothing more."""
+        """Make all training save and end, and start nothing more."""
         self.queue.close()
-        # Not a followed one: it trains elsewhere.
+        # Not a followed run: it trains elsewhere.
         if self._controller.busy:
             self._controller.stop()
         self.session.command(Verb.STOP)
 
     def leave_all(self) -> None:
-        """Let everything that trains continue in the background."""
+        """Let all training continue in the background."""
         self.queue.close()
         self._claimed = None
         self._controller.leave()

@@ -1,7 +1,7 @@
-"""The runs that wait, as a file in the folder of runs: they outlive the window.
+"""The queue of runs, as a file in the folder of runs: it outlives the window.
 
-Several windows may show one folder. Who changes the queue locks it, reads what the others have left
-there and writes the outcome, so that nothing is lost and no run is started twice.
+Several windows may show one folder. A window that changes the queue locks it, reads the others'
+changes and writes the outcome, so that nothing is lost and no run is started twice.
 """
 
 import hashlib
@@ -33,20 +33,20 @@ _PATIENCE_S = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedRun:
-    """A run that waits, a group if it has ``seeds``, or a branch if it has a ``checkpoint``."""
+    """A waiting run, a group if it has ``seeds``, or a branch if it has a ``checkpoint``."""
 
     config: RunConfig
     tunables: Tunables
     seeds: tuple[int, ...] = ()
     checkpoint: Path | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Tells it from equal ones in the queue."""
+    """Distinguishes it from equal ones in the queue."""
     problem: str = ""
     """Why it could not start; empty while it waits."""
     series: str = ""
-    """Groups of one series are compared with each other; empty for one that stands alone."""
+    """Groups of one series are compared with each other; empty for a single group."""
     variant: str = ""
-    """What the comparison of its series calls it; empty for the name that its settings give it."""
+    """Its name in the comparison of its series; empty for the name from its settings."""
 
     @property
     def about(self) -> str:
@@ -114,7 +114,7 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
 def _read(found: Any, number: int) -> QueuedRun:
     config, tunables = make_settings({**found["config"], **found["tunables"]})
     seeds = parse_seeds(found["seeds"]) if found["seeds"] else ()
-    # Versions before did not name them; every window must find the same names.
+    # Earlier versions did not store ids; every window must derive the same ones.
     own = hashlib.sha256(json.dumps([number, found], sort_keys=True).encode()).hexdigest()
     return QueuedRun(
         config=config,
@@ -130,13 +130,13 @@ def _read(found: Any, number: int) -> QueuedRun:
 
 Runs = tuple[QueuedRun, ...]
 QueueChange = Callable[[Runs], Runs]
-"""Makes one queue of another; it may be another one than when it was asked for."""
+"""Returns the changed queue; it may be called on a newer queue than at the request."""
 
 
 class SharedQueue:
-    """The queue of a folder, as this window knows it and as it wants it.
+    """The queue of a folder, as known to this window, with its pending changes.
 
-    What the window changes holds for it at once, and for others after :meth:`sync`, which may run
+    The window's changes are visible to it at once, and to others after :meth:`sync`, which may run
     in another thread. A change that could not be written is kept for the next time.
     """
 
@@ -148,7 +148,7 @@ class SharedQueue:
 
     @property
     def runs(self) -> Runs:
-        """What waits, next first."""
+        """Waiting runs, next first."""
         with self._guard:
             return _after(self._known, self._changes)
 
@@ -158,7 +158,7 @@ class SharedQueue:
             self._changes.append(change)
 
     def sync(self) -> None:
-        """Read what others changed, and write what was changed here.
+        """Read the changes of others, and write those made here.
 
         Raises:
             RequestError: the file is damaged, or another window does not release it.
@@ -172,7 +172,7 @@ class SharedQueue:
             self._learn(read_queue(self._runs_dir), 0)
 
     def claim(self) -> QueuedRun | None:
-        """Take the first run that may start out of the queue; None if nothing waits.
+        """Remove and return the first run that may start; None if nothing waits.
 
         Raises:
             RequestError: as :meth:`sync`.
@@ -199,7 +199,7 @@ class SharedQueue:
         return first
 
     def _readable(self) -> Runs:
-        """Return the queue on disk; what cannot be read is set aside, not overwritten."""
+        """Return the queue on disk; an unreadable file is set aside, not overwritten."""
         try:
             return read_queue(self._runs_dir)
         except RequestError:
@@ -209,7 +209,7 @@ class SharedQueue:
             return ()
 
     def _learn(self, runs: Runs, changes: int) -> None:
-        """Take over what is on disk, with the first ``changes`` made here."""
+        """Adopt the queue on disk, which includes the first ``changes`` made here."""
         with self._guard:
             self._known, self._changes = runs, self._changes[changes:]
 

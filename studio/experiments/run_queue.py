@@ -1,4 +1,4 @@
-"""The runs that wait, and when the next one starts."""
+"""The queue of runs, and when the next one starts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,10 +14,10 @@ from td3core.text import NO_TEXT, Text
 
 
 class RunQueue(QObject):
-    """Runs in the order in which they start. A run starts when the one before it has ended.
+    """Runs in starting order. A run starts when the one before it has ended.
 
     After a restart the queue waits until it is started: nothing trains unasked. Other windows of
-    the same folder have the same queue; a run is started by the one that takes it out first.
+    the same folder have the same queue; the window that takes out a run first starts it.
     """
 
     changed = Signal()
@@ -38,7 +38,7 @@ class RunQueue(QObject):
 
     @property
     def runs(self) -> Runs:
-        """What waits, next first."""
+        """Waiting runs, next first."""
         return self._shared.runs
 
     @property
@@ -47,7 +47,7 @@ class RunQueue(QObject):
         return self._claiming
 
     def add(self, run: QueuedRun) -> None:
-        """Let a run wait behind the others."""
+        """Add a run at the end."""
         self._change(lambda runs: (*runs, run))
 
     def remove(self, row: int) -> None:
@@ -56,24 +56,24 @@ class RunQueue(QObject):
         self._change(lambda runs: tuple(run for run in runs if run not in dropped))
 
     def move(self, row: int, to: int) -> None:
-        """Move a run to another place; nothing happens beyond the ends."""
+        """Move a run to another position; does nothing beyond the ends."""
         if 0 <= row < len(self.runs) and 0 <= to < len(self.runs):
             self._change(partial(_moved, self.runs[row], to))
 
     def put_back(self, run: QueuedRun) -> None:
-        """Let a run that was to start wait again, or list why it could not, before the others."""
+        """Return a run that was about to start to the front, waiting or with why it could not."""
         self._change(lambda runs: (run, *runs))
 
     @Slot()
     def start_again(self) -> None:
-        """Start the next run; those that could not start before get another try."""
+        """Start the next run; runs that could not start before are tried again."""
         if any(run.problem for run in self.runs):
             self._change(lambda runs: tuple(replace(run, problem="") for run in runs))
         self.start_next()
 
     @Slot()
     def start_next(self) -> None:
-        """Start the next run that waits, unless one trains."""
+        """Start the next waiting run, unless one is training."""
         waits = any(not run.problem for run in self.runs)
         if waits and not (self._closed or self._claiming or self._is_busy()):
             self._claiming = True
@@ -81,11 +81,11 @@ class RunQueue(QObject):
 
     @Slot()
     def on_ended(self) -> None:
-        """Start the next run once the event that ended the last one has been handled."""
+        """Start the next run once the event that ended the previous one has been handled."""
         QTimer.singleShot(0, self, self.start_next)
 
     def close(self) -> None:
-        """Start nothing more; what waits is kept."""
+        """Start nothing more; waiting runs are kept."""
         self._closed = True
 
     def shutdown(self) -> None:
@@ -111,10 +111,10 @@ class RunQueue(QObject):
         self.changed.emit()
 
     def _claim(self) -> Text | str:
-        """Take out the first run; it is removed first: one that ends the program must not return.
+        """Take out the first run before it starts: one that ends the program must not return.
 
         Returns:
-            Why that is impossible, if it is.
+            The reason if that is impossible.
         """
 
         def claim() -> None:
@@ -142,7 +142,7 @@ class RunQueue(QObject):
 
 
 def _try(work: Callable[[], None]) -> Text | str:
-    """Return what is wrong with the queue's file, if anything is."""
+    """Return the problem with the queue's file, if any."""
     try:
         work()
     except RequestError as problem:
@@ -154,7 +154,7 @@ def _try(work: Callable[[], None]) -> Text | str:
 
 
 def _moved(run: QueuedRun, to: int, runs: Runs) -> Runs:
-    """Return the queue with a run at another place, if it still waits."""
+    """Return the queue with a run moved, if it still waits."""
     if run not in runs:
         return runs
     others = [each for each in runs if each != run]

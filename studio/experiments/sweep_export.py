@@ -1,4 +1,4 @@
-"""Writes the plot of a sweep as a picture, or the numbers behind it as a table."""
+"""Writes the plot of a sweep as a picture, or its numbers as a table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class TrialMark:
 
     @property
     def text(self) -> str:
-        """What it is called."""
+        """Its name in the legend."""
         return str(self.about)
 
 

@@ -1,4 +1,4 @@
-"""The panel of sweeps: start, stop and continue one, see its trials, take their settings."""
+"""The panel of sweeps: start, stop and continue one, show its trials, use their settings."""
 
 from functools import partial
 from pathlib import Path
@@ -49,7 +49,7 @@ _NONE = Text("No sweep yet. Open a sweep file, or create one from the example.")
 
 
 class SweepPanel(QWidget):
-    """The sweeps of a runs folder. A sweep runs in a process of its own."""
+    """The sweeps of a runs folder. A sweep runs in a separate process."""
 
     refused = Signal(object)
     opened = Signal(object)
@@ -59,10 +59,10 @@ class SweepPanel(QWidget):
     started = Signal()
     """A sweep is starting here; its process may be asked to stop."""
     ended = Signal()
-    """The sweep that was started here has ended."""
+    """The sweep started here has ended."""
     exported = Signal()
     report_wanted = Signal(str)
-    """The name of the sweep to be reported."""
+    """The name of the sweep to report on."""
 
     def __init__(
         self, runs_dir: Path, consent: CodeConsent, theme: Theme, parent: QWidget | None = None
@@ -74,7 +74,7 @@ class SweepPanel(QWidget):
         self._training = False
         self._done_when_asked = -1
         self._pending = ""
-        """A sweep that was just started; its folder may not be there yet."""
+        """A sweep just started; its folder may not exist yet."""
         self._process = SweepProcess(runs_dir, consent, self)
         self._measure = CliProcess(self)
         self._look, self._read = (BackgroundTask(n, self) for n in ("look-sweeps", "read-sweep"))
@@ -185,7 +185,7 @@ class SweepPanel(QWidget):
 
     @property
     def busy(self) -> bool:
-        """True while a sweep that was started here is running."""
+        """True while a sweep started here is running."""
         return self._process.busy
 
     @property
@@ -201,7 +201,7 @@ class SweepPanel(QWidget):
             button.setIcon(theme.icon(icon, theme.text))
 
     def set_busy(self, busy: bool) -> None:
-        """Take whether a run is training in this window: none can be opened meanwhile."""
+        """Note whether a run is training in this window: meanwhile none can be opened."""
         self._training = busy
         self._show_what_is_possible()
 
@@ -214,13 +214,13 @@ class SweepPanel(QWidget):
         self._read.cancel()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Look for sweeps as long as the panel is visible."""
+        """Check for sweeps while the panel is visible."""
         super().showEvent(event)
         self._timer.start()
         self.look()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Stop looking for sweeps."""
+        """Stop checking for sweeps."""
         super().hideEvent(event)
         if not self.busy:
             self._timer.stop()
@@ -228,7 +228,7 @@ class SweepPanel(QWidget):
     # Starting and stopping ----------------------------------------------------------------------
 
     def start(self, file: Path) -> None:
-        """Start or continue the sweep that a file describes."""
+        """Start or continue the sweep described by a file."""
         self._process.start(file)
         self._show_starting()
 
@@ -249,7 +249,7 @@ class SweepPanel(QWidget):
 
     @Slot()
     def stop(self) -> None:
-        """Ask the sweep that was started here, if there is one, to save and stop."""
+        """Make the sweep started here, if any, save and stop."""
         if not self.busy:
             return
         self._status.setText(tr("Stopping…"))
@@ -264,7 +264,7 @@ class SweepPanel(QWidget):
             self.stop()
 
     def show_running(self, name: str) -> None:
-        """Show a sweep that was left to train in the background."""
+        """Show a sweep left training in the background."""
         self._pending = name
         self.look()
 
@@ -296,7 +296,7 @@ class SweepPanel(QWidget):
 
     @Slot()
     def look(self) -> None:
-        """Read in the background which sweeps there are, and how the current one stands."""
+        """Read the list of sweeps and the state of the current one, in the background."""
         if not self._look.busy:
             name = self._pending or self.name
             self._look.read(lambda _: read_news(self._runs_dir, name), self._show_news)
@@ -359,7 +359,7 @@ class SweepPanel(QWidget):
         self.look()
 
     def _ask_importance(self) -> None:
-        """Compute the importance in a process of its own, when there are new trials."""
+        """Compute the importance in a separate process, when there are new trials."""
         done = self._state.count("done") if self._state else 0
         wanted = self._view is View.IMPORTANCE and self.name
         if wanted and done != self._done_when_asked and not self._measure.busy:

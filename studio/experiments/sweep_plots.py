@@ -40,7 +40,7 @@ from td3core.text import Text, tr
 
 
 class View(StrEnum):
-    """What can be drawn of a sweep; the value is part of a proposed file name."""
+    """Plots of a sweep; the value is part of the proposed file name."""
 
     BEST = "best_so_far"
     PARALLEL = "parallel_coordinates"
@@ -54,7 +54,7 @@ VIEWS = {
     View.SLICES: Text("Slices"),
     View.IMPORTANCE: Text("Importance"),
 }
-"""What each is called."""
+"""Titles of the views."""
 _MOST_LINES = 500
 _SHADES = 8
 """Lines of one shade are one item: a thousand items would be slow."""
@@ -85,7 +85,7 @@ class SweepPlots(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.drawn = False
-        """Whether a plot is shown, which can be exported."""
+        """Whether a plot is shown that can be exported."""
         self._legend: tuple[TrialMark, ...] = ()
         self._theme, self._view = theme, View.BEST
         self._state: SweepState | None = None
@@ -146,7 +146,7 @@ class SweepPlots(QWidget):
             self.draw()
 
     def draw(self) -> None:
-        """Draw the view anew."""
+        """Redraw the view."""
         self.area.clear()
         self._note.clear()
         self._legend = ()
@@ -200,7 +200,7 @@ class SweepPlots(QWidget):
     def export(self, path: Path) -> None:
         """Write the displayed view as .png or .svg, or the numbers of the trials as .csv."""
         state = self._state
-        # It may have changed while the name was asked for.
+        # The view may have changed while the name was asked for.
         if state is None or not self.drawn:
             self.export_failed.emit(Text("There is nothing to export."))
             return
@@ -332,14 +332,14 @@ def _in_lines(name: str) -> str:
 
 
 def _number(about: Mapping[str, Any], value: Any) -> float:
-    """Return the place of a value on the axis of its setting; of a choice its number."""
+    """Return the position of a value on the axis of its setting; for a choice its index."""
     if "choices" in about:
         return float(about["choices"].index(value)) if value in about["choices"] else math.nan
     return float(value) if isinstance(value, int | float) else math.nan
 
 
 def _place(about: Mapping[str, Any], value: Any) -> float:
-    """Return where a value lies between the ends of its range, from 0 to 1."""
+    """Return the position of a value between the ends of its range, from 0 to 1."""
     number = _number(about, value)
     if "choices" in about:
         return number / max(len(about["choices"]) - 1, 1)
@@ -356,7 +356,7 @@ def _ends(about: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _marks(about: Mapping[str, Any]) -> list[tuple[float, str]]:
-    """Return (place, text) of a few values of a setting: its ends, or its choices."""
+    """Return (position, text) of a few values of a setting: its ends, or its choices."""
     if "choices" in about:
         return [(_place(about, each), shown(each)) for each in about["choices"]]
     low, high = about["low"], about["high"]

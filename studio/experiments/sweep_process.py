@@ -1,4 +1,4 @@
-"""The sweep that this window conducts, in a process of its own."""
+"""The sweep that this window conducts, in a separate process."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,20 +22,20 @@ _ASK_AGAIN_MS = 500
 class SweepProcess(QObject):
     """Starts, continues and stops one sweep at a time.
 
-    The user is asked before code runs that the sweep's file names.
+    The user is asked before code named by the sweep's file runs.
     """
 
     refused = Signal(object)
     started = Signal()
     ended = Signal()
-    """The process has ended, or there will be none."""
+    """The process has ended, or will not start."""
 
     def __init__(self, runs_dir: Path, consent: CodeConsent, parent: QObject) -> None:
         super().__init__(parent)
         self._runs_dir, self._consent = runs_dir, consent
         self._stopping = False
         self.name = ""
-        """The sweep that is starting or running here; empty without one."""
+        """The sweep starting or running here; empty without one."""
         self._process = CliProcess(self)
         self._process.refused.connect(self._on_refused)
         self._process.not_started.connect(self._on_refused)
@@ -49,11 +49,11 @@ class SweepProcess(QObject):
 
     @property
     def busy(self) -> bool:
-        """True from the moment a sweep is to start here until it has ended."""
+        """True from the request to start a sweep here until it has ended."""
         return bool(self.name)
 
     def start(self, file: Path) -> None:
-        """Start or continue the sweep that a file describes."""
+        """Start or continue the sweep described by a file."""
         self._begin(file.name, [str(file)], lambda: read_spec(file))
 
     def resume(self, name: str) -> None:
@@ -63,7 +63,7 @@ class SweepProcess(QObject):
     def stop(self, name: str) -> None:
         """Ask a sweep, of this process or another one, to save its runs and stop."""
         if self.busy and not self._process.busy:
-            # Nothing runs yet that could be stopped.
+            # No process to stop yet.
             self._read.cancel()
             self._end()
             return
@@ -87,7 +87,7 @@ class SweepProcess(QObject):
         self._read.read(lambda _: read(), partial(self._ask, words))
 
     def _ask(self, words: list[str], spec: SweepSpec) -> None:
-        """Start once the user has allowed all the code that the file names."""
+        """Start once the user has allowed all code named by the file."""
         self.name = spec.name
         self._consent.obtain_all(spec.env_choices(), partial(self._run, words), self._on_declined)
 

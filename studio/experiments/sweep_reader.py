@@ -34,7 +34,7 @@ class TrialSettings:
 
 
 def read_news(runs_dir: Path, name: str) -> SweepNews:
-    """Return the sweeps there are, and the state of one of them: of a running one by default."""
+    """Return the existing sweeps, and the state of one of them: by default of a running one."""
     names = tuple(sweep_names(runs_dir))
     name = name or running_sweep(runs_dir) or next(iter(names), "")
     state = SweepFolder(runs_dir, name).read_state() if name in names else None
@@ -48,7 +48,7 @@ def running_sweep(runs_dir: Path) -> str:
 
 
 def read_spec(path: Path) -> SweepSpec:
-    """Return the sweep that a file describes.
+    """Return the sweep described by a file.
 
     Raises:
         RequestError: the file is refused.
@@ -79,7 +79,7 @@ def read_settings(run: Path) -> TrialSettings:
     """Return the settings of a run.
 
     Raises:
-        RequestError: it cannot be read.
+        RequestError: the run cannot be read.
     """
     found = RunDirectory.open(run)
     return TrialSettings(name=run.name, config=found.config, tunables=found.first_tunables)

@@ -29,7 +29,7 @@ def shown(value: Any) -> str:
 
 
 class TrialTable(QAbstractTableModel):
-    """One row for each trial: number, state, objective, and its values of the search space."""
+    """One row per trial: number, state, objective, and its values in the search space."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -46,7 +46,7 @@ class TrialTable(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), last)
 
     def show_state(self, state: SweepState | None) -> None:
-        """Show the trials of a sweep; rows of the same sweep stay where they are."""
+        """Show the trials of a sweep; rows of the same sweep keep their positions."""
         trials = state.trials if state else ()
         names = tuple(state.space) if state else ()
         self._best = state.best.number if state and state.best else None
@@ -121,7 +121,7 @@ class TrialTable(QAbstractTableModel):
 
 
 def words_of(state: SweepState) -> str:
-    """Return how a sweep stands, in one line."""
+    """Return the status of a sweep, in one line."""
     trials = Text.counted("{n} trial", "{n} trials", n=state.wanted)
     words = [f"{state.environment}, {trials}"]
     for name, text in TRIAL_STATES.items():

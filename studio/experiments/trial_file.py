@@ -1,7 +1,7 @@
-"""A trial as a file in the folder of runs: its runs outlive the window, and so does what they are.
+"""A trial as a file in the folder of runs: like its runs, it outlives the window.
 
-``RUNS/trials/NAME.json`` is there from the request until the verdict is accepted or closed. The
-window that it belongs to holds ``NAME.lock``: another window of the folder leaves it alone.
+``RUNS/trials/NAME.json`` exists from the request until the verdict is accepted or closed. The
+window that owns it holds ``NAME.lock``: other windows of the folder leave it alone.
 """
 
 import json
@@ -32,19 +32,19 @@ _ARMS = ("with_change", "without")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptTrial:
-    """A trial, what it is for, and how far it is."""
+    """A trial, its purpose, and its groups so far."""
 
     trial: Trial
     run: Path
     """The run that the change was advised for."""
     series: str
-    """What the comparison of its runs is called."""
+    """Name of the comparison of its runs."""
     groups: tuple[str, ...] = ()
-    """The names of the groups that were begun: with the change first."""
+    """The names of the groups started: with the change first."""
 
     @property
     def change(self) -> SettingChange:
-        """What is tried."""
+        """The change being tried."""
         (setting,) = self.trial.values
         live = setting in dict(specs(Tunables))
         old, new = (
@@ -56,14 +56,14 @@ class KeptTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How far a trial is, by what is on disk."""
+    """Progress of a trial, from the files on disk."""
 
     kept: KeptTrial
-    """With the groups that are there."""
+    """With the existing groups."""
     runs: tuple[dict[int, Path], ...]
-    """Of each arm that is over, by seed: with the change first."""
+    """Runs of each finished arm, by seed: with the change first."""
     finished: int
-    """How many runs are over in all."""
+    """Total number of finished runs."""
 
 
 class TrialFile:
@@ -75,7 +75,7 @@ class TrialFile:
         self._lock: FileLock | None = None
 
     def write(self, kept: KeptTrial) -> None:
-        """Keep a trial, in the place of the one before.
+        """Store a trial, replacing the one before.
 
         Raises:
             OSError: the folder cannot be written.
@@ -89,7 +89,7 @@ class TrialFile:
         write_atomically(self._path, json.dumps(_as_plain(kept), indent=1).encode())
 
     def find(self) -> KeptTrial | None:
-        """Return the newest trial that no window has, and take it; None if there is none."""
+        """Return the newest trial that no window owns, and take it over; None if there is none."""
         self.leave()
         for path in sorted(glob(self._folder, "*.json"), reverse=True):
             try:
@@ -101,7 +101,7 @@ class TrialFile:
         return None
 
     def discard(self) -> None:
-        """Forget the trial; its runs stay."""
+        """Delete the trial; its runs stay."""
         path = self._path
         if path is not None:
             path.unlink(missing_ok=True)
@@ -127,7 +127,7 @@ class TrialFile:
 
 
 def standing(runs_dir: Path, kept: KeptTrial) -> Standing:
-    """Return how far a trial is; a group that is gone or cannot be read is begun anew."""
+    """Return the progress of a trial; a missing or unreadable group is started again."""
     groups, runs, finished = list[str](), list[dict[int, Path]](), 0
     for name in kept.groups:
         path = runs_dir / FOLDER / name

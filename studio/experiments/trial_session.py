@@ -1,4 +1,4 @@
-"""Owns the trial of a change: two groups of branches, one after the other, and their verdict."""
+"""Owns the trial of a change: two groups of branches in sequence, and their verdict."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,17 +24,17 @@ from td3core.text import Text
 
 
 class TrialStage(Enum):
-    """How far a trial is."""
+    """Stage of a trial."""
 
     NONE = 0
     WAITING = 1
-    """For a free core."""
+    """Waiting for a free core."""
     WITH_CHANGE = 2
     WITHOUT = 3
     JUDGING = 4
     DONE = 5
     ENDED = 6
-    """Without a verdict; it can be continued."""
+    """Ended without a verdict; can be continued."""
 
 
 _ARMS = 2
@@ -42,24 +42,24 @@ _BUSY = (TrialStage.WAITING, TrialStage.WITH_CHANGE, TrialStage.WITHOUT, TrialSt
 
 
 class TrialSession(QObject):
-    """One trial at a time; it waits for a free core and trains beside what else does.
+    """One trial at a time; it waits for a free core and trains next to other runs.
 
-    It is kept in the folder of runs until it is closed, so that the next window can go on with it.
+    It is kept in the folder of runs until it is closed, so that the next window can continue it.
     """
 
     changed = Signal()
-    """What :attr:`stage` or :attr:`share` says has changed."""
+    """:attr:`stage` or :attr:`share` has changed."""
     judged = Signal()
-    """The :attr:`verdict` is there."""
+    """The :attr:`verdict` is known."""
     found = Signal()
-    """A trial of an earlier window is there, with its verdict or without one."""
+    """A trial of an earlier window was found, with or without verdict."""
     refused = Signal(object)
     busy_changed = Signal(bool)
 
     def __init__(
         self, runs_dir: Path, cores_in_use: Callable[[], int], parent: QObject | None = None
     ) -> None:
-        """``cores_in_use``: how many cores this window's other runs take."""
+        """``cores_in_use``: returns the number of cores used by this window's other runs."""
         super().__init__(parent)
         self._runs_dir, self._cores_in_use = runs_dir, cores_in_use
         self.groups = GroupSession(_allow, self)
@@ -73,11 +73,11 @@ class TrialSession(QObject):
         self._disk = BackgroundQueue("keep-trial", self)
         self._disk.failed.connect(self.refused)
         self.kept: KeptTrial | None = None
-        """What is tried, or was; None if nothing was, or once that is closed."""
+        """The present or last trial; None if there was none, or once it is closed."""
         self.runs: list[dict[int, Path]] = []
-        """Of each arm that is over, by seed: with the change first."""
+        """Runs of each finished arm, by seed: with the change first."""
         self.finished = 0
-        """How many runs were over when it ended without a verdict."""
+        """Number of finished runs when it ended without a verdict."""
         self._stopping = False
         self.stage = TrialStage.NONE
         self.verdict: PairedDifference | None = None
@@ -89,12 +89,12 @@ class TrialSession(QObject):
 
     @property
     def trains(self) -> bool:
-        """True while it has a process."""
+        """True while a process is training."""
         return self.groups.busy
 
     @property
     def share(self) -> float:
-        """How much of all its steps is done, from 0 to 1."""
+        """Completed share of all its steps, from 0 to 1."""
         if self.kept is None or not self.busy:
             return 0.0
         trial = self.kept.trial
@@ -106,7 +106,7 @@ class TrialSession(QObject):
 
     @property
     def free_cores(self) -> int:
-        """Cores that nothing of this window takes."""
+        """Number of cores that nothing in this window uses."""
         return usable_cores() - self._cores_in_use()
 
     def start(self, kept: KeptTrial) -> None:
@@ -118,17 +118,17 @@ class TrialSession(QObject):
         self._wait()
 
     def find(self) -> None:
-        """Look for a trial that an earlier window has left behind."""
+        """Look for a trial left by an earlier window."""
         self._disk.add(self._find, self._on_found)
 
     def proceed(self) -> None:
-        """Go on with a trial that has ended without a verdict."""
+        """Continue a trial that ended without a verdict."""
         if self.stage is TrialStage.ENDED and self.kept is not None:
             kept = self.kept
             self._reader.read(lambda _: standing(self._runs_dir, kept), self._on_standing)
 
     def close(self) -> None:
-        """Forget a trial that is over; its runs stay."""
+        """Close a finished trial; its runs stay."""
         if not self.busy and self.kept is not None:
             self.kept, self.verdict = None, None
             self._disk.add(self._file.discard)
@@ -136,7 +136,7 @@ class TrialSession(QObject):
 
     @Slot()
     def begin_if_free(self) -> None:
-        """Begin what waits, if there is a core for it by now."""
+        """Start a waiting trial if there is a free core."""
         if self.stage is TrialStage.WAITING and self.free_cores > 0:
             self._train()
 
@@ -168,7 +168,7 @@ class TrialSession(QObject):
         self.busy_changed.emit(True)
         self.begin_if_free()
 
-    # What an earlier window has left ------------------------------------------------------------
+    # Trials of earlier windows ------------------------------------------------------------------
 
     def _find(self) -> Standing | None:
         kept = self._file.find()
@@ -207,7 +207,7 @@ class TrialSession(QObject):
             return
         self._enter(TrialStage.WITHOUT if self.runs else TrialStage.WITH_CHANGE)
         checkpoint = self.kept.trial.checkpoint
-        # The run may have gone on since, and its last checkpoint with it.
+        # The run may have continued since, and its last checkpoint with it.
         self._reader.read(lambda _: read_header(checkpoint).counters.env_steps, self._train_from)
 
     def _train_from(self, env_steps: int) -> None:
@@ -281,7 +281,7 @@ class TrialSession(QObject):
             self._end_early()
 
     def _end_early(self, over: int = 0) -> None:
-        """End without a verdict; ``over``: runs of the arm that trained that are finished."""
+        """End without a verdict; ``over``: finished runs of the arm that was training."""
         seeds = self.kept.trial.seeds if self.kept is not None else ()
         self.finished = len(self.runs) * len(seeds) + over
         self._end(TrialStage.ENDED)
@@ -296,5 +296,5 @@ class TrialSession(QObject):
 
 
 def _allow(_: Group, then: Callable[[], None]) -> None:
-    """Let a group of branches train: the code of their run has been allowed before."""
+    """Allow a group of branches to train: the code of their run has been allowed before."""
     then()

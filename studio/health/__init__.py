@@ -1,1 +1,1 @@
-"""How healthy a run is: its quantities, what they advise, and trying that out."""
+"""Health of a run: quantities, advice, and trials of advised changes."""

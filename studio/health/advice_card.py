@@ -1,4 +1,4 @@
-"""One advice: what is wrong, what to do, and the buttons to try it or to dismiss it."""
+"""One advice: the problem, the remedy, and buttons to try or dismiss it."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
@@ -12,7 +12,7 @@ from td3core.text import Text, tr
 
 
 class AdviceCard(QWidget):
-    """Shows one advice; the panel decides what becomes of it."""
+    """Shows one advice; the panel handles its buttons."""
 
     tried = Signal(object)
     """Carries the :class:`Advice`."""
@@ -48,7 +48,7 @@ class AdviceCard(QWidget):
         self.update_advice(advice, "")
 
     def update_advice(self, advice: Advice, obstacle: str) -> None:
-        """Show the newest numbers; ``obstacle`` says why it cannot be tried now."""
+        """Show the newest numbers; ``obstacle``: why it cannot be tried now."""
         self.advice = advice
         since = tr(
             "{value} since step {step}; {bound}",
@@ -71,7 +71,7 @@ def _bound(advice: Advice) -> str:
 
 
 def in_words(change: SettingChange) -> Text:
-    """Return a change as the window writes it."""
+    """Return a change in the window's notation."""
     known = (dict(specs(Tunables)) | dict(specs(RunConfig)))[change.setting]
     return Text(
         "{label} {old} → {new}",

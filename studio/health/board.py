@@ -1,4 +1,4 @@
-"""What is to be advised for the current run, but for what the user has dismissed."""
+"""The advice for the current run, without dismissed advice."""
 
 import contextlib
 import math
@@ -13,14 +13,14 @@ from td3core.analysis.advice import Advice, Rule, load_rules, with_thresholds
 
 _DISMISSED, _THRESHOLD = "health/dismissed", "health/threshold/"
 _MOST = 500
-"""Dismissals that are kept, the last ones."""
+"""Number of dismissals kept, the latest ones."""
 
 
 class AdviceBoard(QObject):
     """Follows the run model; costs next to nothing while nothing changes."""
 
     changed = Signal()
-    """The rules that are broken, or what is dismissed."""
+    """The broken rules, or the dismissals, have changed."""
 
     def __init__(self, model: RunModel, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -33,7 +33,7 @@ class AdviceBoard(QObject):
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What is open, by the order of the rules."""
+        """Open advice, in the order of the rules."""
         record = self._model.record
         found = record.health.advice if record.health is not None else ()
         return tuple(each for each in found if self._key(each.rule) not in self._dismissed)
@@ -44,7 +44,7 @@ class AdviceBoard(QObject):
         return with_thresholds(load_rules(), self.thresholds())
 
     def dismiss(self, rule: Rule) -> None:
-        """Advise this no more for the current run."""
+        """Dismiss this advice for the current run."""
         self._dismissed = [*self._dismissed, self._key(rule)][-_MOST:]
         self._settings.setValue(_DISMISSED, self._dismissed)
         self._look()
@@ -60,7 +60,7 @@ class AdviceBoard(QObject):
         return found
 
     def set_threshold(self, rule: Rule, value: float) -> None:
-        """Judge by another threshold from now on."""
+        """Use another threshold from now on."""
         key = _THRESHOLD + rule.name
         own = next(each.threshold for each in load_rules() if each.name == rule.name)
         if value == own:
@@ -79,7 +79,7 @@ class AdviceBoard(QObject):
 
     @Slot()
     def _look(self) -> None:
-        # Without what to change: that is put together for whoever reads it.
+        # Without changes: these are computed on demand.
         health = self._model.record.health
         keys = (self._key(rule) for rule in (health.broken if health is not None else ()))
         names = tuple(key for key in keys if key not in self._dismissed)

@@ -1,4 +1,4 @@
-"""The panel of a run's health: what is out of order and what to try, and every quantity."""
+"""The panel of a run's health: problems, suggested changes, and every quantity."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ class HealthPanel(QWidget):
     """Reads the current run only while it is visible."""
 
     try_wanted = Signal(object)
-    """Carries the :class:`~td3core.analysis.advice.Advice` whose change is to be tried."""
+    """Carries the :class:`~td3core.analysis.advice.Advice` whose change the user wants to try."""
 
     def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,7 +64,7 @@ class HealthPanel(QWidget):
         self._dimensions.setProperty("role", "muted")
         self._dimensions.hide()
         self._read_at: tuple[Path | None, int] = (None, -1)
-        """Run and step of the agent whose dimensions are shown, or are being read."""
+        """Run and step of the agent whose dimensions are shown, or being read."""
         self._reader = BackgroundTask("read-saturation", self)
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -96,7 +96,7 @@ class HealthPanel(QWidget):
         area.setObjectName("health_advice")
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)
-        # The keyboard goes to the buttons, which are scrolled into view.
+        # The keyboard focus goes to the buttons, which are scrolled into view.
         area.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setMinimumWidth(scaled(160))
@@ -125,7 +125,7 @@ class HealthPanel(QWidget):
         return view
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Leave out what there is no room for; the tooltips have it."""
+        """Hide texts that do not fit; the tooltips have them."""
         super().resizeEvent(event)
         room = self._view.width() - scaled(_NAME_WIDTH)
         for column in _WIDTHS:
@@ -133,13 +133,13 @@ class HealthPanel(QWidget):
             self._view.setColumnHidden(column, room < 0)
 
     def use_board(self, board: AdviceBoard) -> None:
-        """Show what a board advises."""
+        """Show the advice of a board."""
         self._board = board
         board.changed.connect(self.refresh)
         self.refresh()
 
     def set_obstacle(self, reason: str) -> None:
-        """Say why no change can be tried now; empty if one can."""
+        """Set why no change can be tried now; empty if one can."""
         self._obstacle = reason
         self.refresh()
 
@@ -150,12 +150,12 @@ class HealthPanel(QWidget):
         self._view.viewport().update()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Show what has happened meanwhile."""
+        """Show what happened while hidden."""
         super().showEvent(event)
         self.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Read nothing more."""
+        """Stop reading."""
         super().hideEvent(event)
         self._soon.stop()
 
@@ -166,7 +166,7 @@ class HealthPanel(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the present values, if anyone sees them."""
+        """Show the present values, if the panel is visible."""
         board = self._board
         if board is None or not self.isVisible():
             return
@@ -192,7 +192,7 @@ class HealthPanel(QWidget):
         self._note.setText(str(self._said()))
 
     def _make_room(self) -> None:
-        """Let "not measured" reach into the column of the curve, which has none then."""
+        """Let "not measured" extend into the column of the curve, which is empty then."""
         self._view.clearSpans()
         for row in self.table.unmeasured if self.table.is_old else ():
             self._view.setSpan(row, HealthColumn.VALUE, 1, 2)
@@ -203,7 +203,7 @@ class HealthPanel(QWidget):
         self._reader.cancel()
 
     def _read_dimensions(self) -> None:
-        """Read from the newest agent of the run which dimensions of its actions are saturated."""
+        """Read from the run's newest agent which dimensions of its actions are saturated."""
         record = self._model.record
         now = record.progress.env_steps if record.progress is not None else 0
         run, step = self._read_at
@@ -230,7 +230,7 @@ class HealthPanel(QWidget):
 
 
 def _dimensions_of(path: Path) -> tuple[float, ...]:
-    """Return the saturated share of each action dimension; empty where it cannot be told."""
+    """Return the saturated share of each action dimension; empty if unknown."""
     try:
         return tuple(saturation(path).tolist())
     except RequestError:

@@ -1,4 +1,4 @@
-"""What the panel shows, in its order, and what each quantity is called."""
+"""The quantities of the panel, in order, with their names."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ class Quantity:
     title: Text
     of_evaluations: bool = False
     minus: str = ""
-    """Another column, taken off the first."""
+    """Another column, subtracted from the first."""
     always: bool = False
     """Whether runs of all versions have it."""
 
     @property
     def meaning(self) -> Text:
-        """What it is, for a tooltip."""
+        """Its description, for a tooltip."""
         if self.minus:
             return Text("mean of Q1(s, a) - y over the batch; above 0 Q1 comes down")
         metrics = EVALUATION_METRICS if self.of_evaluations else METRICS

@@ -58,7 +58,7 @@ class _Row:
 
 
 class HealthTable(QAbstractTableModel):
-    """One row for each quantity."""
+    """One row per quantity."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -67,7 +67,7 @@ class HealthTable(QAbstractTableModel):
         self._rules: dict[str, list[Rule]] = {}
         self._broken: set[str] = set()
         self.is_old = False
-        """Whether the run trained without measuring its health: a version before has made it."""
+        """Whether the run trained without measuring its health, in an earlier version."""
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -75,12 +75,12 @@ class HealthTable(QAbstractTableModel):
         self._announce()
 
     def show(self, curves: RunCurves, rules: tuple[Rule, ...], broken: set[str]) -> None:
-        """Show what is known of a run; ``broken`` are the quantities that are out of range."""
+        """Show the known values of a run; ``broken`` quantities are out of range."""
         self._rules = {}
         for rule in rules:
             self._rules.setdefault(rule.quantity, []).append(rule)
         self._broken = broken
-        # What is out of order comes first.
+        # Broken quantities come first.
         quantities = sorted(QUANTITIES, key=lambda quantity: quantity.column not in broken)
         self._rows = [_measured(quantity, curves) for quantity in quantities]
         known = any(row.value is not None for row in self._rows if not row.quantity.always)
@@ -115,7 +115,7 @@ class HealthTable(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a cell shows."""
+        """Return the data of a cell."""
         row, column = self._rows[index.row()], HealthColumn(index.column())
         if role == CURVE and column is HealthColumn.CURVE:
             return row.curve

@@ -1,4 +1,4 @@
-"""From where on the quantities of a run count as out of order."""
+"""Limits beyond which a quantity counts as unhealthy."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ _WIDTH = 480
 
 
 class ThresholdsDialog(QDialog):
-    """One field for each rule; each takes effect at once."""
+    """One field per rule; each takes effect at once."""
 
     def __init__(self, board: AdviceBoard, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,7 +36,7 @@ class ThresholdsDialog(QDialog):
         buttons = QDialogButtonBox(kind.RestoreDefaults | kind.Close)
         buttons.button(kind.RestoreDefaults).clicked.connect(self._restore)
         buttons.button(kind.Close).setDefault(True)
-        # The first button would take Enter otherwise.
+        # Otherwise Enter would press the first button.
         buttons.button(kind.RestoreDefaults).setAutoDefault(False)
         buttons.rejected.connect(self.reject)
         layout.addWidget(buttons)

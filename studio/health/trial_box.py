@@ -1,4 +1,4 @@
-"""A change that is being tried, or was: how far it is, and what came of it."""
+"""A present or past trial of a change: progress and outcome."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QVBoxLayout, QWidget
@@ -57,19 +57,19 @@ class TrialBox(QWidget):
         self.hide()
 
     def show_progress(self, change: Text, text: Text, share: float) -> None:
-        """Show a trial that goes on."""
+        """Show a trial in progress."""
         self._bar.setValue(round(1000 * share))
         self._bar.show()
         self._show(Text("Trying {change}", change=change), text, self.stop_button)
 
     def show_verdict(self, change: Text, text: Text, accepting: str) -> None:
-        """Show what came of a trial; ``accepting`` says what accepting the change does."""
+        """Show the outcome of a trial; ``accepting``: the effect of accepting the change."""
         self.accept_button.setToolTip(accepting)
         title = Text("Tried: {change}", change=change)
         self._show_over(title, text, self.accept_button, self.close_button)
 
     def show_ended(self, change: Text, text: Text) -> None:
-        """Show a trial that has ended without a verdict."""
+        """Show a trial that ended without a verdict."""
         title = Text("Not tried to the end: {change}", change=change)
         self._show_over(title, text, self.continue_button, self.close_button)
 

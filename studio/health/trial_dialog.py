@@ -1,4 +1,4 @@
-"""Asks how a change is to be tried: how long, in how many pairs; says what that costs."""
+"""Asks for the length and the number of pairs of a trial, and shows its cost."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ _WIDTH = 440
 _PAIRS = 3
 _LEAST_STEPS, _MOST_STEPS = 2_000, 20_000
 _SHARE = 10
-"""Of the run's steps, one in so many by default."""
+"""By default, one in this many of the run's steps."""
 
 
 class TrialDialog(QDialog):
@@ -34,10 +34,10 @@ class TrialDialog(QDialog):
         *,
         waits: bool,
     ) -> None:
-        """Ask about a change that is tried from step ``env_steps`` of ``total`` on.
+        """Ask about a trial from step ``env_steps`` of ``total`` on.
 
-        ``seconds`` returns what steps and pairs take, None if that is not known; ``waits`` says
-        that no core is free now.
+        ``seconds`` returns the duration for steps and pairs, None if unknown; ``waits``: no core is
+        free now.
         """
         super().__init__(parent)
         self.setObjectName("trial_dialog")

@@ -24,17 +24,17 @@ from studio.help.style import CODE_PADDING, HelpStyle, blocks_of, fit_tables, is
 from td3core.text import tr
 
 _WIDTH = 740
-"""Pixels of a line; a longer one is hard to follow."""
+"""Width of a line in pixels; longer ones are hard to follow."""
 _MARGIN = 28
 _RADIUS = 6.0
 _HIGHLIGHT_OPACITY = 0.35
 
 
 class HelpView(QTextBrowser):
-    """One page. Links to other pages are reported; those to the web open in the browser."""
+    """One page. Links to other pages are signalled; web links open in the browser."""
 
     page_requested = Signal(str, str)
-    """Name of a page and anchor of a heading, either of them perhaps empty."""
+    """Name of a page and anchor of a heading; either may be empty."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,7 +63,7 @@ class HelpView(QTextBrowser):
         self.verticalScrollBar().setValue(0)
 
     def scroll_to(self, anchor: str) -> bool:
-        """Bring a heading to the top; return whether the page has one of that anchor."""
+        """Scroll a heading to the top; return whether the page has one with that anchor."""
         for block in blocks_of(self.document()):
             if block.blockFormat().headingLevel() and heading_anchor(block.text()) == anchor:
                 layout = self.document().documentLayout()
@@ -72,18 +72,18 @@ class HelpView(QTextBrowser):
         return False
 
     def _render(self) -> None:
-        """Lay the page out anew; the place in it stays."""
+        """Lay out the page again, at the same position."""
         if self._page is None:
             return
         place = self.verticalScrollBar().value()
-        # A fresh one: what is read into a used one takes over the looks of its first word.
+        # A new document: text set in a used one adopts the format of its first word.
         document, used = QTextDocument(self), self._used
         document.setMarkdown(
             self._page.markdown, QTextDocument.MarkdownFeature.MarkdownDialectGitHub
         )
         font = self.font()
         font.setPointSizeF(QFontInfo(font).pointSizeF() + 1.0)
-        # Of the application: a style sheet puts its background in place of the widget's own.
+        # The application's palette: a style sheet replaces the background in the widget's own.
         HelpStyle.of(QGuiApplication.palette(), font).apply(document)
         self._code = _runs_of_code(document)
         self.setDocument(document)
@@ -99,7 +99,7 @@ class HelpView(QTextBrowser):
         return max(min(self.viewport().width() - 2 * _MARGIN, _WIDTH), 1)
 
     def _fit(self) -> None:
-        """Put the lines in the middle, and give tables their width."""
+        """Centre the lines, and give tables their width."""
         document = self.document()
         frame = document.rootFrame()
         layout = frame.frameFormat()
@@ -138,7 +138,7 @@ class HelpView(QTextBrowser):
     # Searching ----------------------------------------------------------------------------------
 
     def highlight(self, words: Sequence[str]) -> int:
-        """Highlight these words, show the first of them, and return how many places there are."""
+        """Highlight these words, show the first match, and return the number of matches."""
         self._words = tuple(words)
         found = self._mark_words()
         if found:
@@ -146,7 +146,7 @@ class HelpView(QTextBrowser):
         return len(found)
 
     def show_next(self, *, backward: bool = False) -> None:
-        """Go to the next highlighted word, from the last one to the first."""
+        """Move to the next match, and from the last one to the first."""
         places = sorted(found.selectionStart() for found in self._places())
         if not places:
             return
@@ -186,7 +186,7 @@ class HelpView(QTextBrowser):
     # Qt -----------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
-        """Draw a ground behind every run of code, then the page."""
+        """Draw a background behind every block of code, then the page."""
         painter = QPainter(self.viewport())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -205,20 +205,20 @@ class HelpView(QTextBrowser):
         super().paintEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Lay the page out for another width."""
+        """Lay out the page for another width."""
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self._render()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """Take on the colours of another theme."""
+        """Use the colours of another theme."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self._render()
 
 
 def _runs_of_code(document: QTextDocument) -> list[tuple[int, int]]:
-    """Return the numbers of the first and the last block of every run of code."""
+    """Return the numbers of the first and last text block of every run of code."""
     runs = []
     for code, blocks in groupby(blocks_of(document), key=is_code):
         numbers = [block.blockNumber() for block in blocks]

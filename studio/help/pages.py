@@ -1,4 +1,4 @@
-"""The pages of the manual, as they lie in ``resources/manual``. No Qt."""
+"""The pages of the manual in ``resources/manual``. No Qt."""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def manual_folder() -> Traversable:
 
 
 def load_pages(folder: Traversable) -> tuple[Page, ...]:
-    """Read every page reachable from the index, in the order of the links that lead there."""
+    """Read every page reachable from the index, in the order of links."""
     pages: dict[str, Page] = {}
     found = [INDEX]
     while found:
@@ -59,16 +59,16 @@ def split_target(target: str) -> tuple[str, str]:
 
 
 def heading_anchor(heading: str) -> str:
-    """Return the anchor of a heading, as GitHub makes it."""
+    """Return the anchor of a heading, as on GitHub."""
     kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
     return kept.replace(" ", "-")
 
 
 def read_picture(folder: Traversable, target: str) -> bytes:
-    """Return the bytes of a picture that a page shows, such as ``../pictures/light.png``.
+    """Return the bytes of a page's picture, such as ``../pictures/light.png``.
 
     Raises:
-        OSError: there is no such file.
+        OSError: the file does not exist.
         ValueError: the target leads out of the resources.
     """
     path = normpath(f"{folder.name}/{target}")

@@ -1,4 +1,4 @@
-"""The list of keys and of what the mouse does."""
+"""The list of keys and mouse actions."""
 
 from collections.abc import Sequence
 
@@ -72,7 +72,7 @@ class ShortcutsDialog(QDialog):
     """Every key of the window."""
 
     def __init__(self, keys: Sequence[tuple[str, str]], parent: QWidget) -> None:
-        """Take ``keys``, those of the window with what each of them does."""
+        """Take ``keys``, the window's keys with their actions."""
         super().__init__(parent)
         self.setObjectName("shortcuts_dialog")
         self.setWindowTitle(tr("Keyboard shortcuts"))
@@ -94,7 +94,7 @@ class ShortcutsDialog(QDialog):
             group.setFont(0, font)
             for row in rows:
                 texts = [str(part) for part in row]
-                # Cut off where the dialog is narrow.
+                # Elided in a narrow dialog.
                 QTreeWidgetItem(group, texts).setToolTip(1, texts[1])
         self.table.expandAll()
         self.table.resizeColumnToContents(0)

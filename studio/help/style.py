@@ -1,4 +1,4 @@
-"""How a page of the manual looks: formats for a document that was read from Markdown.
+"""The look of the manual's pages: formats for a document read from Markdown.
 
 Qt has no style sheet for Markdown, so the formats are set on the parts of the document.
 """
@@ -27,9 +27,9 @@ from PySide6.QtGui import (
 )
 
 _HEADING_SIZES = (1.75, 1.3, 1.1)
-"""Of a heading of level 1, 2 and deeper, as multiples of the text's."""
+"""Font sizes of headings of level 1, 2 and deeper, as multiples of the text's."""
 _LINE_HEIGHT = 135.0
-"""Percent of the font's own."""
+"""In percent of the font's own."""
 CODE_PADDING = 9.0
 _CELL_PADDING = 5.0
 _INDENT = 22.0
@@ -38,7 +38,7 @@ _PROPORTIONAL = QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelpStyle:
-    """Colours and font of a page, taken from the palette of the widget that shows it."""
+    """Colours and font of a page, from the palette of the widget that shows it."""
 
     text: QColor
     muted: QColor
@@ -49,7 +49,7 @@ class HelpStyle:
 
     @classmethod
     def of(cls, palette: QPalette, font: QFont) -> "HelpStyle":
-        """Take the style that belongs to a palette and to the font of the running text."""
+        """Return the style for a palette and the font of the running text."""
         role = QPalette.ColorRole
         return cls(
             text=palette.color(role.Text),
@@ -89,7 +89,7 @@ class HelpStyle:
         elif not in_table:
             layout.setTopMargin(7.0)
             layout.setBottomMargin(7.0)
-        # The height of a line with a picture would grow by as much.
+        # A line with a picture would grow by the same factor.
         if not any(each.charFormat().isImageFormat() for each in fragments_of(block)):
             layout.setLineHeight(_LINE_HEIGHT if not in_table else 118.0, _PROPORTIONAL)
         QTextCursor(block).mergeBlockFormat(layout)
@@ -98,7 +98,7 @@ class HelpStyle:
         size = _HEADING_SIZES[min(level, len(_HEADING_SIZES)) - 1]
         for fragment in list(fragments_of(block)):
             look = fragment.charFormat()
-            # Qt's own size for headings would take the place of this one.
+            # Qt's own size for headings would override this one.
             look.clearProperty(QTextFormat.Property.FontSizeAdjustment.value)
             look.setForeground(self.text)
             look.setFontWeight(QFont.Weight.DemiBold)
@@ -106,7 +106,7 @@ class HelpStyle:
             _over(fragment, block).setCharFormat(look)
 
     def _set_code_block(self, block: QTextBlock) -> None:
-        """Leave room around a run of lines of code; the view paints the ground behind it."""
+        """Leave space around a block of code; the view paints the background behind it."""
         layout = QTextBlockFormat()
         layout.setLeftMargin(CODE_PADDING + 3.0)
         layout.setRightMargin(CODE_PADDING + 3.0)
@@ -175,7 +175,7 @@ class HelpStyle:
 
 
 def fit_tables(document: QTextDocument, width: float) -> None:
-    """Share ``width`` pixels among the columns of every table; no word is broken if avoidable."""
+    """Divide ``width`` pixels among the columns of every table, keeping words whole if possible."""
     for table in document.rootFrame().childFrames():
         if isinstance(table, QTextTable):
             layout = table.format()
@@ -186,7 +186,7 @@ def fit_tables(document: QTextDocument, width: float) -> None:
 
 
 def _column_widths(table: QTextTable) -> tuple[list[float], list[float]]:
-    """Return for every column the width of its longest word, and of its longest cell."""
+    """Return the width of every column's longest word, and of its longest cell."""
     words, cells = [0.0] * table.columns(), [0.0] * table.columns()
     for column in range(table.columns()):
         for row in range(table.rows()):
@@ -204,7 +204,7 @@ def _column_widths(table: QTextTable) -> tuple[list[float], list[float]]:
 
 
 def _shared(words: list[float], cells: list[float], width: float) -> list[float]:
-    """Return the share of every column: its longest word, and what is left by need."""
+    """Return the width of every column: its longest word, and a share of the rest by need."""
     left = width - sum(words)
     if left <= 0.0:
         return [each / sum(words) for each in words]
@@ -216,7 +216,7 @@ def _shared(words: list[float], cells: list[float], width: float) -> list[float]
 
 
 def blocks_of(document: QTextDocument) -> Iterator[QTextBlock]:
-    """Yield every block of a document, those in tables included."""
+    """Yield every block of a document, including those in tables."""
     block = document.begin()
     while block.isValid():
         yield block
@@ -224,7 +224,7 @@ def blocks_of(document: QTextDocument) -> Iterator[QTextBlock]:
 
 
 def fragments_of(block: QTextBlock) -> Iterator[QTextFragment]:
-    """Yield the stretches of a block that look the same."""
+    """Yield the fragments of a block, each of one format."""
     each = block.begin()
     while not each.atEnd():
         yield each.fragment()

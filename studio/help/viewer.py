@@ -1,4 +1,4 @@
-"""The manual in a window of its own: pages, search, and the current page."""
+"""The manual in a separate window: pages, search, and the current page."""
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QKeySequence, QPalette, QShortcut
@@ -41,7 +41,7 @@ class HelpViewer(QWidget):
         resize_within_screen(self, *_SIZE)
         self._pages = {page.name: page for page in load_pages(manual_folder())}
         self._history: list[tuple[str, int]] = []
-        """Pages seen before the current one, each with the place in it."""
+        """Previous pages with their scroll positions."""
         self.view = HelpView()
         self._make_widgets()
         self._lay_out()
@@ -72,7 +72,7 @@ class HelpViewer(QWidget):
             item = QListWidgetItem(page.title)
             item.setData(_NAME, page.name)
             self.list.addItem(item)
-        # Whole titles, whatever the font.
+        # Full titles, whatever the font.
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         bar = self.list.verticalScrollBar().sizeHint().width()
         widest = self.list.sizeHintForColumn(0) + 2 * self.list.frameWidth() + bar
@@ -129,9 +129,9 @@ class HelpViewer(QWidget):
 
     @Slot(str, str)
     def open_page(self, name: str, anchor: str = "") -> None:
-        """Show a page of the manual, from a heading on if one is named.
+        """Show a page of the manual, at a heading if one is named.
 
-        An empty name stands for the current page; one that the manual lacks for its index.
+        An empty name means the current page; an unknown one means the index.
         """
         name = name or self._shown
         self._remember()
@@ -141,7 +141,7 @@ class HelpViewer(QWidget):
 
     @Slot()
     def go_back(self) -> None:
-        """Show the page before this one, where it was left."""
+        """Show the previous page, at its last position."""
         if self._history:
             name, place = self._history.pop()
             self._show_page(name)
@@ -189,7 +189,7 @@ class HelpViewer(QWidget):
             self.count.setText(tr("No page contains “{search}”.", search=text.strip()))
 
     def _highlight(self) -> None:
-        """Highlight what is searched for: as a phrase where the page has it, else word by word."""
+        """Highlight the search: as a phrase if the page contains it, else word by word."""
         words = self.search.text().lower().split()
         places = self.view.highlight([" ".join(words)] if words else [])
         if words and not places:
@@ -226,7 +226,7 @@ class HelpViewer(QWidget):
         )
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """Take on the colours of another theme."""
+        """Use the colours of another theme."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self._set_icons()

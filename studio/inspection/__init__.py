@@ -1,4 +1,4 @@
-"""What a saved agent makes of its replay buffer: a batch, and the critic over the actions.
+"""A saved agent's values of its replay buffer: a batch, and the critic over the actions.
 
 Start with ``dialog.py``.
 """

@@ -1,4 +1,4 @@
-"""The transitions of a batch with what the critics make of them, to be sorted."""
+"""The transitions of a batch with the critics' values, in a sortable table."""
 
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
@@ -25,18 +25,18 @@ _HEADS = (
 )
 _ROW_PX = 24
 _TWIN = (4, 6)
-"""Columns that a single critic leaves out."""
+"""Columns hidden for a single critic."""
 
 
 class BatchModel(QAbstractTableModel):
-    """A row for each transition, in the order that the user has sorted them by."""
+    """A row per transition, in the user's sort order."""
 
     def __init__(self) -> None:
         super().__init__()
         self._cells: Doubles = np.empty((0, 0))
         self._columns: tuple[int, ...] = ()
         self.order = np.arange(0)
-        """Rows of the batch, from the top of the table."""
+        """Rows of the batch in table order."""
 
     def show_batch(self, found: Inspection) -> None:
         """Show another batch, largest |Q₁ − y| first."""
@@ -77,7 +77,7 @@ class BatchModel(QAbstractTableModel):
     def headerData(  # noqa: N802
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        """Return the name of a column, or what it means."""
+        """Return the name of a column, or its meaning."""
         if orientation != Qt.Orientation.Horizontal or section >= len(self._columns):
             return None
         name, meaning = _HEADS[self._columns[section]]
@@ -86,7 +86,7 @@ class BatchModel(QAbstractTableModel):
         return plain_tip(str(meaning)) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort the rows by a column; those that are equal stay as they were."""
+        """Sort the rows by a column; equal ones keep their order."""
         if not 0 <= column < len(self._columns):
             return
         self.layoutAboutToBeChanged.emit()
@@ -94,7 +94,7 @@ class BatchModel(QAbstractTableModel):
         descending = order == Qt.SortOrder.DescendingOrder
         moved = np.argsort(-values if descending else values, kind="stable")
         self.order = self.order[moved]
-        # What is selected stays so, wherever it is now.
+        # Keep the selection, wherever its rows are now.
         places = np.argsort(moved)
         before = self.persistentIndexList()
         after = [self.index(int(places[each.row()]), each.column()) for each in before]
@@ -103,7 +103,7 @@ class BatchModel(QAbstractTableModel):
 
 
 def make_batch_view(model: BatchModel, name: str) -> QTableView:
-    """Return the table; ``name`` is said to screen readers."""
+    """Return the table; ``name`` is for screen readers."""
     view = QTableView()
     view.setObjectName("inspection_table")
     view.setAccessibleName(name)
@@ -116,7 +116,7 @@ def make_batch_view(model: BatchModel, name: str) -> QTableView:
     view.setSortingEnabled(True)
     header = view.horizontalHeader()
     header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
-    # Numbers that are cut off say nothing; a narrow table scrolls sideways.
+    # Truncated numbers are useless; a narrow table scrolls sideways.
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
     header.setStretchLastSection(True)
     view.verticalHeader().setDefaultSectionSize(scaled(_ROW_PX))

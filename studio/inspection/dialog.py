@@ -1,4 +1,4 @@
-"""A checkpoint seen from inside: a batch of its replay buffer, and its critic over the actions."""
+"""Inspection of a checkpoint: a batch of its replay buffer, and its critic over the actions."""
 
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,7 @@ class InspectionDialog(QDialog):
     """Shows one checkpoint; everything is read and computed in the background."""
 
     def __init__(self, path: Path, title: str, theme: Theme, parent: QWidget | None = None) -> None:
-        """Inspect a checkpoint; ``title`` is what its run is called."""
+        """Inspect a checkpoint; ``title`` is the name of its run."""
         super().__init__(parent)
         self.setObjectName("inspection_dialog")
         self.setWindowTitle(tr("Inspect a batch"))
@@ -183,7 +183,7 @@ class InspectionDialog(QDialog):
             return
         first, second = (combo.currentIndex() for combo in self.dims)
         if first == second and self.found.act_dim > 1:
-            # A plane has two dimensions: the other one gives way.
+            # A plane needs two different dimensions: the other one changes.
             second = (first + 1) % self.found.act_dim
             self.dims[1].setCurrentIndex(second)
         row = int(self.model.order[rows[0].row()])

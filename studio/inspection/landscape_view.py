@@ -16,19 +16,19 @@ from td3core.text import Text, tr
 _COLOURS = "viridis"
 _DOT_PX = 11
 _POLICY, _BEST = "#ffffff", "#ff5a36"
-"""On every colour of the map, whatever the theme."""
+"""Visible on every colour of the map, in any theme."""
 
 
 class _ColourBar(pg.ColorBarItem):  # type: ignore[misc]
-    """A bar of colours, labelled as the axes of plots are."""
+    """A colour bar, labelled like the axes of plots."""
 
     def setAxisItems(self, axisItems: Any = None) -> None:  # noqa: N802, N803
-        """Take the axes of a plot; the one with the numbers is ours."""
+        """Set the axes of a plot; the one with the numbers is our own."""
         super().setAxisItems({"right": ShortAxis("right"), **(axisItems or {})})
 
 
 class LandscapeView(QWidget):
-    """Two dimensions are an image with a bar of colours, one is a curve."""
+    """Two dimensions are an image with a colour bar, one is a curve."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class LandscapeView(QWidget):
         else:
             self.plot.setLabel("left", tr("action {number}", number=second + 1))
             half = float(found.axis[1] - found.axis[0]) / 2
-            # Each point is the middle of its square.
+            # Each point is the centre of its square.
             side = 2 + 2 * half
             self.image.setImage(found.values, autoLevels=False)
             self.image.setRect(QRectF(-1 - half, -1 - half, side, side))

@@ -1,4 +1,4 @@
-"""The action at one step: a bar for each dimension, within the environment's bounds."""
+"""The action at one step: a bar per dimension, within the environment's bounds."""
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -21,11 +21,11 @@ _LEAST_TEXT_PX = 12.0
 _NUMBER_PX = 46
 _BOUND_PX = 34
 _LEAST_WIDTH_PX = 220
-"""Where the bounds are written, too."""
+"""Width from which the bounds are shown, too."""
 
 
 class ActionInstrument(Instrument):
-    """A bar for each dimension of the action."""
+    """A bar per dimension of the action."""
 
     name = "actions"
     title = Text("Actions")
@@ -63,7 +63,7 @@ class ActionInstrument(Instrument):
 
 
 class ActionBars(QWidget):
-    """The bars. Where they are too many for their names, only the bars are drawn."""
+    """The bars. If there are too many for their names, only the bars are drawn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class ActionBars(QWidget):
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Draw a row for each dimension."""
+        """Draw a row per dimension."""
         if self._theme is None:
             return
         painter = QPainter(self)

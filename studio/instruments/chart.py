@@ -1,7 +1,7 @@
 """A small chart that is redrawn with every picture.
 
-Painted by hand: a plot of pyqtgraph takes a millisecond for each move of its cursor, and several of
-them are shown with up to 60 pictures a second.
+Painted directly: a pyqtgraph plot takes a millisecond for each move of its cursor, and several are
+shown with up to 60 pictures a second.
 """
 
 from collections.abc import Hashable, Sequence
@@ -39,38 +39,38 @@ class Line:
 
     name: Text
     colour: str
-    """Name of a colour of the theme: the same as that of this quantity in the plots."""
+    """Name of a colour of the theme: the same as in the plots of this quantity."""
     style: Qt.PenStyle = Qt.PenStyle.SolidLine
-    """Tells the lines of a chart apart without their colours."""
+    """Distinguishes the lines of a chart without colours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subplot:
-    """Curves with a y axis in common. A chart stacks its subplots."""
+    """Curves with a common y axis. A chart stacks its subplots."""
 
     lines: tuple[Line, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What a chart shows."""
+    """Contents of a chart."""
 
     x: Doubles
     """Increasing, shape (n,)."""
     ys: Sequence[Doubles | None]
-    """The heights of each line, (n,); None for a line that is not known."""
+    """The heights of each line, (n,); None for an unknown line."""
     readings: Sequence[str]
-    """What is written after the name of each line."""
+    """Text after the name of each line."""
     subject: Hashable
-    """What the curves are of, such as an episode."""
+    """Subject of the curves, such as an episode."""
     version: Hashable = 0
-    """Another one if the curves have changed."""
+    """Changes whenever the curves do."""
     cursor: float | None = None
-    """Where the vertical line is."""
+    """Position of the vertical line."""
 
 
 class Chart(QWidget):
-    """Lines over a common x axis, each named in its colour with its value at the cursor."""
+    """Lines over a common x axis, named in their colours, with values at the cursor."""
 
     def __init__(self, subplots: Sequence[Subplot]) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class Chart(QWidget):
         self._theme: Theme | None = None
         self._cache = PictureCache(self)
         self._drawn = (0.0, 1.0)
-        """The ends of the x axis in the picture that is kept."""
+        """The ends of the x axis in the cached picture."""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
@@ -89,7 +89,7 @@ class Chart(QWidget):
 
     @property
     def content(self) -> Content | None:
-        """What is shown."""
+        """The displayed contents."""
         return self._content
 
     def set_theme(self, theme: Theme) -> None:
@@ -106,7 +106,7 @@ class Chart(QWidget):
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Draw the kept curves, and what changes with every picture: cursor and values."""
+        """Draw the cached curves, and the cursor and values, which change with every picture."""
         if self._theme is None:
             return
         content = self._content
@@ -152,13 +152,13 @@ class _SubplotPainter:
         self._painter, self._theme = painter, theme
         self._metrics = QFontMetricsF(painter.font())
         self._top, self._left = area.top(), area.left() + _GAP_PX
-        # Names that do not fit next to each other go below each other.
+        # Names that do not fit side by side go one below the other.
         self._rows = lines if lines * scaled(_ENTRY_PX) > area.width() else 1
         heading = self._rows * self._metrics.height() + 2
         self._plot = area.adjusted(scaled(_TICK_PX), heading, -_GAP_PX, -_GAP_PX)
 
     def draw_curves(self, subplot: Subplot, content: Content | None, first: int) -> None:
-        """Draw the subplot whose lines begin with the ``first`` of the content."""
+        """Draw the subplot whose lines begin with the content's line ``first``."""
         self._painter.fillRect(self._plot, QColor(self._theme.window))
         if content is None or not len(content.x):
             return
@@ -234,7 +234,7 @@ class _SubplotPainter:
 
 
 def polygon(x: NDArray[np.floating[Any]], y: NDArray[np.floating[Any]]) -> QPolygonF:
-    """Return points as Qt draws them, without a Python object for each."""
+    """Return points for Qt to draw, without a Python object for each."""
     made: QPolygonF = pg.functions.create_qpolygonf(len(x))
     points = pg.functions.ndarray_from_qpolygonf(made)
     points[:, 0], points[:, 1] = x, y
@@ -242,7 +242,7 @@ def polygon(x: NDArray[np.floating[Any]], y: NDArray[np.floating[Any]]) -> QPoly
 
 
 def decimated(x: Doubles, y: Doubles, most: int) -> tuple[Doubles, Doubles]:
-    """Return about two points per pixel, the lowest and the highest of those it stands for."""
+    """Return about two points per pixel, the lowest and highest of the points they represent."""
     most = max(most, 1)
     per_pixel = len(x) // most
     if per_pixel < 3:

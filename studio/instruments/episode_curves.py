@@ -1,4 +1,4 @@
-"""Instruments over the whole episode: rewards, and values beside what was obtained."""
+"""Instruments over the whole episode: rewards, and values next to obtained returns."""
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -44,7 +44,7 @@ class RewardInstrument(ChartInstrument):
 
 
 class ValueInstrument(ChartInstrument):
-    """What the critics expected of each action, and what came of it."""
+    """The critics' values of the actions, and the returns obtained."""
 
     name = "value"
     title = Text("Value")

@@ -1,4 +1,4 @@
-"""What all instruments have in common: a card with a title, switched on and off."""
+"""Base of all instruments: a card with a title, switched on and off."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
@@ -12,14 +12,14 @@ from td3core.text import Text
 
 
 class Instrument(QWidget):
-    """Shows something of an episode at one of its steps. Told only while it can be seen."""
+    """Shows something about an episode at one step. Updated only while visible."""
 
     name = ""
     title: Text
     help: Text
-    """What it shows, with its formula."""
+    """Its description, with its formula."""
     first_on = True
-    """Whether it is switched on until the user decides."""
+    """Whether it is initially switched on."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Instrument(QWidget):
         self.heading = QHBoxLayout()
         label = QLabel(str(self.title))
         label.setToolTip(plain_tip(str(self.help)))
-        # Cut off where there is no room: a long note must not widen the window.
+        # Elided if too long: a long note must not widen the window.
         self.note = ElidedLabel()
         self.note.setObjectName(f"instrument_{self.name}_note")
         self.note.setProperty("role", "muted")
@@ -49,14 +49,14 @@ class Instrument(QWidget):
         """Prepare for another agent."""
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
-        """Show a step whose numbers are known."""
+        """Show a step with known numbers."""
 
     def clear(self) -> None:
         """Show nothing."""
 
 
 class ChartInstrument(Instrument):
-    """An instrument that is one chart."""
+    """An instrument consisting of one chart."""
 
     subplots: tuple[Subplot, ...] = ()
 

@@ -1,4 +1,4 @@
-"""The panel of the instruments: which are switched on, and what they are shown."""
+"""The panel of the instruments: switching them on, and updating them."""
 
 from functools import partial
 
@@ -25,7 +25,7 @@ _UNKNOWN = Text("The numbers of this step are not known.")
 
 
 class InstrumentPanel(QWidget):
-    """Shows the numbers of the step in the picture.
+    """Shows the numbers of the pictured step.
 
     While it is closed, or all instruments are switched off, nothing is computed or sent.
     """
@@ -67,7 +67,7 @@ class InstrumentPanel(QWidget):
         # All of them fit into a window of 1024 pixels.
         switch.setStyleSheet("QCheckBox { spacing: 2px; }")
         if not switch.isChecked():
-            # Shown, one without a parent would be a window that takes the focus.
+            # Showing one without a parent would make it a window that takes the focus.
             instrument.hide()
         switch.toggled.connect(partial(self._on_switched, instrument))
         return switch
@@ -88,7 +88,7 @@ class InstrumentPanel(QWidget):
         layout.addLayout(self._row, 1)
 
     def use_player(self, player: Player) -> None:
-        """Show the numbers of what this player shows."""
+        """Show the numbers of this player's pictures."""
         self._player = player
         player.loaded.connect(self._on_loaded)
         player.frame_ready.connect(self._on_frame)
@@ -137,7 +137,7 @@ class InstrumentPanel(QWidget):
         numbers = self._numbers_of(steps.playback_id)
         if numbers is not None:
             numbers.add(steps)
-            # Else its picture follows.
+            # Otherwise its picture follows.
             if self._place is not None and numbers.has(self._place.step.number):
                 self._show()
 
@@ -189,7 +189,7 @@ class InstrumentPanel(QWidget):
     # Qt -----------------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Put the instruments below each other in a column, next to each other in a row."""
+        """Put the instruments one below the other in a column, or side by side in a row."""
         super().resizeEvent(event)
         column = self.height() > self.width()
         directions = QBoxLayout.Direction

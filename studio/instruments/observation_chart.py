@@ -1,4 +1,4 @@
-"""The observations of an episode: a row for each dimension."""
+"""The observations of an episode: a row per dimension."""
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -16,7 +16,7 @@ from td3core.playing.numbers import AgentSpec, EpisodeNumbers
 from td3core.text import Text
 
 _LEAST_ROW_PX = 9.0
-"""Lower rows hold no line that can be read."""
+"""Lines in lower rows would be unreadable."""
 _MOST_COLUMNS = 160
 _NAME_PX = 24
 
@@ -60,7 +60,7 @@ class ObservationInstrument(Instrument):
 
 
 class ObservationChart(QWidget):
-    """The rows: lines where there is room, else brightness."""
+    """The rows: lines if there is room, else brightness."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ def _draw_image(painter: QPainter, theme: Theme, plot: QRectF, rows: Floats) -> 
 
 
 def _ramp(theme: Theme) -> list[int]:
-    """Return 256 colours from the background to the line colour; their brightness is even."""
+    """Return 256 colours from the background to the line colour, evenly spaced in brightness."""
     dark, bright = QColor(theme.window), QColor(theme.curve_1)
     shares = [level / 255 for level in range(256)]
     return [

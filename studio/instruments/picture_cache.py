@@ -1,4 +1,4 @@
-"""Keeps what a widget has drawn, so that a moving cursor costs next to nothing."""
+"""Caches a widget's drawing, so that a moving cursor costs next to nothing."""
 
 from collections.abc import Callable, Hashable
 
@@ -10,7 +10,7 @@ _INTERVAL_MS = 100
 
 
 class PictureCache:
-    """A widget's curves as a picture, drawn again at most ten times a second while they grow."""
+    """A widget's curves as a picture, redrawn at most ten times a second while they grow."""
 
     def __init__(self, widget: QWidget) -> None:
         self._widget = widget
@@ -23,17 +23,17 @@ class PictureCache:
         self._timer.timeout.connect(widget.update)
 
     def forget(self) -> None:
-        """Draw everything again, because colours or bounds are others."""
+        """Redraw everything, because colours or bounds have changed."""
         self._picture = None
 
     def picture(
         self, subject: Hashable, version: Hashable, draw: Callable[[QPainter], None]
     ) -> QPixmap:
-        """Return the picture, drawn anew if it is outdated.
+        """Return the picture, redrawn if it is outdated.
 
         Args:
-            subject: What is drawn, such as an episode. Another one is drawn at once.
-            version: Its state. A newer one may wait for a tenth of a second.
+            subject: The subject of the drawing, such as an episode. A new one is drawn at once.
+            version: Its version. A newer one may wait for a tenth of a second.
             draw: Draws it.
         """
         ratio = self._widget.devicePixelRatioF()

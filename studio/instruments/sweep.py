@@ -14,11 +14,12 @@ from td3core.playing.numbers import AgentSpec, EpisodeNumbers
 from td3core.text import Text, tr
 
 _INTERVAL_MS = 200
-"""Between two sweeps: five a second are enough to follow, and leave the renderer its time."""
+"""Milliseconds between two sweeps: five a second are enough to follow, and leave the renderer time.
+"""
 
 
 class SweepInstrument(ChartInstrument):
-    """Asks for a sweep at the current step, a few times a second, and shows the answer."""
+    """Requests a sweep at the current step, a few times a second, and shows the answer."""
 
     name = "sweep"
     first_on = False
@@ -68,13 +69,13 @@ class SweepInstrument(ChartInstrument):
         self.note.setText("" if spec.critics else str(NO_CRITIC))
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
-        """Ask for the sweep at a step, now or when the last one is long enough ago."""
+        """Request the sweep at a step, now or when the last one is long enough ago."""
         if self._shown is None or self._shown != (numbers, step):
             self._shown = numbers, step
             self._ask()
 
     def clear(self) -> None:
-        """Show nothing, and expect no answer."""
+        """Show nothing, and ignore pending answers."""
         self.chart.show_content(None)
         self._shown, self._asked, self._pending = None, None, False
 

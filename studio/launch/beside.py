@@ -1,4 +1,4 @@
-"""Runs in processes of their own that train beside what the window shows."""
+"""Runs that train in separate processes next to the window's run."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from td3core.text import Text
 
 
 class RunsBeside(QObject):
-    """Starts runs and leaves them to themselves; they are followed like those of other windows."""
+    """Starts runs and leaves them on their own; they are followed like runs of other windows."""
 
     started = Signal(object)
     """A run trains now; carries its :class:`~td3core.protocol.events.Started`."""
@@ -23,7 +23,7 @@ class RunsBeside(QObject):
         super().__init__(parent)
         self._starting: dict[int, RunProcess] = {}
         self._count = 0
-        # From the thread that reads from the process.
+        # Emitted in the thread that reads from the process.
         self._reported.connect(self._on_event)
 
     def start(self, job: Job) -> None:
@@ -38,7 +38,7 @@ class RunsBeside(QObject):
             self._starting[self._count] = process
 
     def leave(self) -> None:
-        """Leave those that are starting to themselves, too: the window is about to close."""
+        """Also leave runs that are just starting: the window is about to close."""
         for process in self._starting.values():
             process.detach()
         self._starting.clear()

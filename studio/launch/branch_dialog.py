@@ -37,7 +37,7 @@ _LEFT_AS_IT_IS = ("preset",)
 
 
 class When(StrEnum):
-    """When a branch starts, if something else trains."""
+    """When a branch starts, if something else is training."""
 
     QUEUED = "queued"
     BESIDE = "beside"
@@ -50,7 +50,7 @@ _WHEN = {
 
 
 class BranchDialog(QDialog):
-    """All settings of a saved agent's run: those that a branch may change, and those fixed."""
+    """All settings of a saved agent's run: those that a branch may change, and fixed ones."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class BranchDialog(QDialog):
         *,
         occupied: bool = False,
     ) -> None:
-        """Offer a branch; if the window is ``occupied``, it cannot simply start."""
+        """Offer a branch; if the window is ``occupied``, it cannot start right away."""
         super().__init__(parent)
         self._path, self._header = path, header
         self._unused = unused_by(header.config.algorithm)
@@ -124,7 +124,7 @@ class BranchDialog(QDialog):
 
     @property
     def when(self) -> When | None:
-        """When to start it; None if nothing else trains."""
+        """When to start it; None if nothing else is training."""
         return None if self._when is None else When(self._when.currentData())
 
     def _settings(self) -> QScrollArea:
@@ -157,7 +157,7 @@ class BranchDialog(QDialog):
         field = make_field(name, known, value)
         field.widget.setObjectName(f"branch_{name}")
         form.addRow(setting_label(known, symbol=True), field.widget)
-        # Compared with the value the widget shows: a box may round.
+        # Compared with the widget's value: a box may round.
         self._fields[name] = (field, field.read())
 
     def _fixed(self) -> QFormLayout:
@@ -176,14 +176,14 @@ class BranchDialog(QDialog):
         """Return the settings that differ from the agent's own.
 
         Raises:
-            RequestError: a field holds no value of its setting.
+            RequestError: a field does not hold a value of its setting.
         """
         read = {name: field.read() for name, (field, _) in self._fields.items()}
         return {name: value for name, value in read.items() if value != self._fields[name][1]}
 
     @Slot()
     def _check(self) -> None:
-        """Accept only settings that a branch can have."""
+        """Accept only settings possible for a branch."""
         try:
             check_together(*branch_settings(self._path, self._header, self.values()))
         except RequestError as problem:

@@ -28,7 +28,7 @@ _WIDTH = 420
 
 
 class _Question(QDialog):
-    """A sentence, one number, and a button that names what will be done."""
+    """A sentence, a number, and a button that names the action."""
 
     def __init__(self, name: str, title: str, sentence: str, action: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -45,7 +45,7 @@ class _Question(QDialog):
         layout.addWidget(about)
         layout.addLayout(self._form)
         layout.addWidget(self.buttons)
-        # Only now does it belong to this dialog; before, Enter would press Cancel.
+        # Only now does it belong to this dialog; earlier, Enter would press Cancel.
         button.setDefault(True)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
@@ -57,7 +57,7 @@ class _Question(QDialog):
         field = make_field(name, spec(RunConfig, name), value)
         assert isinstance(field.widget, QSpinBox)
         self._form.addRow(str(spec(RunConfig, name).label), field.widget)
-        # The buttons were made before it, and would have the focus.
+        # The buttons were made earlier, and would have the focus.
         field.widget.setFocus()
         field.widget.selectAll()
         return field.widget
@@ -86,7 +86,7 @@ class MoreStepsDialog(_Question):
 
 
 class OtherClassDialog(_Question):
-    """Says that a run cannot be continued exactly on this processor, and asks whether to go on."""
+    """Warns that a run cannot be continued exactly on this processor, and asks what to do."""
 
     def __init__(self, run: RunSummary, numerics: str, parent: QWidget) -> None:
         sentence = tr(
@@ -102,7 +102,7 @@ class OtherClassDialog(_Question):
 
 
 class ChangesDialog(_Question):
-    """Names what was changed among the live settings of a run after its end; offers to keep it."""
+    """Names live settings changed after a run's end; offers to keep the changes."""
 
     def __init__(self, title: str, at: Progress, wanted: Tunables, parent: QWidget) -> None:
         names = [
@@ -134,14 +134,14 @@ class ChangesDialog(_Question):
 
     @property
     def make_changes(self) -> bool:
-        """Whether the run is to go on with the changes."""
+        """Whether to continue the run with the changes."""
         return self._make.isChecked()
 
 
 def with_visible_changes(last: Tunables, shown: Tunables) -> Tunables | None:
-    """Return a run's last live settings with the changes that can be seen; None without any.
+    """Return a run's last live settings with the visible changes; None without any.
 
-    A box may round what it shows.
+    A box may round its value.
     """
     seen = {
         name: new

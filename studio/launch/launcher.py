@@ -44,9 +44,9 @@ _RATES = ("actor_lr", "critic_lr")
 
 
 class RunLauncher(QObject):
-    """Reads what is needed in the background, asks the user, and hands over to the controller.
+    """Reads the files in the background, asks the user, and hands over to the controller.
 
-    What came before a run is read before the run touches its files.
+    A run's past is read before the run touches its files.
     """
 
     beginning = Signal()
@@ -58,10 +58,10 @@ class RunLauncher(QObject):
     continuing_with = Signal(object)
     """The live settings to request of the run that was just resumed (:class:`Tunables`)."""
     queue_wanted = Signal(object, object, object)
-    """A branch is to wait: its checkpoint, :class:`RunConfig` and :class:`Tunables`."""
+    """A branch for the queue: its checkpoint, :class:`RunConfig` and :class:`Tunables`."""
     refused = Signal(object)
     branch_refused = Signal(object)
-    """Why a branch that has waited cannot start; empty if something else was started meanwhile."""
+    """Why a branch from the queue cannot start; empty if something else was started meanwhile."""
 
     def __init__(
         self,
@@ -77,13 +77,13 @@ class RunLauncher(QObject):
         """Start runs in ``runs_dir``.
 
         Args:
-            controller: trains them.
-            model: shows them.
-            consent: has the code allowed that they name.
+            controller: trains the runs.
+            model: shows the runs.
+            consent: obtains consent to their code.
             runs_dir: the folder of new runs.
             window: the parent of dialogs.
-            obstacle: returns why nothing may be started now; None if something may.
-            edited: returns the live settings that the user has chosen for a run, if any.
+            obstacle: returns why nothing can be started now; None if something can.
+            edited: returns the user's live settings for a run, if any.
         """
         super().__init__(window)
         self._controller, self._model, self._consent = controller, model, consent
@@ -93,21 +93,21 @@ class RunLauncher(QObject):
         self.beside.refused.connect(self.refused)
         self._reader = BackgroundTask("read-run", self)
         self._reader.failed.connect(self.refused)
-        # No other question replaces it: the branch is no longer in the queue.
+        # No other question may replace it: the branch is no longer in the queue.
         self._waited = BackgroundTask("read-branch", self)
         self._waited.failed.connect(self.branch_refused)
         self._verified = BackgroundTask("read-settings", self)
         self._verified.failed.connect(self.refused)
 
     def stop(self) -> None:
-        """Drop what is being read; what trains beside the window goes on."""
+        """Stop reading; runs in separate processes continue."""
         self.beside.leave()
         self._reader.cancel()
         self._waited.cancel()
         self._verified.cancel()
 
     def _read(self, function: Callable[[Stopped], T], then: Callable[[T], None]) -> None:
-        """Read in the background and pass it on, unless a run is training then or now."""
+        """Read in the background and pass on the result, unless a run is training then or now."""
 
         def pass_on(found: T) -> None:
             if self._may_start():
@@ -123,7 +123,7 @@ class RunLauncher(QObject):
         return problem is None and not self._controller.busy
 
     def _obtain(self, config: RunConfig, then: Callable[[], None]) -> None:
-        """Go on once the code of a run's environment is allowed, unless a run is training then."""
+        """Continue once the code of a run's environment is allowed, unless training then."""
 
         def pass_on() -> None:
             if not self._controller.busy:
@@ -171,7 +171,7 @@ class RunLauncher(QObject):
     def _ask_for_changes(
         self, resume: Callable[[], None], wanted: Tunables | None, history: RunHistory
     ) -> None:
-        """Offer what was changed among the live settings of the run since it ended; resume it."""
+        """Offer the live settings changed since the run ended; then resume it."""
         changed, progress = None, history.record.progress
         if wanted is not None and progress is not None:
             changed = with_visible_changes(progress.tunables, wanted)
@@ -184,7 +184,7 @@ class RunLauncher(QObject):
         self.resuming.emit(history)
         resume()
         if changed is not None and self._controller.busy:
-            # Before the run has begun: it takes effect before the first step.
+            # Before the run has begun, to take effect before the first step.
             self.continuing_with.emit(changed)
 
     # Branching ----------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class RunLauncher(QObject):
         self._reader.read(lambda _: _header_of(checkpoint), ask)
 
     def _ask_for_settings(self, checkpoint: Path, header: Header) -> None:
-        # Not at the top: with all that a branch needs, it would hold up the start of the window.
+        # Not at the top: its imports would delay the window's start.
         from studio.launch.branch_dialog import BranchDialog, When
 
         occupied = self.obstacle() is not None or self._controller.busy
@@ -237,7 +237,7 @@ class RunLauncher(QObject):
         self._read(lambda _: _header_of(checkpoint), start)
 
     def branch_as(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
-        """Start a branch that has waited with these settings; announce it if that cannot be."""
+        """Start a branch from the queue with these settings; announce it if that is impossible."""
 
         def read(stopped: Stopped) -> tuple[Header, RunCurves]:
             return _header_of(checkpoint), read_parent_curves(checkpoint, stopped)
@@ -298,7 +298,7 @@ class RunLauncher(QObject):
 
     @Slot(Path)
     def verify(self, path: Path) -> None:
-        """Let a run be verified once its code is allowed; another run may be training."""
+        """Announce that a run can be verified, once its code is allowed; others may be training."""
 
         def read(_: object) -> tuple[RunConfig, str]:
             note_module_folder(path)
@@ -318,7 +318,7 @@ def _header_of(checkpoint: Path) -> Header:
 
 
 def _half(tunables: Tunables, name: str) -> float | str:
-    """Return half of a setting, or the schedule with half of all its values."""
+    """Return half of a setting, or its schedule with all values halved."""
     schedule = schedule_of(tunables, name)
     value: float = getattr(tunables, name)
     return value / 2 if schedule is None else schedule.scaled(0.5)

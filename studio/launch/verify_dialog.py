@@ -1,4 +1,4 @@
-"""Verifies in a process of its own whether a run resumes exactly, and shows the verdict."""
+"""Verifies in a separate process whether a run resumes exactly, and shows the verdict."""
 
 import shutil
 import tempfile
@@ -72,12 +72,12 @@ class VerifyDialog(QDialog):
         return self.command.busy
 
     def check(self, run: Path, title: str = "") -> None:
-        """Show the dialog and start to verify a run, which the user calls ``title``."""
+        """Show the dialog and start verifying a run with this ``title``."""
         self.cancel()
         self._name = title or run.name
         self._show(tr("{run}: starting …", run=self._name))
         self._show_waiting(waiting=True)
-        # A process that is killed leaves its copies behind; here they are found again.
+        # A killed process leaves its copies behind; they are in this folder.
         self._folder = tempfile.mkdtemp(prefix="td3-studio-verify-")
         folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)
         self.command.run(["verify", "--json", "--", str(run)], folders)
@@ -132,7 +132,7 @@ class VerifyDialog(QDialog):
 
 
 def in_words(name: str, found: dict[str, Any]) -> str:
-    """Return the verdict that ``verify --json`` printed, in words."""
+    """Return the verdict of ``verify --json`` in words."""
     steps = {
         "first": format_count(found["from_step"]),
         "last": format_count(found["from_step"] + found["steps"]),

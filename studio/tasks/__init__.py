@@ -1,5 +1,5 @@
-"""Work outside the GUI thread: in a thread, or in a process of its own.
+"""Work outside the GUI thread: in another thread, or in a process.
 
-``background_task.py`` reads, and drops what is no longer wanted; ``background_queue.py`` writes one
-thing after another, and drops nothing.
+``background_task.py`` reads, and drops unwanted work; ``background_queue.py`` writes in sequence,
+and drops nothing.
 """

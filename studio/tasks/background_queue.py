@@ -1,4 +1,4 @@
-"""Writes to disk in the background: one piece of work after another, none dropped."""
+"""Writes to disk in the background: tasks in sequence, none dropped."""
 
 import logging
 import threading
@@ -19,17 +19,17 @@ _Job = tuple[Callable[[], Any], Callable[[Any], None]]
 
 
 class _Relay(QObject):
-    """Carries results to the window's thread; outlives a queue that is deleted meanwhile."""
+    """Carries results to the window's thread; outlives a queue deleted meanwhile."""
 
     done = Signal(object, object)
     failed = Signal(object)
 
 
 class BackgroundQueue(QObject):
-    """Does what it is given in its order, in one thread that ends when there is nothing left."""
+    """Does its tasks in order, in one thread that ends when no tasks are left."""
 
     failed = Signal(object)
-    """A ``Text``: what a piece of work raised."""
+    """A ``Text``: the error raised by a task."""
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -42,21 +42,21 @@ class BackgroundQueue(QObject):
         self._relay.failed.connect(self.failed)
 
     def add(self, work: Callable[[], T], then: Callable[[T], None] = lambda _: None) -> None:
-        """Do this once its turn comes, then hand the result to ``then`` in this thread.
+        """Queue a task; its result is passed to ``then`` in this thread.
 
-        ``then`` is not called if the work raises; ``failed`` is emitted instead.
+        ``then`` is not called if the task raises; ``failed`` is emitted instead.
         """
         with self._lock:
             self._jobs.append((work, then))
             if self._thread is None:
-                # Not a daemon: what is being written is finished even if the program ends.
+                # Not a daemon: a write is finished even if the program ends.
                 self._thread = threading.Thread(target=self._drain, name=self._name)
                 self._thread.start()
 
     def finish(self) -> None:
         """Wait until everything is done: the window is about to close.
 
-        Not for ever: a disk may not answer. What is left is done before the program ends.
+        Not for ever: a disk may not answer. Remaining tasks are done before the program ends.
         """
         thread = self._thread
         if thread is not None:

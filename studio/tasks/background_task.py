@@ -1,4 +1,4 @@
-"""Work that would hold up the window, done in a thread of its own."""
+"""Work that would block the window, done in a separate thread."""
 
 import contextlib
 import logging
@@ -16,7 +16,7 @@ from td3core.text import Text
 log = logging.getLogger(__name__)
 
 Report = Callable[[object], None]
-"""Hands a value to the window."""
+"""Passes a value to the window."""
 Stopped = Callable[[], bool]
 """To be called often; True means that the result is no longer wanted."""
 Work = Callable[[Report, Stopped], None]
@@ -27,14 +27,14 @@ T = TypeVar("T")
 
 
 class _Relay(QObject):
-    """Carries values from a thread to the window's; outlives a task that is deleted meanwhile."""
+    """Carries values from a thread to the window's; outlives a task deleted meanwhile."""
 
     reported = Signal(object, object)
     over = Signal(object, object)
 
 
 class _WorkThread(threading.Thread):
-    """Ends with the program, whatever it is doing."""
+    """A thread that ends with the program, whatever it is doing."""
 
     def __init__(self, name: str, work: Callable[[], None], cancelled: threading.Event) -> None:
         super().__init__(name=name, target=work, daemon=True)
@@ -57,7 +57,7 @@ class BackgroundTask(QObject):
         super().__init__(parent)
         self._name = name
         self._current: threading.Event | None = None
-        """Set once the work under way is cancelled; None without any."""
+        """Set once the current work is cancelled; None without any."""
         self._take: Callable[[Any], None] = self.reported.emit
         self._relay = _Relay()
         self._relay.reported.connect(self._on_report)
@@ -65,15 +65,15 @@ class BackgroundTask(QObject):
 
     @property
     def busy(self) -> bool:
-        """True until the work, and all that it reported, is done."""
+        """True until the work, and the handling of all its reports, is done."""
         return self._current is not None
 
     def start(self, work: Work) -> None:
-        """Begin, and cancel what was under way; what the work hands over is ``reported``."""
+        """Start work, cancelling any previous work; its reports arrive as ``reported``."""
         self._start(work, self.reported.emit)
 
     def read(self, function: Callable[[Stopped], T], then: Callable[[T], None]) -> None:
-        """Call a function in the background, then hand its result to ``then`` in this thread.
+        """Call a function in the background, then pass its result to ``then`` in this thread.
 
         ``then`` is not called if the function raises; ``failed`` is emitted instead.
         """
@@ -100,7 +100,7 @@ class BackgroundTask(QObject):
         self.busy_changed.emit(True)
 
     def cancel(self) -> None:
-        """Drop the work without waiting for its thread; nothing more is reported of it."""
+        """Drop the work without waiting for its thread; it reports nothing more."""
         if self.busy:
             self._drop()
             self.busy_changed.emit(False)
@@ -137,14 +137,14 @@ def drained(waiting: "queue.SimpleQueue[T | None]", timeout_s: float) -> Iterato
 
 
 def error_text(problem: Exception) -> Text:
-    """Return type and words of an error that nothing foresaw."""
+    """Return type and text of an unexpected error."""
     return Text("{error}: {problem}", error=type(problem).__name__, problem=str(problem))
 
 
 def wait_for_cancelled(patience_s: float = _PATIENCE_S) -> None:
-    """Wait for the threads of all work that was dropped: the window is about to close.
+    """Wait for the threads of all dropped work: the window is about to close.
 
-    What is held up, such as by a disk that does not answer, ends with the program.
+    Blocked work, such as by an unresponsive disk, ends with the program.
     """
     end = time.monotonic() + patience_s
     for thread in threading.enumerate():

@@ -1,4 +1,4 @@
-"""A headless command run in a process of its own, with the object it prints at its end."""
+"""A headless command run in a separate process, with the object that it finally prints."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ class CliProcess(QObject):
     """One command at a time; a new one drops the one before."""
 
     answered = Signal(object)
-    """The object that the command printed with ``--json``."""
+    """The object printed by the command with ``--json``."""
     refused = Signal(str)
-    """The error it printed; the last line of its standard error if it printed no object."""
+    """The printed error; the last line of standard error if no object was printed."""
     not_started = Signal(str)
     """Why there is no process."""
     progressed = Signal(object)
-    """How far it is, a ``CommandProgress``; a line of other software is one without a share."""
+    """Its progress, a ``CommandProgress``; a line from other software comes without share."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -39,7 +39,7 @@ class CliProcess(QObject):
         return self._process is not None
 
     def run(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        """Start ``td3-studio`` with these words, and these variables besides the usual ones.
+        """Start ``td3-studio`` with these words and these additional variables.
 
         It may import what this process may.
         """
@@ -50,7 +50,7 @@ class CliProcess(QObject):
         for name, value in (environment or {}).items():
             variables.insert(name, value)
         process.setProcessEnvironment(variables)
-        # Not -m: that looks for the program in the current folder first.
+        # Not -m, which would first search the current folder for the program.
         program, *arguments = command_line(words)
         process.setProgram(program)
         process.setArguments(arguments)
@@ -58,13 +58,13 @@ class CliProcess(QObject):
         process.finished.connect(self._on_finished)
         process.errorOccurred.connect(self._on_error)
         process.start()
-        # Not one that could not be started.
+        # Not for a process that could not be started.
         if self._process is process:
             process.write(allowed_code.first_message())
             process.closeWriteChannel()
 
     def cancel(self) -> None:
-        """End the process; no signal comes of it any more."""
+        """End the process, without further signals."""
         process, self._process = self._process, None
         self._last_line, self._lines = "", LineBuffer()
         if process is not None:
@@ -83,7 +83,7 @@ class CliProcess(QObject):
         for line in filter(None, map(bytes.strip, self._lines.add(piece))):
             told = _progress(line)
             if told is None:
-                # A bar of other software is written again and again over one line.
+                # A progress bar of other software is rewritten over one line.
                 self._last_line = line.decode(errors="replace").splitlines()[-1]
                 told = CommandProgress(message=quoted(self._last_line))
         if told is not None:
@@ -120,7 +120,7 @@ def _text(data: Any) -> str:
 
 
 def _progress(line: bytes) -> CommandProgress | None:
-    """Return what a line says of the command's progress; None if it is of other software."""
+    """Return the command's progress from a line; None if it comes from other software."""
     try:
         told = progress_line.CODEC.decode(line)
     except LineError:
@@ -129,7 +129,7 @@ def _progress(line: bytes) -> CommandProgress | None:
 
 
 def _last_object(text: str) -> dict[str, Any] | None:
-    """Return the object in the last line of what a command printed, if there is one."""
+    """Return the object in the last line of a command's output, if there is one."""
     lines = text.strip().splitlines()
     try:
         found = json.loads(lines[-1]) if lines else None

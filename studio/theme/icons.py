@@ -1,4 +1,4 @@
-"""The icon font, one of those that qtawesome contains."""
+"""The icon font, one of qtawesome's."""
 
 from functools import cache
 from importlib.resources import files
@@ -19,7 +19,7 @@ def icon(name: str, **look: Any) -> QIcon:
 
 
 class _KeptPixmaps(CharIconEngine):  # type: ignore[misc]
-    """Paints an icon once in each size: Qt asks for it whenever a button is painted."""
+    """Paints an icon once per size: Qt requests it whenever a button is painted."""
 
     def __init__(self, font: IconicFont, painter: Any, options: Any) -> None:
         super().__init__(font, painter, options)

@@ -1,7 +1,6 @@
-"""Sizes that follow the application's font: of texts, icons and whatever holds them.
+"""Sizes that follow the application's font: of texts, icons and their containers.
 
-They are written in the pixels that they have with a font of 12 pixels, the usual 9 points at 96
-dots per inch.
+They are given in pixels for a font of 12 pixels, the usual 9 points at 96 dots per inch.
 """
 
 from typing import Any
@@ -19,7 +18,7 @@ def scale() -> float:
 
 
 def scaled(pixels: float) -> int:
-    """Return a size in pixels with the application's font, from that with the usual one."""
+    """Return a size in pixels for the application's font, from the size for the usual one."""
     return round(pixels * scale())
 
 
@@ -31,7 +30,7 @@ def sized_font(pixels: float) -> QFont:
 
 
 class SheetSizes(dict[str, Any]):
-    """What the style sheet writes for sizes: ``px14`` is what 14 pixels are with this font."""
+    """Sizes for the style sheet: ``px14`` is 14 pixels scaled to this font."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +40,7 @@ class SheetSizes(dict[str, Any]):
         """Return the size of a name.
 
         Raises:
-            KeyError: it is none of a size.
+            KeyError: the name is not a size.
         """
         pixels = name.removeprefix("px")
         if pixels == name or not pixels.isdigit():

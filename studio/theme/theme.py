@@ -31,7 +31,7 @@ class Theme:
     field: str
     border: str
     fill: str
-    """Of what is empty, off or disabled."""
+    """Colour of empty, switched off or disabled parts."""
     text: str
     muted: str
     accent: str
@@ -47,7 +47,7 @@ class Theme:
     curve_eval: str
     marker: str
     compare: tuple[str, ...]
-    """Colours of compared runs, told apart by colour-blind readers."""
+    """Colours of compared runs, distinguishable by colour-blind readers."""
 
     def icon(self, name: str, colour: str | None = None, *, selected: str | None = None) -> QIcon:
         """Return a Material Design icon in the theme's text colour, or another one.
@@ -55,7 +55,7 @@ class Theme:
         ``selected`` is its colour in a selected row, if different.
         """
         colour = colour or self.text
-        # Without a colour of their own, disabled icons look enabled.
+        # Without a colour of their own, disabled icons would look enabled.
         return icon(
             name, color=colour, color_disabled=self.muted, color_selected=selected or colour
         )
@@ -78,7 +78,7 @@ class Theme:
 
 
 def load_theme(name: str) -> Theme:
-    """Return the theme called ``light`` or ``dark``."""
+    """Return the theme named ``light`` or ``dark``."""
     text = (files("resources") / "theme" / f"{name}.toml").read_text("utf-8")
     values = tomllib.loads(text)
     return Theme(**values | {"compare": tuple(values["compare"])})
@@ -97,10 +97,10 @@ def system_theme(app: QApplication) -> str:
 
 
 def take_off_theme(app: QApplication) -> None:
-    """Take the style sheet off before a window is made; :func:`apply_theme` puts it on again.
+    """Remove the style sheet before a window is made; :func:`apply_theme` restores it.
 
-    Qt styles whatever gets a parent anew, with all that is in it, at every level of a window. With
-    a style sheet that takes half of the time in which the window is made.
+    Qt restyles every widget that gets a parent, with all its children, at every level of a window.
+    With a style sheet that takes half of the time to make the window.
     """
     with _nothing_collected():
         app.setStyleSheet("")
@@ -110,7 +110,7 @@ def take_off_theme(app: QApplication) -> None:
 def apply_theme(app: QApplication, theme: Theme) -> None:
     """Apply a theme to the whole application, in sizes that suit its font.
 
-    Every widget is styled anew, so a theme that is in use already is left alone.
+    Every widget is restyled, so a theme already in use is left alone.
     """
     folder = files("resources")
     style = (folder / "theme" / "style.qss").read_text("utf-8")
@@ -131,10 +131,10 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Keep garbage until the end.
+    """Disable garbage collection inside the context.
 
-    Qt goes through a list of all widgets and tells each that its style has changed. What Python
-    does then may set off the collector, which would delete closed windows that are in that list.
+    Qt iterates over a list of all widgets and notifies each that its style has changed. Python code
+    run by that may trigger the collector, which would delete closed windows in that list.
     """
     enabled = gc.isenabled()
     gc.disable()

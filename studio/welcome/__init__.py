@@ -1,1 +1,1 @@
-"""What the window offers before there is a run."""
+"""The window's offers before there is a run."""

@@ -1,4 +1,4 @@
-"""Three notes above the plots while the first agent trains, each when it has become true."""
+"""Three notes above the plots while the first agent trains, each once it is true."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,7 +18,7 @@ _NARRATED = "welcome/narrated"
 
 
 def critics_learn(record: RunRecord) -> Text | None:
-    """Return the note for when updates have begun."""
+    """Return the note that updates have begun."""
     now, config = record.progress, record.config
     if now is None or config is None or now.updates == 0:
         return None
@@ -31,7 +31,7 @@ def critics_learn(record: RunRecord) -> Text | None:
 
 
 def beats_random(record: RunRecord) -> Text | None:
-    """Return the note for when an evaluation exceeds every episode of the warm-up."""
+    """Return the note that an evaluation exceeds every episode of the warm-up."""
     curves, config = record.curves, record.config
     if config is None:
         return None
@@ -51,7 +51,7 @@ def beats_random(record: RunRecord) -> Text | None:
 
 
 def solved(record: RunRecord) -> Text | None:
-    """Return the note for when an evaluation counts as solved."""
+    """Return the note that an evaluation counts as solved."""
     threshold = record.reward_threshold
     means = record.curves.evaluations.column("mean")
     reached = means[means >= threshold] if threshold is not None else means[:0]
@@ -69,7 +69,7 @@ NOTES: Sequence[Callable[[RunRecord], Text | None]] = (critics_learn, beats_rand
 
 
 class FirstRunNotes(QFrame):
-    """Shows the newest note that is true of the first run, until it is closed or another begins."""
+    """Shows the newest true note on the first run, until it is closed or another run begins."""
 
     def __init__(self, model: RunModel, settings: QSettings) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class FirstRunNotes(QFrame):
 
     @property
     def text(self) -> str:
-        """The note that is shown; empty without one."""
+        """The displayed note; empty without one."""
         return self._text.text() if self._shown else ""
 
     @Slot()
@@ -124,7 +124,7 @@ class FirstRunNotes(QFrame):
     @Slot(object)
     def _on_started(self, event: Started) -> None:
         self._leave()
-        # What was expected may have been refused, and another one be started instead.
+        # The expected run may have been refused, and another one started instead.
         self._active = self._expected and event.config.env == FIRST_ENV
         self._expected = False
 

@@ -1,4 +1,4 @@
-"""What the start page has to know: the latest runs, and how long such a training took here."""
+"""Facts for the start page: the latest runs, and the duration of a first training here."""
 
 import contextlib
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class StartFacts:
 
     recent: tuple[RunSummary, ...] = ()
     unfinished: RunSummary | None = None
-    """The latest one that was stopped or interrupted before its last step."""
+    """The latest run that was stopped or interrupted before its last step."""
     first_s: float | None = None
     """Seconds that an earlier run of the first environment took on this machine."""
 
@@ -35,7 +35,7 @@ def read_facts(runs_dir: Path, stopped: Stopped) -> StartFacts:
     for run in newest_runs(runs_dir, _LOOKED_AT):
         if stopped():
             break
-        # A folder may change or go while it is read.
+        # A folder may change or disappear while it is read.
         with contextlib.suppress(OSError):
             found.append((run, summarise(run, usual)))
     return StartFacts(
@@ -46,13 +46,13 @@ def read_facts(runs_dir: Path, stopped: Stopped) -> StartFacts:
 
 
 def _can_continue(run: RunDirectory, summary: RunSummary) -> bool:
-    # One that failed would most likely fail again.
+    # A failed run would most likely fail again.
     left = summary.state in (RunStatus.STOPPED, RunStatus.INTERRUPTED)
     return left and summary.env_steps < summary.steps and run.last.exists()
 
 
 def _seconds(run: RunDirectory, summary: RunSummary) -> float | None:
-    """Return what a whole first training takes at the speed of this run, if it is one."""
+    """Return the duration of a whole first training at this run's speed, if it is one."""
     steps = _first_steps()
     whole = summary.state is RunStatus.FINISHED and 2 * summary.env_steps >= steps
     same = summary.preset == FIRST_ENV and summary.parent is None

@@ -21,10 +21,10 @@ _OPEN = Text("Show the list of runs")
 _CONTINUE = Text("Resume the last run that was stopped or interrupted")
 _RECENT_WIDTH = 260
 _HINT_HEIGHT = 64
-"""Pixels at the top of the plot, which explain it."""
+"""Pixels at the top of the plot, which contain its explanation."""
 _AROUND = 8
 _MOST = 32
-"""Characters of a name on a button."""
+"""Most characters of a name on a button."""
 
 
 class StartPage(QFrame):
@@ -37,7 +37,7 @@ class StartPage(QFrame):
     open_requested = Signal(Path)
 
     def __init__(self, place: QWidget, runs_dir: Path) -> None:
-        """Stand in the middle of ``place``; read ``runs_dir`` in the background."""
+        """Place the page in the middle of ``place``; read ``runs_dir`` in the background."""
         super().__init__(place)
         self.setObjectName("start_page")
         self._place, self._runs_dir = place, runs_dir
@@ -45,12 +45,12 @@ class StartPage(QFrame):
         self._dismissed = self._aside = self._busy = False
         self._links: list[QPushButton] = []
         self._texts: dict[str, str] = {}
-        """Of the buttons, before they are cut off."""
+        """Full texts of the buttons, before they are elided."""
         self._reader = BackgroundTask("read-recent-runs", self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         layout.setSpacing(20)
-        # Where it covers its place, it is not stretched.
+        # If it covers its place, it is not stretched.
         layout.setAlignment(Qt.AlignmentFlag.AlignCenter)
         layout.addLayout(self._make_actions())
         layout.addWidget(self._make_recent())
@@ -89,7 +89,7 @@ class StartPage(QFrame):
         self._list.addStretch(1)
         return self._recent
 
-    # Coming and going ---------------------------------------------------------------------------
+    # Visibility ---------------------------------------------------------------------------------
 
     @Slot()
     def dismiss(self) -> None:
@@ -98,19 +98,19 @@ class StartPage(QFrame):
         self.hide()
 
     def set_aside(self, aside: bool) -> None:
-        """Hide while its place is too small for it, and come back afterwards."""
+        """Hide while its place is too small for it, and return afterwards."""
         self._aside = aside
         self._come_and_go()
 
     def set_busy(self, busy: bool) -> None:
-        """Hide while a run is being started, and come back if it cannot be."""
+        """Hide while a run is starting, and return if it fails to."""
         self._busy = busy
         self._come_and_go()
 
     def _come_and_go(self) -> None:
         self.setVisible(not (self._dismissed or self._aside or self._busy))
 
-    # What is known ------------------------------------------------------------------------------
+    # Facts --------------------------------------------------------------------------------------
 
     @property
     def reading(self) -> bool:
@@ -185,18 +185,18 @@ class StartPage(QFrame):
     # Qt -----------------------------------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Read what is to be shown."""
+        """Read the facts to show."""
         super().showEvent(event)
         self.refresh()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Stay in the middle."""
+        """Stay centred."""
         if watched is self._place and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
             self._arrange()
         return super().eventFilter(watched, event)
 
     def _arrange(self) -> None:
-        """Stand below the sentence of the plot, or cover it where there is no room for both."""
+        """Place the page below the plot's sentence, or over it if there is no room for both."""
         room = self._place.rect()
         self._recent.setVisible(bool(self._links))
         for name, text in self._texts.items():
@@ -211,7 +211,7 @@ class StartPage(QFrame):
         for button in offered:
             button.show()
         self._cut_texts(self._needed().width() - room.width())
-        # The last is the one that can be done without most easily.
+        # The last one is the most dispensable.
         if self._height() > room.height():
             self._recent.hide()
         while len(offered) > 1 and self._height() > room.height():
@@ -224,7 +224,7 @@ class StartPage(QFrame):
         self.setGeometry(place)
 
     def _cut_texts(self, excess: int) -> None:
-        """Shorten the longest texts by so many pixels, if there is too little room."""
+        """Shorten the longest texts by this many pixels, if there is too little room."""
         if excess <= 0:
             return
         widest = max(self._buttons[name].sizeHint().width() for name in self._texts)
@@ -240,11 +240,11 @@ class StartPage(QFrame):
         return self._needed().height()
 
     def _needed(self) -> QSize:
-        # A new text reaches the inner layouts only now; the size would be that of the old one.
+        # Inner layouts process a new text only now; otherwise the size would be the old one.
         layout = self.layout()
         assert layout is not None
         for button in self.findChildren(QPushButton):
-            # Before it has its style, it asks for too little.
+            # Before it has its style, its size hint is too small.
             button.ensurePolished()
         layout.activate()
         return self.sizeHint()
