@@ -39,7 +39,7 @@ class Legend(QLabel):
     """
 
     switched = Signal(str, bool)
-    """Names a curve, and whether it is to be shown."""
+    """Name of a curve, and whether to show it."""
 
     def __init__(self, title: str, about: str, theme: Theme) -> None:
         """Take the plot's title and ``about``, its description, which begins the tooltip."""

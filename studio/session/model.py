@@ -59,12 +59,12 @@ class RunModel(QObject):
 
     @property
     def in_progress(self) -> bool:
-        """True from the report of the run's start until that of its end."""
+        """True from the report of the run's start until the report of its end."""
         return self._training
 
     @property
     def preparing(self) -> Text | str:
-        """What the run about to start is waiting for; empty if for nothing that takes long."""
+        """Long preparation that the run about to start is waiting for; empty if none."""
         return self._preparing
 
     # Changes ------------------------------------------------------------------------------------

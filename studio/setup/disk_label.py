@@ -39,7 +39,7 @@ class DiskLabel(QLabel):
         self.clear()
 
     def show_estimate(self, config: RunConfig, sizes: Sizes | None, folder: Path) -> None:
-        """Show what a run takes; ``sizes`` are its observation and action dimensions."""
+        """Show the disk space of a run; ``sizes`` are its observation and action dimensions."""
         if sizes is None:
             self.clear_estimate()
             return

@@ -63,7 +63,7 @@ class InfoDialog(QDialog):
         self._fill(chosen, chosen)
 
     def show_names(self, names: Sequence[str]) -> None:
-        """List what the environment returned."""
+        """List the numbers returned by the environment."""
         self._busy.hide()
         chosen = self.chosen
         about = Text(

@@ -25,7 +25,7 @@ class OriginLabel(QLabel):
 
     @property
     def shown(self) -> bool:
-        """True if the settings are those of a run."""
+        """True if the settings come from a run."""
         return bool(self._name)
 
     def show_run(self, name: str, values: object) -> None:

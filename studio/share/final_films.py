@@ -71,7 +71,7 @@ class FinalFilms(QObject):
         return self._reader.busy or self._command.busy or bool(self._waiting)
 
     def add(self, run: Path) -> None:
-        """Film an ended run, after those that wait; does nothing if films are not wanted."""
+        """Film an ended run after waiting ones; does nothing if films are not wanted."""
         if self._folder() is not None and run not in self._waiting:
             self._waiting.append(run)
             self._go_on()

@@ -26,7 +26,7 @@ class CapturedUpdate:
         """``changed``: all tensors that the update changes."""
         self._update, self._changed = update, changed
         self._inputs: list[Tensor] = []
-        """What the graphs read, on the device."""
+        """Inputs of the graphs, on the device."""
         self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
 
     def __call__(self, batch: Batch[Tensor], noise: Tensor, moves_actor: bool) -> None:

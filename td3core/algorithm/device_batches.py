@@ -65,7 +65,7 @@ class RowsThere:
         """Transitions stored when the copy was last brought up to date."""
 
     def up_to_date(self) -> Tensor:
-        """Copy what was stored since the last call; return all rows."""
+        """Copy the rows stored since the last call; return all rows."""
         stored, ring = self._buffer.stored, len(self._buffer.rows)
         first = max(self._copied, stored - ring)
         while first < stored:

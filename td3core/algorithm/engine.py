@@ -1,4 +1,4 @@
-"""What computes the updates of a run: the compiled update, or torch's.
+"""The engine of a run's updates: the compiled update, or torch's.
 
 Chosen by what is available, never by timing: the two differ in the last bits, so a choice that
 depended on the computer's load would make identical runs differ.

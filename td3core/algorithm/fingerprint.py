@@ -1,4 +1,4 @@
-"""What the last bits of a run depend on besides its settings: recorded, and checked.
+"""Record and check of everything besides settings that determines the last bits of a run.
 
 Every checkpoint holds the record. When a run is resumed, the names in it say what has changed; the
 probe, a digest of one update and of actions with the run's own networks, proves that nothing else
@@ -48,7 +48,7 @@ _LABELS = {
 def record(
     config: RunConfig, info: EnvInfo, products: str, batch_size: int, recorded: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return what the last bits of a run depend on here, with its probe.
+    """Return the record of what determines the last bits of a run here, with its probe.
 
     Args:
         config: its settings, with the resolved engine and numerics class.

@@ -70,7 +70,7 @@ class UpdateMetrics:
         return self._updates
 
     def take(self, *, last: bool = True) -> dict[str, float]:
-        """Return the means since the last call by name, and start anew.
+        """Return the means since the last call by name, and start over.
 
         Without ``last``, metrics of the last update alone are left out.
 

@@ -86,7 +86,7 @@ class Rule:
     """Its file name without the suffix."""
     order: int
     title: Text
-    """What is wrong, in a few words."""
+    """The problem, in a few words."""
     quantity: str
     """A column of ``training.csv`` or ``evaluations.csv``."""
     is_upper: bool

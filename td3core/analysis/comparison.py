@@ -1,4 +1,4 @@
-"""Compares groups of runs: curves with bands, final and best with intervals, who is better."""
+"""Compares groups of runs: curves with bands, final and best with intervals, which is better."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -35,7 +35,7 @@ class BufferFile:
         self._sums: Sums = np.zeros(-(-len(buffer.rows) // BLOCK), np.uint32)
 
     def save(self) -> Sums:
-        """Write what was stored since the last call; return check sums.
+        """Write the rows stored since the last call; return check sums.
 
         There is one for each block, and one for the rows of other blocks that can be sampled.
 
@@ -82,7 +82,7 @@ class BufferFile:
         self._written, self._sums = stored, sums[:-1].astype(np.uint32)
 
     def _is_there(self) -> bool:
-        """Return whether the file is as long as what was written to it."""
+        """Return whether the file has its full written length."""
         rows = self._buffer.rows
         wanted = min(self._written, len(rows)) * rows.shape[1] * rows.itemsize
         try:

@@ -61,7 +61,7 @@ class Header:
     wall_s: float = 0.0
     """Wall time of the run in all processes that took part, pauses included."""
     numerics: dict[str, str] = field(default_factory=dict)
-    """What the last bits of a result depend on: torch, processor, threads, matrix product."""
+    """Record of everything that determines the last bits: torch, processor, threads, product."""
     origin: Origin | None = None
     """The file it was imported from, or the agent that its run was branched from."""
 

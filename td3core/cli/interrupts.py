@@ -188,7 +188,7 @@ class _Watch:
         self._due = time.monotonic() + (_AT_ONCE_S if at_once else _PATIENCE_S)
 
     def _look(self) -> None:
-        """Check what the last Ctrl-C has achieved."""
+        """Check the effect of the last Ctrl-C."""
         due, self._due = self._due, None
         if due is None or not self._ends:
             return

@@ -61,7 +61,7 @@ def is_usable(choice: EnvChoice) -> bool:
 
 
 def forget_changed_code(choice: EnvChoice) -> None:
-    """Make the next environment import the user's own modules anew if any has changed.
+    """Make the next environment import the user's own modules again if any has changed.
 
     Not during a run: its later episodes would be those of another environment.
 

@@ -1,7 +1,7 @@
 """Trial of a change: pairs of branches from one checkpoint, with and without it.
 
 Both runs of a pair share a seed, and every pair but the first has a new one, so that the effect of
-the change can be told from chance.
+the change can be distinguished from chance.
 """
 
 from collections.abc import Mapping

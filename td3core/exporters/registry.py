@@ -215,7 +215,7 @@ def _matching(target: Path, exporters: tuple[Exporter[S], ...]) -> list[Exporter
 
 
 def _no_format(target: Path, exporters: tuple[Exporter[S], ...]) -> RequestError:
-    """Return the error for a file name; it lists suffixes, which are what has to change."""
+    """Return the error for a file name; it lists the suffixes to choose from."""
     return RequestError(
         "The suffix of {target} matches no format; choose one: {names}.",
         target=str(target),

@@ -63,7 +63,7 @@ _MARK = _Mark()
 
 
 def read_pickle(data: bytes) -> Any:
-    """Return what a pickle describes.
+    """Return the contents of a pickle.
 
     Raises:
         UnexpectedError: it is longer than :data:`MOST_BYTES`, or does something no such file needs.

@@ -20,9 +20,9 @@ class Requests:
     pause: bool
     stop: bool
     step: bool
-    """A paused run is to do one update."""
+    """Whether a paused run should do one update."""
     trace: bool
-    """Single updates are to be reported."""
+    """Whether single updates should be reported."""
 
 
 class Control:

@@ -17,7 +17,7 @@ from td3core.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One logged quantity: mean over a logging interval, or (``last``) value at its last update."""
+    """One logged quantity: mean over a logging interval, or (``last``) value of its last update."""
 
     name: str
     """Its column in tables and plots."""

@@ -57,7 +57,7 @@ class GrowingTables:
         self._wall_s = 0.0
 
     def restart(self, after: int) -> None:
-        """Read all rows after a step anew."""
+        """Read all rows after a step again."""
         self._wall_s = 0.0
         for table in self._tables.values():
             table.restart(after)

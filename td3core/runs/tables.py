@@ -134,8 +134,8 @@ def _columns_of(path: Path) -> tuple[str, ...]:
             first = file.readline(_TAIL_BYTES).decode("utf-8", "replace")
     except OSError:
         return ()
-    # As read_last_row and read_numbers take it: no name has a comma in it.
-    # A hole, read as zeros, is what a power failure leaves of text that had not been flushed.
+    # As in read_last_row and read_numbers: no name contains a comma.
+    # A power failure turns text that was not flushed into a hole, read as zeros.
     sound = first.endswith("\n") and "\0" not in first
     return tuple(first.rstrip("\r\n").split(",")) if sound else ()
 

@@ -216,7 +216,7 @@ class ChildProcess:
         self.pipe.connection.close()
 
     def stop(self, *, kill: bool = False) -> None:
-        """End the process: at once if ``kill``, else give it 2 s to finish what it is doing."""
+        """End the process: at once if ``kill``, else give it 2 s to finish its work."""
         self.close_pipe()
         if kill:
             # It ignores the signal of terminate().

@@ -1,7 +1,7 @@
 """Classes of BLAS kernels, on which the last bits of a run depend besides settings and versions.
 
 Each kernel adds the terms of a matrix product in its own order. OpenBLAS, bundled with NumPy and
-SciPy, picks kernels by the processor, unless it is told which to use before it is loaded. So a
+SciPy, picks kernels by the processor, unless they are set before it is loaded. So a
 process has one class for life: :func:`pin` chooses it, and child processes inherit it through the
 environment.
 

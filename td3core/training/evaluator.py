@@ -61,7 +61,7 @@ class Evaluator:
             self._process.send(agent.policy(), self._critics(agent))
 
     def finished(self) -> Iterator[EvaluatedAgent]:
-        """Yield the results that are there; never waits."""
+        """Yield the available results; never wait."""
         while True:
             result = None
             with self._falling_back():
@@ -91,7 +91,7 @@ class Evaluator:
             yield self._pending.popleft(), found
 
     def close(self) -> None:
-        """Drop what is pending and end the process."""
+        """Drop pending evaluations and end the process."""
         self._pending.clear()
         if self._process is not None:
             self._process.stop(kill=True)

@@ -245,7 +245,7 @@ def branch(
 
 
 def _lock(run: Path, resources: ExitStack) -> Callable[[], None]:
-    """Lock a run; return a function that locks it again when its folder has been made anew."""
+    """Lock a run; return a function that locks it again when its folder has been recreated."""
     return resources.enter_context(RunLock(run)).renew
 
 

@@ -97,7 +97,7 @@ class LiveSettings:
         tunables = at_step(tunables, env_steps, self._run.config.steps)
         changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
         self.revision = revision
-        # A request overrides what is scheduled.
+        # A request overrides schedules.
         if self._schedule.drop(changed):
             self._strike_out(
                 env_steps, lambda e: e.get("field") in changed and e["step"] > env_steps

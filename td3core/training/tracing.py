@@ -33,13 +33,13 @@ class Tracing:
         self._tracer: UpdateTracer | None = None
         """Made on first use; it includes a copy of the agent."""
         self.wanted = False
-        """Whether single updates are to be reported."""
+        """Whether single updates should be reported."""
         self.single = False
-        """Whether the run is to pause after the next update."""
+        """Whether the run should pause after the next update."""
         self._reported_at = 0.0
 
     def watch(self, *, wanted: bool, single: bool) -> None:
-        """Set what is requested; ``single`` works without ``wanted``."""
+        """Set the requests; ``single`` works without ``wanted``."""
         self.wanted, self.single = wanted, single
         if not (wanted or single):
             self._tracer = None

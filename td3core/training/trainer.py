@@ -73,7 +73,7 @@ def _refilled(saved: Checkpoint, reason: str | Text, until: int) -> Text:
 
 
 def _lacking(saved: Checkpoint) -> tuple[Text, ...]:
-    """Return what the file of an imported agent lacked; for the first start after the import."""
+    """Return notes on what an imported file lacked; for the first start after the import."""
     return () if saved.header.origin is None else saved.header.origin.notes
 
 

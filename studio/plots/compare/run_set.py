@@ -36,7 +36,7 @@ Stopped = Callable[[], bool]
 Curves = Sequence[tuple[Doubles, Doubles]]
 
 RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")
-"""The plots, first that of the returns; the others show columns of ``training.csv``."""
+"""The plots: returns first; the others show columns of ``training.csv``."""
 CHOICES = {
     Q: {"q1": Text("Q₁"), "q2": Text("Q₂"), "target": Text("Target")},
     CRITIC_LOSS: {"critic1_loss": Text("Q₁ loss"), "critic2_loss": Text("Q₂ loss")},

@@ -355,7 +355,7 @@ def _read(
 ) -> None:
     """Report the returns first: the user wants to see them most.
 
-    Reports nothing if it equals what is ``shown``.
+    Reports nothing if nothing differs from ``shown``.
     """
     try:
         fresh = read_returns(found, paths, live, stopped)

@@ -89,7 +89,7 @@ def _chain() -> tuple[Path, ...]:
 
 
 def read(path: Path) -> bytes:
-    """Return what :func:`write` has written.
+    """Return the data written by :func:`write`.
 
     Raises:
         OSError: the file cannot be read; ``FileNotFoundError`` if it is not there.

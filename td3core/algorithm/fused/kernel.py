@@ -61,7 +61,7 @@ class Work(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """What the batch of each update is gathered from."""
+    """Sources of the batches of several updates."""
 
     rows: Any  # (n, width): transitions
     index: Any  # (count, batch): the rows of each update

@@ -111,7 +111,7 @@ class _MachineCode(NullCache):
         self._others = [each for other, each in functions.items() if other != name]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for arguments of these types, or None."""
+        """Return the machine code for arguments of these types, or None."""
         target_context.refresh()
         for types, code in self._compiled.get(self._name, ()):
             if _of_bytes(types) == sig:
