@@ -1,4 +1,4 @@
-"""What every test stands on: no screen, a runs folder of its own, nothing left running."""
+"""Setup of every test: no screen, a runs folder of its own, nothing left running."""
 
 import compileall
 import contextlib
@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-# Several hundred processes of the suite read these modules. Where the environment forbids to keep
-# them compiled, each would compile them anew; only what tests write themselves is not kept.
+# Several hundred processes of the suite read these modules. If the environment forbids keeping
+# bytecode, each would compile them again; only modules written by tests are not kept.
 _KEEPS_NOTHING = sys.dont_write_bytecode
 sys.dont_write_bytecode = False
 
@@ -63,7 +63,7 @@ from tests.support.stretched import Stretched  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 GRACE_S = 2.0
 MOST_PROCESSES = 8
-"""Each takes up to a gigabyte."""
+"""Most processes: each takes up to a gigabyte."""
 QUICK = "not slow and not release"
 """The expression of marks that pyproject.toml asks for."""
 
@@ -98,7 +98,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[object]:
-    """Import all modules without looking for garbage among them, time and again."""
+    """Import all modules without repeated garbage collection."""
     gc.disable()
     try:
         return (yield)
@@ -107,13 +107,13 @@ def pytest_collection() -> Iterator[object]:
 
 
 def pytest_collection_finish() -> None:
-    """Spare each test what it would cost that so much was imported."""
+    """Spare each test the cost of the many imports."""
     sys.dont_write_bytecode = _KEEPS_NOTHING
-    # The collector would look through all of it, time and again.
+    # The collector would examine all of them, time and again.
     gc.collect()
     gc.freeze()
-    # Around each part of a test, pytest gives two handlers to every logger that does not hand on
-    # what it is told; torch makes forty of them.
+    # Around each part of a test, pytest adds two handlers to every logger that does not propagate;
+    # torch makes forty of them.
     for logger in logging.root.manager.loggerDict.values():
         if isinstance(logger, logging.Logger):
             logger.propagate = True
@@ -126,7 +126,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture
 def stretched() -> Iterator[None]:
-    """Put what is translated into brackets, and make it longer."""
+    """Put translated texts into brackets, and make them longer."""
     text.install(Stretched())
     yield
     text.install(gettext.NullTranslations())
@@ -140,7 +140,7 @@ def _scripted_environments() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _quick_children(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fork the children of quick tests; those of long ones are started as users' are."""
+    """Fork the children of quick tests; those of long tests are started as for users."""
     if request.config.option.markexpr != QUICK or not hasattr(os, "fork"):
         yield
         return
@@ -198,7 +198,7 @@ def _threads() -> set[object]:
 def _descendants() -> set[int]:
     if not Path("/proc/self/task").is_dir():
         return {child.pid for child in psutil.Process().children(recursive=True)}
-    # Asked twice for every test, and psutil would read about all processes there are.
+    # Queried twice per test, and psutil would read all processes.
     found, new = set[int](), {os.getpid()}
     while new:
         new = {child for pid in new for child in _children_of(pid)} - found
@@ -217,7 +217,7 @@ def _children_of(pid: int) -> list[int]:
 
 
 def _left(before: set[int]) -> set[object]:
-    """Return the children there are now and were not before, if they matter."""
+    """Return the relevant children that exist now and did not before."""
     found = set[object]()
     for pid in _descendants() - before:
         with contextlib.suppress(psutil.NoSuchProcess):

@@ -41,7 +41,7 @@ def pixels(window: QImage) -> NDArray[np.uint8]:
     image = window.scaled(SHOWN, Qt.AspectRatioMode.IgnoreAspectRatio, smooth)
     image = image.convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
-    # The image, whose memory this is, ends here.
+    # The image, which owns this memory, ends here.
     return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
 
 
@@ -50,7 +50,7 @@ def film(by: Photographer, target: Path, seed: int) -> None:
     window, solved = by.window, list[float]()
     by.find("seed_spin").setValue(seed)
     by.wait(1_000)
-    # Encoded afterwards: it would take time from what is filmed.
+    # Encoded afterwards, to take no time from the filmed window.
     pictures = [pixels(window.grab().toImage())]
     began = time.monotonic()
 
@@ -67,7 +67,7 @@ def film(by: Photographer, target: Path, seed: int) -> None:
     while time.monotonic() < began + (solved[0] + AFTER_S if solved else PATIENCE_S):
         by.wait(max(1, round(1000 * (began + len(pictures) / FPS - time.monotonic()))))
         late = round((time.monotonic() - began) * FPS) - len(pictures) + 1
-        # A picture that was late stands for those that it made miss.
+        # A late picture replaces the ones that were missed.
         pictures += [pixels(window.grab().toImage())] * max(1, late)
     by.click("stop_button")
     if not solved:

@@ -101,7 +101,7 @@ class Photographer:
 
 
 def cut_short(runs: Path, seed: int, at: int) -> Path:
-    """Train beside the window, and kill the process at a checkpoint."""
+    """Train next to the window, and kill the process at a checkpoint."""
     words = ["train", ENV, "--seed", str(seed), "--runs-dir", str(runs)]
     options = [
         "--steps",
@@ -197,7 +197,7 @@ def step_through(by: Photographer) -> None:
 
 
 def resume(by: Photographer, run: Path) -> None:
-    """Go on with a run that was cut short, as the message about it proposes."""
+    """Resume a run that was cut short, as the message about it proposes."""
     window = by.window
     window.runs.refresh()
     by.until(lambda: len(window.runs.model.interrupted()) == 2)
@@ -290,7 +290,7 @@ def compare_agents(by: Photographer) -> None:
 
 
 def health(by: Photographer) -> None:
-    """Train with settings that are really broken, and try what is advised."""
+    """Train with truly broken settings, and try the advice."""
     window = by.window
     window.comparison.session.close()
     by.find("env_combo").setCurrentText(ENV)

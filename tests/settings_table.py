@@ -14,7 +14,7 @@ BEGIN, END = "<!-- settings -->\n", "<!-- /settings -->"
 
 
 def tables() -> str:
-    """Return two tables as Markdown, of the live settings and of the others."""
+    """Return two tables as Markdown, for live settings and for others."""
     parts = ("## Live settings", _table(Tunables), "## Fixed settings", _table(RunConfig))
     return "\n" + "\n".join(parts) + "\n"
 
@@ -46,7 +46,7 @@ def with_tables(text: str) -> str:
     """Return the page with fresh tables.
 
     Raises:
-        ValueError: it lacks the marks that the tables stand between.
+        ValueError: it lacks the marks around the tables.
     """
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)

@@ -1,4 +1,4 @@
-"""What may know what: rooms only those below, the core no window, the window no torch."""
+"""The allowed imports: rooms only those below, the core no window, the window no torch."""
 
 import ast
 import json
@@ -70,14 +70,14 @@ def test_an_import_against_any_contract_is_found(root: Path, tmp_path: Path) -> 
 
 
 def _by_contract(report: str) -> dict[str, str]:
-    """Return what is said of each broken contract, below its underlined name."""
+    """Return the output on each broken contract, below its underlined name."""
     parts = re.split(r"^(.+)\n-+\n", report.partition("Broken contracts")[2], flags=re.MULTILINE)
     found = dict(zip(parts[1::2], parts[2::2], strict=True))
     return {name: found[name] for name in PLANTED if name in found}
 
 
 class Names(NamedTuple):
-    """What the tests here want to know of a module."""
+    """Facts about a module for these tests."""
 
     imported: frozenset[str]
     """The modules that it imports, anywhere in it."""

@@ -1,4 +1,4 @@
-"""What versions b4d7ed6 and 1ca6eda wrote opens, resumes exactly and is read as what it was.
+"""Files of versions b4d7ed6 and 1ca6eda open, resume exactly and are read correctly.
 
 README.md in tests/data/schema1 and tests/data/compiled says what the files are.
 """

@@ -1,4 +1,4 @@
-"""Finds what a window shows cut off, or one thing over another."""
+"""Finds truncated texts and overlapping widgets in a window."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -50,9 +50,9 @@ def clipped(top: QWidget) -> list[str]:
 
 
 def unreachable(top: QWidget, part: QWidget | None = None) -> list[str]:
-    """Return a sentence for each control that lies beyond what can be seen or scrolled to.
+    """Return a sentence for each control that can neither be seen nor scrolled to.
 
-    ``part``: only those in this part of the window.
+    ``part``: only controls in this part of the window.
     """
     found = []
     for control in (part or top).findChildren(QWidget):
@@ -76,9 +76,9 @@ def _is_behind_a_tab(control: QWidget) -> bool:
 
 
 def _room_of(control: QWidget) -> tuple[QRect, QRect]:
-    """Return what can be seen of the nearest parent that cuts it off, and where the control is.
+    """Return the visible area of the nearest clipping parent, and the control's area.
 
-    What scrolls has all the room of its contents, in the directions in which it scrolls.
+    A scrolling parent counts with all its contents, in the directions in which it scrolls.
     """
     holder = control.parentWidget()
     while holder is not None:
@@ -108,7 +108,7 @@ def _shown(top: QWidget) -> list[QWidget]:
 def _cuts(part: QWidget) -> Iterator[str]:  # noqa: C901  one case for each kind of widget
     text = ""
     if isinstance(part, ElidedLabel):
-        # Its tooltip has what does not fit.
+        # Its tooltip has the truncated text.
         return
     if isinstance(part, QLabel) and part.text() and part.pixmap().isNull():
         text, needed = part.text(), _of_label(part)
@@ -194,7 +194,7 @@ def _overlaps(top: QWidget) -> Iterator[str]:
             if isinstance(child, QWidget)
             and child.isVisible()
             and layout.indexOf(child) >= 0
-            # Such as the legend of a plot that has no curves yet.
+            # For instance the legend of a plot without curves.
             and not (isinstance(child, QLabel) and not child.text())
         ]
         for one, other in combinations(managed, 2):

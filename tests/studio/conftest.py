@@ -37,9 +37,9 @@ def own_settings(tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_widget_outlives_its_test(own_settings: None) -> Iterator[None]:
-    """Delete what is to be deleted.
+    """Carry out deferred deletions.
 
-    Qt does that in an event loop only. Until then it would all be styled again with every later
+    Qt does that only in an event loop. Until then all of it would be styled again with every later
     window, and building one would take ten times as long.
     """
     yield
@@ -58,7 +58,7 @@ def _opened_window(runs_dir: Path) -> Iterator[MainWindow]:
 
 
 class SharedWindow:
-    """One window for all tests that may share it, and never beside another one.
+    """One window for all tests that can share it, never together with another one.
 
     Every style sheet that is set or taken off styles all windows there are: a second one would
     take several times as long to build.
@@ -77,7 +77,7 @@ class SharedWindow:
             self.window = self._stack.enter_context(_opened_window(shared / "runs"))
             self._renew = Renewal(self.window)
             keep_settings_in(folder)
-            # What it reads in the background belongs to no test.
+            # Its background reads belong to no test.
             qtbot.waitUntil(lambda: set(threading.enumerate()) <= before, timeout=20_000)
         assert self._renew is not None
         self._renew(qtbot)
@@ -104,7 +104,7 @@ def _shares(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let those that share the window follow all others of the studio: it is built once then."""
+    """Run tests that share the window after all others of the studio: it is built once then."""
     here = Path(__file__).parent
     last = max((i for i, item in enumerate(items) if here in item.path.parents), default=0)
     order = {id(item): (i > last, _shares(item)) for i, item in enumerate(items)}
@@ -128,9 +128,8 @@ def window(
 ) -> Iterator[MainWindow]:
     """The whole window, shown, over an empty runs folder.
 
-    Building it takes longer than most tests: those that are marked ``shared_window`` share one
-    with others, also of other modules, unless they are marked ``own_window`` as well. It is renewed
-    for each of them.
+    Building it takes longer than most tests: those marked ``shared_window`` share one, even across
+    modules, unless they are marked ``own_window`` as well. It is renewed for each of them.
     """
     if _shares(request.node):
         yield _shared.open(qtbot, tmp_path, tmp_path_factory.mktemp)
@@ -146,7 +145,7 @@ def window(
 
 @pytest.fixture
 def runs_dir(request, tmp_path: Path) -> Path:
-    """Return the folder of the runs that the window of a test lists; it has none yet."""
+    """Return the folder of the runs listed by a test's window; empty so far."""
     if _shares(request.node):
         return request.getfixturevalue("window").runs_dir
     return tmp_path / "runs"

@@ -1,4 +1,4 @@
-"""Notes every access to a folder that the main thread makes: the window's must make none."""
+"""Records every access of the main thread to a folder: the window's must make none."""
 
 import builtins
 import io
@@ -17,7 +17,7 @@ _FUNCTIONS = (
     *((os, name) for name in ("open", "stat", "lstat", "access", "statvfs", "scandir", "listdir")),
     *((os, name) for name in ("mkdir", "rmdir", "unlink", "remove", "rename", "replace", "link")),
 )
-"""What all of Python's reading and writing of files comes down to, pathlib's and shutil's too."""
+"""Functions behind all of Python's file access, including pathlib's and shutil's."""
 
 
 class DiskGuard:
@@ -27,18 +27,18 @@ class DiskGuard:
         self._folder = os.fspath(folder.absolute())
         self._watching = False
         self.found: list[str] = []
-        """What was done, and where from."""
+        """The accesses, and where they came from."""
         for module, name in _FUNCTIONS:
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, self._noting(name, getattr(module, name)))
 
     def watch(self) -> None:
-        """Note from now on what the main thread does."""
+        """Record the main thread's accesses from now on."""
         self._watching = True
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let the test itself look into the folder."""
+        """Let the test itself access the folder."""
         before, self._watching = self._watching, False
         yield
         self._watching = before

@@ -1,4 +1,4 @@
-"""Runs on disk that nobody trained: tables, endings and notes as a run leaves them."""
+"""Fabricated runs on disk: tables, endings and notes as left by a run."""
 
 import math
 import tomllib
@@ -65,12 +65,12 @@ def open_record(window: MainWindow, **parts: Any) -> None:
 
 
 def return_at(step: int) -> float:
-    """Return what the episode that ends at this step brings in."""
+    """Return the return of the episode that ends at this step."""
     return -1500.0 + 1300.0 * (1 - math.exp(-step / 400)) + 60 * math.sin(step)
 
 
 PLAIN_TRAINING = (*TRAINING_COLUMNS[:8], "time_s")
-"""Columns of a run of before the health of networks was measured."""
+"""Columns of a run from before the health of networks was measured."""
 
 
 def add_training(series: Series, rows: ArrayLike) -> None:

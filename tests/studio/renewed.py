@@ -1,4 +1,4 @@
-"""Brings a window that tests share back to what a new one shows."""
+"""Restores a shared window to the state of a new one."""
 
 import shutil
 
@@ -33,11 +33,11 @@ class Renewal:
         self._smoothing = self._read_smoothing()
 
     def __call__(self, qtbot: QtBot) -> None:
-        """Show what the window showed at first."""
+        """Restore the initial state."""
         window = self._window
         for dialog in window.findChildren(QDialog):
             dialog.close()
-        # What the last test has put off must not reach the next one.
+        # Deferred work of the last test must not reach the next one.
         QApplication.processEvents()
         if window.comparison.session.active:
             window.comparison.session.close()
@@ -46,7 +46,7 @@ class Renewal:
             window.switch_theme()
         self._remove_runs(qtbot)
         window.resize(*SIZE)
-        # This, and what else is looked at before it is undone, lays out the window anew.
+        # This, and everything else read before it is undone, lays out the window again.
         if window.saveState() != self._layout:
             window.restoreState(self._layout)
         self._renew_forms()

@@ -1,4 +1,4 @@
-"""Numbers as they are read."""
+"""Numbers as displayed."""
 
 import math
 

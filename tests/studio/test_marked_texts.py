@@ -34,7 +34,7 @@ ALLOWED_IN_TERMINALS = {
     ("numerics.py", numerics.PROGRAM): "Python",
     ("numerics.py", numerics.RECEIVING): "Python",
 }
-"""The same of the command line."""
+"""The same for the command line."""
 
 ALLOWED_IN_DATA = {
     ("algorithm/fingerprint.py", "written out"): "a word of the record",
@@ -50,13 +50,13 @@ ALLOWED_IN_DATA = {
     ("training/trainer.py", "the best agent could not be saved"): "the log file",
     ("training/trainer.py", "how far it got could not be recorded"): "the log file",
 }
-"""The same of what the core hands to the window and the terminal as data."""
+"""The same for data that the core passes to the window and the terminal."""
 DATA = (
     *("algorithm/fingerprint.py", "analysis/", "envs/check/report.py", "experiments/"),
     *("exporters/registry.py", "exporters/live/", "exporters/film/", "playing/", "protocol/"),
     *("runs/", "training/"),
 )
-"""Where words begin that travel as data, such as why a trial failed."""
+"""Sources of texts that travel as data, such as why a trial failed."""
 
 WINDOW = Path(__file__).parents[2] / "studio"
 COMMAND_LINE = WINDOW.parent / "td3core" / "cli"
@@ -76,7 +76,7 @@ def test_no_text_of_the_command_line_escapes_translation() -> None:
 
 
 def test_no_text_that_travels_as_data_escapes_translation() -> None:
-    # Texts that are made of a file's are templates of that file (see below).
+    # Texts built from a file's texts are templates of that file (see below).
     found = [
         each
         for each in faults_below(COMMAND_LINE.parent)
@@ -147,11 +147,11 @@ PASSED_ON = {
     "_text(found.get('message', ''), _MOST_TEXT)": "what a file says",
     "str(found[key]).strip()": "the texts of bundled files, which bundled_files.py finds",
 }
-"""Arguments that are no literal, and why."""
+"""Arguments that are not literals, and why."""
 
 
 def keywords() -> dict[str, int]:
-    """Return the functions that the manual tells Babel of, each with the place of the template."""
+    """Return the functions that the manual names for Babel, each with the index of the template."""
     manual = (ROOT / "resources" / "manual" / "extending.md").read_text("utf-8")
     found = re.findall(r"-k (\w+)(?::(\d))?", manual)
     return {name: int(place or 1) - 1 for name, place in found}
@@ -190,7 +190,7 @@ def _is_class(node: ast.stmt) -> bool:
 def test_every_template_is_where_babel_looks_for_it() -> None:
     trees = {path: ast.parse(path.read_text("utf-8")) for path in (*CORE, *MODULES)}
     known = keywords()
-    # `-k error:2` is for findings; what goes into the log is no text.
+    # `-k error:2` is for findings; log messages are not texts.
     assert set(known) == takes_templates(list(trees.values())) | {"Text", "counted"}
     hidden = []
     for path, tree in trees.items():

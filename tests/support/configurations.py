@@ -10,7 +10,7 @@ from td3core.system import numerics
 
 
 class Kind(StrEnum):
-    """What is trained."""
+    """Kind of training."""
 
     RUN = "run"
     GROUP = "group"
@@ -46,28 +46,28 @@ LIVE: dict[str, tuple[Any, ...]] = {
     "noise_correlation": (0.0, 0.9),
     "exploration_noise_decay": (0.999, 1.0),
 }
-"""Live settings, and what they are changed to."""
+"""Live settings, and the values they are changed to."""
 
 
 @dataclass
 class Configuration:
-    """What is trained, and how often it is killed."""
+    """A training, and how often it is killed."""
 
     number: int
     kind: Kind
     settings: dict[str, Any]
     kills: int
     source: random.Random
-    """Decides when it is killed and what is changed by hand."""
+    """Decides when it is killed and which settings are changed by hand."""
     schedule: list[Change] = field(default_factory=list)
     """The live changes that it is started with."""
     by_hand: int = 0
-    """Live changes that are asked of it while it learns."""
+    """Number of live changes requested while it learns."""
     slack: int = 0
     seeds: int = 1
     jobs: int = 1
     verified: bool = False
-    """Whether ``verify`` is to find it exact, too."""
+    """Whether ``verify`` must also find it exact."""
     sweep: dict[str, Any] = field(default_factory=dict)
 
     @property

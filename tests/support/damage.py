@@ -101,7 +101,7 @@ def of_json(source: Source, value: Any) -> Any:
 
 
 def of_header(source: Source, data: bytes) -> bytes:
-    """Edit the part of a safetensors file that says where its tensors are."""
+    """Edit the part of a safetensors file with the positions of its tensors."""
     head = struct.unpack("<Q", data[:8])[0]
     entries, rest = json.loads(data[8 : 8 + head]), data[8 + head :]
     if source.random() < 0.15:
@@ -124,7 +124,7 @@ def of_header(source: Source, data: bytes) -> bytes:
 
 
 def of_meaning(source: Source, data: bytes) -> bytes:
-    """Edit what a checkpoint says or holds, and seal it again: forged, not damaged."""
+    """Edit the contents of a checkpoint, and seal it again: forged, not damaged."""
     head = struct.unpack("<Q", data[:8])[0]
     meaning = json.loads(json.loads(data[8 : 8 + head])["__metadata__"][KEY])
     tensors = _tensors(data)

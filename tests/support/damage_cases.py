@@ -1,4 +1,4 @@
-"""A run to damage, and what has to come of opening its damaged files.
+"""A run to damage, and the required outcomes of opening its damaged files.
 
 Each case opens, or is refused with one sentence; nothing else may happen.
 """
@@ -87,7 +87,7 @@ def refusing(work: Callable[[], object]) -> bool:
 
 
 def open_checkpoint(path: Path) -> bool:
-    """Open a checkpoint in every way; return whether a run could go on from it."""
+    """Open a checkpoint in every way; return whether a run could resume from it."""
     refusing(lambda: checkpoint.read_header(path))
     with np.errstate(all="ignore"):  # Weights may be numbers, and yet too large to act with.
         refusing(lambda: checkpoint.load(path).policy()(np.zeros(3, np.float32)))
@@ -95,7 +95,7 @@ def open_checkpoint(path: Path) -> bool:
 
 
 def open_run(path: Path) -> None:
-    """Look at a run in every way that does not change it."""
+    """Examine a run in every way that does not change it."""
     holder(path)
     for unreadable in unreadable_runs(path.parent):
         require_sentence(RequestError(str(unreadable.message)))
@@ -116,7 +116,7 @@ def open_run(path: Path) -> None:
 
 
 def go_on(path: Path, steps: int = 233) -> None:
-    """Go on with a run for a few steps: that ends well, or is refused before its first step."""
+    """Resume a run for a few steps: that succeeds, or is refused before the first step."""
     with np.errstate(all="ignore"):
         outcome = resume(path, Control(), lambda event: None, steps=steps)
     if isinstance(outcome, Failed) and outcome.request:
@@ -129,7 +129,7 @@ def go_on(path: Path, steps: int = 233) -> None:
 
 
 class Cases:
-    """Damages one file of a run at a time, and puts it right again."""
+    """Damages one file of a run at a time, and repairs it again."""
 
     def __init__(self, run: Path, spot: Path) -> None:
         self._whole, self._spot = run, spot

@@ -126,7 +126,7 @@ def updates(values: dict[str, Any]) -> str:
 
 
 def _is_later(name: str) -> bool:
-    """Return whether a tensor is the sum of a metric that was added since."""
+    """Return whether a tensor is the sum of a metric added since then."""
     return name.removeprefix("tally.") in LATER
 
 
@@ -153,7 +153,7 @@ def policy() -> str:
 
 
 def normalisation() -> str:
-    """Digest statistics of observations and what they make of them."""
+    """Digest statistics of observations and the results of normalising them."""
     source = np.random.default_rng(3)
     observations = source.normal(3.0, 10.0, size=(500, OBS)).astype(np.float32)
     found = seen(observations)

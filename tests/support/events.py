@@ -1,4 +1,4 @@
-"""Events of a run that nobody trained: what a test does not name is as in any run."""
+"""Fabricated events of a run: fields not given by a test are as in any run."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Events of a run whose rows are given, for what folds them."""
+"""Events of a run with given rows, for code that folds them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.support.events import started as started
 
 
 def row(env_steps: int, updates: int | None = None, **values: float) -> np.ndarray[Any, Any]:
-    """Return a row of ``training.csv``; what is not given was not measured."""
+    """Return a row of ``training.csv``; values not given were not measured."""
     known = {"env_steps": env_steps, "updates": env_steps if updates is None else updates, **values}
     return np.array([float(known.get(name, np.nan)) for name in TRAINING_COLUMNS])
 
@@ -26,7 +26,7 @@ def progress(tunables: Tunables, rows: np.ndarray[Any, Any]) -> Progress:
 
 
 def breakable_rule() -> Rule:
-    """Return a rule that every run breaks which learns."""
+    """Return a rule broken by every run that learns."""
     text = """
         title = "It learns"
         quantity = "updates"

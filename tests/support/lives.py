@@ -40,7 +40,7 @@ class Life:
 
     @classmethod
     def begin(cls, place: Path, words: Sequence[str], slack: int = 0) -> "Life":
-        """Start ``td3-studio`` with these words; what it prints goes to files in ``place``.
+        """Start ``td3-studio`` with these words; its output goes to files in ``place``.
 
         ``slack``: rows of the replay buffer's file beyond its ring. With the usual number of them
         a run would have to be long before anything in its file is overwritten.

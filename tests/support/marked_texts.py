@@ -9,7 +9,7 @@ from pathlib import Path
 
 MAKERS = {"tr", "Text", "counted", "marked"}
 CARRIERS = {"Message", "MessageError", "RequestError", "RunError"}
-"""Take a template, as the makers of texts do."""
+"""Classes that take a template, like the functions that make texts."""
 SHOWN: dict[str, tuple[int, ...]] = {
     # Qt.
     **dict.fromkeys(
@@ -45,7 +45,7 @@ NOT_SHOWN = {
     *("setObjectName", "setProperty", "setStyleSheet", "getattr", "hasattr", "TypeVar", "cast"),
 }
 TECHNICAL = {"log", "re", "stderr"}
-"""What takes words for no reader of the program: the log file, patterns, standard error."""
+"""Functions whose text is for no user: the log file, patterns, standard error."""
 _SENTENCE = re.compile(r"[^\W\d_]{2,}[,:;.]? [^\W\d_]{2,}")
 _STYLE = re.compile(r"[\w-]+: [^;{}]+;")
 """A property of a style sheet."""
@@ -58,7 +58,7 @@ def name_of(call: ast.Call) -> str:
 
 
 def letters_of(node: ast.expr) -> str:
-    """Return what is written in a literal besides markup and values; empty without a letter."""
+    """Return the words of a literal without markup and values; empty without a letter."""
     match node:
         case ast.Constant(value=str(text)):
             written = text
@@ -91,7 +91,7 @@ def fields_of(template: str) -> set[str]:
 
 
 def template_fault(call: ast.Call) -> str:
-    """Return what is wrong with a call that marks a text; empty if nothing is."""
+    """Return the fault in a call that marks a text; empty if there is none."""
     templates = call.args[: 2 if name_of(call) == "counted" else 1]
     given = {item.arg for item in call.keywords}
     used: set[str] = set()
@@ -114,7 +114,7 @@ def owner_of(function: ast.Attribute) -> str:
 
 
 def marked_in(nodes: Iterable[ast.AST]) -> set[ast.AST]:
-    """Return the literals that are marked, and those that are not shown, among a module's nodes."""
+    """Return the literals that are marked, and those not shown, among a module's nodes."""
     known: set[ast.AST] = set()
     for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):

@@ -1,4 +1,4 @@
-"""A bundled agent played again, and held to its record.
+"""Plays a bundled agent again, and compares it with its record.
 
 The record has the returns of the 100 episodes that judged the agent, in one numerics class. Under
 ``repeated`` it has the first of them in others, whose bits lead to other episodes of the same
@@ -33,7 +33,7 @@ def played_with(agent: Checkpoint) -> dict[str, Any]:
 
 
 def recorded_returns(agent: Checkpoint, record: dict[str, Any]) -> list[float] | None:
-    """Return what the first episodes must come to here; None where nothing like it was met."""
+    """Return the required returns of the first episodes; None without a matching record."""
     here = played_with(agent)
     for found in (record["evaluation"], *record.get("repeated", ())):
         if found["played_with"] == here:

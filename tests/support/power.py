@@ -1,4 +1,4 @@
-"""A power failure: what is left of a folder if the system kept only what it was told to keep.
+"""Power failures: the contents of a folder if the system kept only what was flushed.
 
 A kill leaves what the kernel holds; a power cut leaves what has reached the disk. That is certain
 only of a file's contents as of its last fsync, and of names (new, renamed, deleted) as of the last
@@ -22,7 +22,7 @@ SECTOR = 64
 Tree = dict[str, bytes | None]
 """Every file below a folder, by its path; ``None`` is a folder."""
 Choose = Callable[[], bool]
-"""Says of one name, or one sector, whether what is new has reached the disk."""
+"""Decides for one name, or one sector, whether the new version has reached the disk."""
 
 
 def never() -> bool:
@@ -41,7 +41,7 @@ def _either(seed: int) -> Choose:
 
 
 def disks(seed: int) -> dict[str, tuple[Choose, Choose]]:
-    """Return what disks may do with names and with contents they were not told to keep."""
+    """Return the possible treatments of names and contents that were not flushed."""
     return {
         "nothing unasked": (never, never),
         "names, but not contents": (always, never),
@@ -72,22 +72,22 @@ class Cut:
 
 @dataclass
 class Power:
-    """Follows what is done below ``root``, and foretells every cut that could make a difference."""
+    """Follows all changes below ``root``, and predicts every cut that could make a difference."""
 
     root: Path
     env_steps: Callable[[], int]
-    """How far the run had come is noted with each cut."""
+    """The step of the run, recorded with each cut."""
     _held: dict[int, int] = field(default_factory=dict)
     """An open handle for each file and folder ever seen: its number is not given to another."""
     _contents: dict[int, bytes] = field(default_factory=dict)
-    """Of files, as of the last time they were flushed."""
+    """Contents of files, as last flushed."""
     _names: dict[int, dict[str, int]] = field(default_factory=dict)
-    """Of folders, as of the last time they were flushed."""
+    """Names in folders, as last flushed."""
     _cuts: dict[int, Cut] = field(default_factory=dict)
     _moment: int = 0
 
     def begin(self) -> None:
-        """Take everything that is there already for safely on disk."""
+        """Treat everything that exists already as safely on disk."""
         self._names = self._look()
         self._contents = {n: self._read(n) for n in self._held if n not in self._names}
 
@@ -105,7 +105,7 @@ class Power:
             self._contents[number] = self._read(number)
 
     def fail(self) -> dict[str, Tree]:
-        """Return what each kind of disk holds if the power fails now; keep what is new of it."""
+        """Return the contents of each kind of disk if the power fails now; keep new outcomes."""
         now, trees = self._look(), dict[str, Tree]()
         self._moment += 1
         for disk, (name, sector) in disks(self._moment * 3).items():

@@ -1,4 +1,4 @@
-"""Children of the studio that need not import everything anew, while tests run.
+"""Child processes that need not import everything again, while tests run.
 
 The suite starts some hundred of them, and half of what they take is what Python needs to import
 NumPy, Gymnasium and the renderer. A server that has imported these forks itself instead; it has one

@@ -15,7 +15,7 @@ from _pytest.assertion import rewrite
 
 
 def rewrite_all(root: Path, processes: int) -> None:
-    """Rewrite what pytest will collect below a folder, in so many processes."""
+    """Rewrite what pytest will collect below a folder, in this many processes."""
     paths = [str(path) for name in ("test_*.py", "conftest.py") for path in root.rglob(name)]
     shares = [share for i in range(processes) if (share := sorted(paths)[i::processes])]
     # Not looking for modules in the folder of this one.

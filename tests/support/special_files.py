@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.damage import Source
 
 OUTSIDE = "outside.txt"
-"""A file beside the run, which links lead to."""
+"""A file next to the run, for links."""
 
 HUGE = 20 * 2**30
 LONG = 2 * 2**20

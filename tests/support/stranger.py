@@ -1,4 +1,4 @@
-"""A run that somebody else made: its files name a module, which leaves a mark if it is imported."""
+"""A third party's run: its files name a module, which leaves a mark if it is imported."""
 
 import sys
 from pathlib import Path
@@ -100,7 +100,7 @@ class Stranger:
         self.trusted = folder / "trusted.json"
         monkeypatch.setenv("TD3_STUDIO_TRUST", str(self.trusted))
         monkeypatch.syspath_prepend(str(self.folder))
-        # What runs say of it.
+        # Name of the environment in its runs.
         monkeypatch.setattr(trust, "noted_folders", {})
 
     def write(self, name: str, folder: Path | None = None) -> Path:
@@ -136,7 +136,7 @@ class Stranger:
 
     @property
     def hangs(self) -> bool:
-        """Whether a deaf environment has come to where it hangs."""
+        """Whether a deaf environment has reached the point where it hangs."""
         return Path(f"{self.marks}.hangs").exists()
 
     def hang(self, name: str) -> None:

@@ -18,7 +18,7 @@ LINES = 20_000
 
 
 def main() -> None:
-    """Do what the parent asks for: raise an error, or write many lines."""
+    """Do what the parent requests: raise an error, or write many lines."""
     link, gone = ParentLink(CODEC), threading.Event()
     ignore_terminal()
 
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def leave_a_process(pipe: Connection) -> None:
-    """End at once, but for a process that is left; send its number."""
+    """End at once, except a process left behind; send its id."""
     LinePipe(pipe, CODEC).send(str(_fork()))
     os._exit(3)
 

@@ -1,4 +1,4 @@
-"""Shared by the tests of the core: tiny settings, and runs with everything they said."""
+"""Shared by the tests of the core: tiny settings, and runs with all their reports."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,7 +55,7 @@ def tiny(env: str = STEPS, **values: Any) -> tuple[RunConfig, Tunables]:
 
 @dataclass
 class Told:
-    """A report that keeps all it is told, and may act on it."""
+    """A report that keeps everything it receives, and may act on it."""
 
     react: Callable[[Event], None] = lambda event: None
     events: list[Event] = field(default_factory=list)
@@ -76,7 +76,7 @@ def run(
     react: Callable[[Event], None] = lambda event: None,
     **values: Any,
 ) -> tuple[Ended | Failed, Told]:
-    """Train with tiny settings; return the outcome and all that was said."""
+    """Train with tiny settings; return the outcome and all reports."""
     told = Told(react)
     config, tunables = tiny(env, **values)
     # A test names its environments itself.
@@ -138,7 +138,7 @@ def learn(
 
 
 def sample(buffer: ReplayBuffer, source: np.random.Generator, count: int) -> Batch:
-    """Return one batch of so many transitions."""
+    """Return one batch of this many transitions."""
     (draws,) = Sampler(buffer, source).draw(1, Tunables(batch_size=count))
     (drawn,) = draws
     return drawn

@@ -1,4 +1,4 @@
-"""What is asked of small arrays at every step."""
+"""Checks of small arrays at every step."""
 
 import numpy as np
 import pytest

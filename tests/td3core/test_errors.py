@@ -1,4 +1,4 @@
-"""Messages keep what they are made of, wherever they go."""
+"""Messages keep their parts, wherever they go."""
 
 import copy
 import pickle

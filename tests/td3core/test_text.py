@@ -1,4 +1,4 @@
-"""Texts are rendered in the language in force, from a template and values."""
+"""Texts are rendered in the current language, from a template and values."""
 
 import gettext
 import json

@@ -23,7 +23,7 @@ def focused() -> QWidget:
 
 
 def called(part: QWidget) -> str:
-    """Return how a part is called on screen."""
+    """Return the name of a part on screen."""
     return part.objectName() or f"{type(part).__name__} “{part.accessibleName()}”"
 
 

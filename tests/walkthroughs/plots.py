@@ -1,4 +1,4 @@
-"""What people do with a plot: read it, zoom, pan, fit it, and hide a curve."""
+"""A user's actions on a plot: read it, zoom, pan, fit it, and hide a curve."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ class Plot:
         self._by.expect(f"{self._name} {what}", seen)
 
     def read(self) -> str:
-        """Return what stands beside the crosshair."""
+        """Return the text next to the crosshair."""
         found = [each for each in self._labels("readout") if each.isVisible()]
         return QTextDocumentFragment.fromHtml(found[0].text()).toPlainText() if found else ""
 
@@ -74,7 +74,7 @@ class Plot:
         QApplication.sendEvent(self._plot.viewport(), wheel)
 
     def drag(self, by: int) -> None:
-        """Drag the curves to the right by so many pixels."""
+        """Drag the curves to the right by this many pixels."""
         start = self._middle()
         self._mouse(QEvent.Type.MouseMove, start, _NONE, _NONE)
         self._mouse(QEvent.Type.MouseButtonPress, start, LEFT, LEFT)

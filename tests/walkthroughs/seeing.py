@@ -69,7 +69,7 @@ class Eyes:
         return found[0]
 
     def text(self, name: str) -> str:
-        """Return what a part says, or nothing while it is not visible."""
+        """Return the text of a part; empty while it is not visible."""
         for found in self.window.findChildren(QWidget, name):
             if found.isVisible():
                 said = found.property("text")

@@ -27,7 +27,7 @@ NETWORKS = [box.network for box in BOXES if box.network]
 
 
 class Asked(QObject):
-    """Stands for the controller of a run: remembers what it is asked."""
+    """Stands in for the controller of a run: remembers the requests."""
 
     traced = Signal(object)
     state_changed = Signal(object)
@@ -234,7 +234,7 @@ def test_the_keyboard_reaches_every_box_and_its_text(qtbot: Any, panel: Algorith
                 reached.add(now)
                 next_ones.append(now)
     assert reached == {box.name for box in BOXES}
-    # Tab comes to the one that is chosen.
+    # Tab reaches the chosen one.
     assert panel.diagram.boxes[now].focusPolicy() & Qt.FocusPolicy.TabFocus
     for button in panel.diagram.boxes.values():
         assert button.accessibleName()
@@ -294,7 +294,7 @@ def test_a_run_of_the_window_is_watched_paused_and_stepped_through_a_cycle(
             qtbot.mouseClick(find("algorithm_step_button"), Qt.MouseButton.LeftButton)
         now: Traced = traced.args[0]
         seen.append(now)
-        # What is written in the boxes is what this update computed.
+        # The boxes show the values of this update.
         for name, value in (
             *zip(("critic1_target", "critic2_target"), now.target_q, strict=True),
             *zip(("critic1", "critic2"), now.q, strict=True),

@@ -50,11 +50,11 @@ def test_the_curves_of_a_group_open_with_its_first_run_and_take_in_the_next(
     assert find("compare_view").isVisible()
     assert find("many_dock").isVisible()
     assert find("compare_heading").text().startswith(f"Group {name}  ·  1 run")
-    # Seeds stand in their order, whichever of them begins first.
+    # Seeds stay in order, whichever begins first.
     second = write_run(runs_dir, [1.0, 2.0], seed=0, group=name)
     started.show(0, SeedState.TRAINING, run=second)
     qtbot.waitUntil(lambda: rows(find) == [("seed 0", "2.0"), ("seed 1", "4.0")])
-    # A line for each seed besides that of the group.
+    # A line for each seed in addition to the group's.
     assert [line.label for line in comparing.shown.lines["return"]] == [
         name,
         "seed 0",
@@ -99,7 +99,7 @@ def test_a_run_of_the_group_is_drawn_by_what_it_reports_and_its_files_are_left_a
         started.report(SeedEvent(seed=0, event=evaluated(step, mean)))
         qtbot.waitUntil(lambda: last_drawn(comparing) == (step, mean), timeout=20_000)  # noqa: B023
     assert read == []
-    # Once it is over, the files tell what became of it, whoever trains it on.
+    # Once it is over, its files determine its state, whichever process continues it.
     monkeypatch.undo()
     started.report(SeedEvent(seed=0, event=Failed(message=Text("killed"), details="")))
     with (path / "evaluations.csv").open("a") as file:

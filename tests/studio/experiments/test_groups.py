@@ -41,7 +41,7 @@ class PlayedGroup:
     """Stands in for the process of a group."""
 
     suffixes: Iterator[str] = repeat("")
-    """What follows the name of each group."""
+    """Suffixes of the groups' names."""
 
     def __init__(self, job: NewGroup | ResumedGroup, report: Callable[[Any], None]) -> None:
         PlayedGroup.last = self
@@ -449,7 +449,7 @@ def test_a_disk_that_does_not_answer_keeps_no_window_open(
     window.close()
     assert not window.isVisible()
     assert {"follow-group"} <= {thread.name for thread in threading.enumerate()}
-    # Once it answers, what was asked for is written all the same.
+    # Once it answers, the pending request is written nevertheless.
     answer.set()
     qtbot.waitUntil(lambda: "follow-group" not in {t.name for t in threading.enumerate()})
     assert [asked.verb for asked in GroupInbox(left_alone).take_commands()] == ["pause", "stop"]
@@ -553,7 +553,7 @@ def test_the_status_bar_speaks_of_the_group_that_trains(qtbot, window, find, pan
         "group group-0-1-2  ·  50%  ·  1 of 3 runs finished  ·  100 steps/s  ·  3 s left"
     )
     assert find("status_progress").value() == 500
-    # The warm-up is faster than the rest, and says nothing about it.
+    # The warm-up is faster than the rest, and not representative.
     warm = {"env_steps": 0, "steps": 200, "steps_per_s": 5000.0, "phase": "warm-up"}
     played.last.show(2, SeedState.TRAINING, **warm)
     qtbot.waitUntil(lambda: "5,050 steps/s" in find("status_numbers").text())
@@ -600,7 +600,7 @@ def test_a_group_stays_in_its_panel_when_the_next_one_starts(
     groups.activated.emit(0)
     assert panel.model.statuses[0].state is SeedState.FAILED
     assert panel.model.statuses[0].last == -123.0
-    # The buttons of the one that is over reach neither it nor the one that trains.
+    # The buttons of the ended group affect neither it nor the training one.
     played.last.show(5, SeedState.TRAINING, env_steps=10, steps=200)
     qtbot.waitUntil(lambda: find("status_state").text().endswith("training"))
     assert find("group_stop_button").toolTip().endswith("Not now: this group has ended")

@@ -36,7 +36,7 @@ def dialog(qtbot, lessons: tuple[Lesson, ...]) -> LessonsDialog:
 
 
 def short(lesson: Lesson, steps: int) -> Lesson:
-    """Return a lesson whose runs are over in a moment."""
+    """Return a lesson whose runs end quickly."""
     arms = tuple(
         replace(
             arm,

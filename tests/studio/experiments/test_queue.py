@@ -20,7 +20,7 @@ def queued(seed: int, seeds: tuple[int, ...] = ()) -> QueuedRun:
 
 
 class Machine:
-    """Trains nothing, but notes what was started."""
+    """Trains nothing, but records what was started."""
 
     def __init__(self) -> None:
         self.busy = False
@@ -164,7 +164,7 @@ def test_a_run_that_could_not_start_stays_listed_and_the_next_one_starts(
     queue.shutdown()
     (left,) = read_queue(runs_dir)
     assert (left.config.seed, left.problem) == (1, "Its checkpoint is gone.")
-    # Also in the next window; only who asks for it gives it another try.
+    # In the next window, too; it is only tried again on request.
     machine.busy = False
     queue = open_queue()
     qtbot.waitUntil(lambda: len(queue.runs) == 1)
@@ -219,7 +219,7 @@ def test_a_run_is_claimed_once_however_many_want_it(runs_dir: Path) -> None:
 
 
 def test_what_one_window_drops_is_dropped_by_name_not_by_place(qtbot, open_queue, runs_dir) -> None:
-    """Also in a queue of a version that did not name its runs, among them equal ones."""
+    """Also in a queue of a version that did not store ids, with equal runs among them."""
     write_queue(runs_dir, [queued(seed) for seed in (1, 1, 2)])
     old = json.loads((runs_dir / "queue.json").read_text())
     for run in old["runs"]:

@@ -1,4 +1,4 @@
-"""What the window does about sweeps without conducting one: find, start, stop, export."""
+"""Sweeps in the window, without conducting one: find, start, stop, export."""
 
 import csv
 from collections.abc import Callable, Iterator
@@ -79,7 +79,7 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Strang
 
 
 def answer(qtbot, window: MainWindow, button: str) -> str:
-    """Answer the question about code; return the module that it is about."""
+    """Answer the question about code; return the module in question."""
     qtbot.waitUntil(lambda: bool(window.findChildren(ConsentDialog)), timeout=PATIENCE_MS)
     (dialog,) = window.findChildren(ConsentDialog)
     module = dialog.findChild(QWidget, "consent_module").text().replace("\u200b", "")
@@ -108,7 +108,7 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
         assert answer(qtbot, window, "allow") == THEIRS
     assert [words[:2] for words in commands] == [["sweep", str(file)]]
     assert find("status_state").text().endswith("a sweep trains")
-    # The command itself asks nothing: its first message says what was allowed.
+    # The command itself asks nothing: its first message lists the allowed code.
     assert "--trust-env" not in commands[0]
     assert {OURS, THEIRS} <= {name for name, _ in allowed_code.snapshot()}
     assert stranger.imported == set()
@@ -137,7 +137,7 @@ def test_a_sweep_left_in_the_background_is_shown_and_stopped_by_the_next_window(
     assert find("sweep_continue_button").toolTip().endswith("Not now: it is running")
     find("sweep_stop_button").click()
     qtbot.waitUntil(left_alone.take_stop, timeout=PATIENCE_MS)
-    # It was not started here, so that closing the window stops nothing and asks nothing.
+    # It was not started here, so closing the window stops nothing and asks nothing.
     assert not window.late.sweeps.busy
 
 

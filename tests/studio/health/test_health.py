@@ -47,7 +47,7 @@ def break_it(window: MainWindow, first: int = 2_000, rank: float = 0.01) -> None
 
 @pytest.fixture
 def broken(window: MainWindow) -> MainWindow:
-    """The window, with a run that is out of order."""
+    """The window, with an unhealthy run."""
     window.model.handle(started(CONFIG, TUNABLES))
     break_it(window)
     return window
@@ -162,7 +162,7 @@ def begin_trial(qtbot, window: MainWindow, steps: int, pairs: int) -> None:
 
 
 def open_broken(qtbot, window: MainWindow, runs_dir: Path):
-    """Show a finished run whose health is out of order, with a checkpoint to branch off."""
+    """Show a finished unhealthy run, with a checkpoint to branch from."""
     run = train_before(runs_dir, steps=1500, checkpoint_interval=500, stop_at=10**9)
     open_run(qtbot, window, run)
     break_it(window, 3_000)

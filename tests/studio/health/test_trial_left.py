@@ -148,7 +148,7 @@ def test_a_trial_that_is_closed_is_forgotten(
 
 
 def resumed(qtbot: Any, name: str) -> PlayedGroup:
-    """Return the process that a group was resumed in, once it is there."""
+    """Return the process in which a group was resumed, once it exists."""
 
     def job() -> Any:
         return PlayedGroup.last.job if hasattr(PlayedGroup, "last") else None
@@ -200,7 +200,7 @@ def test_the_next_window_shows_what_became_of_a_trial_and_finishes_it(
     verdict = "After 40 steps 30 [30, 30] better, 2 of 2 pairs."
     assert find("trial_text").text() == verdict
     qtbot.waitUntil(lambda: window.comparison.session.active, timeout=20_000)
-    # What has neither been accepted nor closed is there again.
+    # A trial neither accepted nor closed is found again.
     window.close()
     again = TrialSession(runs_dir, lambda: 0)
     with qtbot.waitSignal(again.found, timeout=20_000):

@@ -1,4 +1,4 @@
-"""The instruments show what an independent rollout with torch's networks comes to."""
+"""The instruments agree with an independent rollout with torch's networks."""
 
 import runpy
 from collections.abc import Iterator
@@ -185,7 +185,7 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     for _ in range(7):
         player.step()
     qtbot.waitUntil(lambda: len(pictures) == 7, timeout=WAIT_MS)
-    # Nothing was computed or sent for a closed panel; opening it shows what has been, too.
+    # Nothing was computed or sent for a closed panel; opening it also shows past steps.
     assert [picture.data for picture in pictures] == [None] * 7
     assert panel.numbers is None
     for switch in panel.switches.values():

@@ -59,7 +59,7 @@ def part(dialog: QWidget, kind: type, name: str):
 
 
 def menu_at(qtbot, window, path: Path) -> QAction:
-    """Ask for what can be done with an agent, as a right click does."""
+    """Request the actions on an agent, as by a right click."""
     rows = window.replay.checkpoints
     index = rows.model.find(path)
     assert index.isValid()
@@ -172,7 +172,7 @@ def test_an_agent_without_all_that_learning_needs_says_why_it_has_no_branch(
 
 
 class PlayedProcess:
-    """Stands in for the process of a run beside the window."""
+    """Stands in for the process of a run next to the window."""
 
     def __init__(self, job: Branch, report: Callable[[Event], None]) -> None:
         PlayedProcess.last = self
@@ -270,7 +270,7 @@ def test_a_waiting_branch_whose_checkpoint_is_gone_is_named_and_the_next_one_sta
     assert "There is no checkpoint at" in item.toolTip()
     assert find("queue_note").text() == "1 failed"
     assert find("queue_hint").text() == "Press ▶ to try again."
-    # It is not tried again by itself, and is when somebody asks.
+    # It is not tried again automatically, but is on request.
     assert len(listener.all(Started)) == 1
     gone.write_bytes(kept)
     find("queue_start_button").click()

@@ -1,4 +1,4 @@
-"""Runs of another numerics class: trained beside the window, and refused exactness with a word."""
+"""Runs of another numerics class: trained in a separate process, never claimed to be exact."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ other = pytest.mark.skipif(
 
 
 def of_class(run: RunDirectory, name: str) -> RunDirectory:
-    """Let a run have been trained in another class, as far as its description goes."""
+    """Make a run's description say that it was trained in another class."""
     here, there = (f'numerics = "{each}"' for each in (numerics.current(), name))
     file = run.path / "run.toml"
     text = file.read_text("utf-8")

@@ -44,7 +44,7 @@ PENDULUM: dict[str, Any] = {
 
 
 def train_before(runs_dir: Path, stop_at: int = 1200, **values: Any) -> RunDirectory:
-    """Return a run that was stopped at a step; trained once, and copied from then on."""
+    """Return a run stopped at a step; trained once, then copied."""
     done = trained(stop_at, tuple(sorted(values.items())))
     return RunDirectory.open(shutil.copytree(done, runs_dir / done.name))
 
@@ -79,7 +79,7 @@ def open_run(qtbot, window, run: RunDirectory) -> None:
 
 
 def listed(qtbot, window, run: RunDirectory, name: str) -> QAction:
-    """Choose a run in the list and return what can be done with it."""
+    """Select a run in the list and return the available actions."""
     window.show_runs()
     window.runs.refresh()
     qtbot.waitUntil(lambda: window.runs.proxy.find(run.path).isValid(), timeout=20_000)
@@ -107,7 +107,7 @@ def test_an_opened_run_goes_on_with_its_curves_settings_and_seed(qtbot, window, 
     assert find("field_actor_hidden").text() == "8, 8"
     assert window.live.tunables() == started.tunables
     assert find("spin_tau").value() == 0.0125
-    # The curves were not wiped, and are drawn on.
+    # The curves were kept, and continue.
     assert np.array_equal(
         window.model.record.curves.training.rows()[: len(before)], before, equal_nan=True
     )

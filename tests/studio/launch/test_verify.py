@@ -1,4 +1,4 @@
-"""The window lets a run be tried in a process of its own, and says what came of it."""
+"""The window verifies a run in a separate process, and shows the result."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A panel of sliders whose requests are kept, as those of its tests need it."""
+"""A panel of sliders that records its requests."""
 
 from collections.abc import Callable
 from typing import Any

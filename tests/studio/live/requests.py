@@ -1,4 +1,4 @@
-"""What sliders ask for."""
+"""Requests of sliders."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A live change can be taken back; what is taken back is a change of its own."""
+"""A live change can be undone; undoing is a change of its own."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -47,7 +47,7 @@ def test_changes_are_taken_back_one_by_one_and_journaled(qtbot, window, find):
         ("policy_noise", 0.2),
         ("tau", 0.005),
     ]
-    # Back is not nothing: there was time in between, and it has a mark of its own.
+    # Going back is not nothing: time has passed in between, and it has a mark of its own.
     assert window.model.record.journal.markers[-1].new == 0.005
 
 

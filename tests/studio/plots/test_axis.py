@@ -17,7 +17,7 @@ SPANS = [factor * 10.0**power for power in range(-1, 7) for factor in (1, 1.3, 1
 
 @pytest.fixture(params=[1.0, 1.5, 2.0])
 def canvas(qtbot, qapp: QApplication, request):
-    """A plot as small as the lowest row has them in a window of 1024 pixels."""
+    """A plot as small as in the lowest row of a window of 1024 pixels."""
     before = qapp.font()
     font = QFont(before)
     font.setPointSizeF(request.param * before.pointSizeF())
@@ -39,7 +39,7 @@ def canvas(qtbot, qapp: QApplication, request):
 
 
 def labels(canvas: PlotCanvas, side: str) -> list[str]:
-    """Return what is written at an axis, as it is drawn."""
+    """Return the labels of an axis, as drawn."""
     page = QImage(10, 10, QImage.Format.Format_RGB32)
     painter = QPainter(page)
     _, _, found = canvas.getAxis(side).generateDrawSpecs(painter)
@@ -72,7 +72,7 @@ def test_numbers_close_together_far_from_zero_have_two_labels(canvas, low) -> No
 
 
 def number(label: str) -> float:
-    """Return the number that a label reads."""
+    """Return the number in a label."""
     units = {"k": 1e3, "M": 1e6}
     return float(label.rstrip("kM").replace("\N{MINUS SIGN}", "-")) * units.get(label[-1], 1.0)
 

@@ -1,4 +1,4 @@
-"""What stands above the plots can be read and reached in a small window."""
+"""The numbers above the plots can be read and reached in a small window."""
 
 import json
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""A plot is read and zoomed without a mouse, and said to screen readers."""
+"""A plot can be read and zoomed without a mouse, and is announced to screen readers."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -94,7 +94,7 @@ def test_keys_zoom_and_show_everything_again(qtbot, window, card, said) -> None:
     qtbot.keyClick(card.plot, Key.Key_Plus, Modifier.ControlModifier)
     now = card.plot.getViewBox().viewRange()[1]
     assert now[1] - now[0] == pytest.approx(0.8 * (heights[1] - heights[0]))
-    # The mark comes back into view with what it reads.
+    # The mark and its reading come back into view.
     for _ in range(12):
         qtbot.keyClick(card.plot, Key.Key_Plus)
     for _ in range(12):

@@ -1,4 +1,4 @@
-"""The legends of the plots, whole where there is room and cut by the name where there is none."""
+"""The legends of the plots: complete if there is room, with names cut if there is not."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +34,7 @@ def legend(qtbot) -> Legend:
 
 
 def legends(window) -> dict[str, list[str]]:
-    """Return what is named on each plot, once it is known to be seen as a whole."""
+    """Return the names in each plot's legend, after checking that they are fully visible."""
     found = {}
     for name in ("plot_return", "plot_q", "plot_critic_loss", "plot_actor_loss"):
         label = window.plots.card(name).legend
@@ -59,7 +59,7 @@ def test_every_legend_is_whole_in_a_window_of_1280_pixels(
     qtbot, window, runs_dir: Path, runs_shown: bool
 ) -> None:
     window.resize(1280, 800)
-    # The run of the test before may be drawn still.
+    # The previous test's run may still be drawn.
     qtbot.waitUntil(lambda: not any(legends(window).values()))
     parent = make_run(runs_dir, first=0, reached=500)
     branch = make_run(runs_dir, first=500, parent=(parent.path.name, 500))
@@ -114,7 +114,7 @@ def test_what_has_no_room_is_counted_and_shown_by_a_click_or_the_wheel(legend) -
     assert legend.names == pages[1]
     scroll(legend, -1)
     assert legend.names == ["group 3", "group 4"]
-    # The same groups with other colours stay where they are, others begin anew.
+    # The same groups with other colours stay in place, others start from the first.
     legend.show_entries([replace(each, colour="curve_2") for each in many])
     assert legend.names == ["group 3", "group 4"]
     for _ in range(5):

@@ -96,7 +96,7 @@ def test_a_plot_keeps_its_limits_while_curves_grow(qtbot: Any, window: Any, tmp_
     assert card.plot.getViewBox().viewRange()[1] == [-50.0, 500.0]
     card.set_limits(NO_LIMITS)
     assert card.plot.getViewBox().viewRange()[1][1] < 0.0
-    # The next session shows again what was added, and nothing that it does not know.
+    # The next session shows the added quantities again, except unknown ones.
     settings = QSettings(str(tmp_path / "memory.ini"), QSettings.Format.IniFormat)
     memory = SessionMemory(settings, window.setup, window.live, window.plots, window)
     card.add_quantities(["q_gap", "no such quantity", "return"])

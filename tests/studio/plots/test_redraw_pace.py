@@ -1,4 +1,4 @@
-"""New data is drawn less often where drawing takes long; what the user moves to, at once."""
+"""New data is drawn less often if drawing takes long; the user's moves are drawn at once."""
 
 import pytest
 from PySide6.QtCore import QTimer

@@ -1,4 +1,4 @@
-"""What the plots show of an environment's threshold, and of an agent with one critic."""
+"""An environment's threshold, and an agent with one critic, on the plots."""
 
 import pytest
 from PySide6.QtCore import QPointF
@@ -124,7 +124,7 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
             read = [line.split()[1] for line in card.readout.splitlines() if "●" in line]
             assert read == expected
         window.switch_theme()
-        # At once, before anything is drawn anew.
+        # At once, before the next redraw.
         assert legend(window.plots.card("plot_q")).split()[1::2] == q
         redraw(qtbot, window)
 

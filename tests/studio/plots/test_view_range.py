@@ -1,4 +1,4 @@
-"""What the plots show while their curves grow, and in which colours."""
+"""The visible range of plots while their curves grow, and their colours."""
 
 import math
 from itertools import pairwise
@@ -123,7 +123,7 @@ def test_ticks_and_grid_are_drawn_in_opaque_colours(qtbot, window, name):
 
 
 def labels_of(axis):
-    """Return what is written at an axis and where, as it is drawn."""
+    """Return the labels of an axis and their positions, as drawn."""
     page = QImage(10, 10, QImage.Format.Format_RGB32)
     painter = QPainter(page)
     _, _, labels = axis.generateDrawSpecs(painter)

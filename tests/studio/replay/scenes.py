@@ -1,4 +1,4 @@
-"""Agents to be played, environments that misbehave, and what a player has shown."""
+"""Agents to play, environments that misbehave, and the pictures shown by a player."""
 
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,7 @@ def load(qtbot: QtBot, player: Player, path: Path) -> None:
 
 
 def endings(qtbot: QtBot, pictures: list[Frame], count: int) -> list[float]:
-    """Wait until so many episodes are over and return what they earned."""
+    """Wait until this many episodes are over and return their returns."""
 
     def totals() -> list[float]:
         return [picture.step.total for picture in pictures if picture.step.over]
@@ -141,14 +141,14 @@ def blocks() -> set[str]:
 
 
 def renderers() -> list[psutil.Process]:
-    """Return child processes, less what the interpreter keeps for itself."""
+    """Return child processes, except the interpreter's own."""
     children = psutil.Process().children(recursive=True)
     own = [child for child in children if child.pid != server_pid()]
     return [child for child in own if "resource_tracker" not in " ".join(child.cmdline())]
 
 
 def played(qtbot: QtBot, pane: ReplayPane, seed: int) -> list[float]:
-    """Play the first episode of a seed to its end; return what each agent earned."""
+    """Play the first episode of a seed to its end; return the return of each agent."""
     pictures = watched(pane.player)
     pane.player.start_over(seed)
     pane.player.play()

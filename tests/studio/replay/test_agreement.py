@@ -26,7 +26,7 @@ def save(run: RunDirectory, name: str, env_steps: int) -> Path:
 
 
 def marked(pane: ReplayPane) -> tuple[str, str, str]:
-    """Return what list, timeline and caption say about the current agent."""
+    """Return the current agent according to list, timeline and caption."""
     current, row = pane.timeline.current, pane.checkpoints.view.currentIndex()
     return (
         str(row.data()) if pane.checkpoints.view.selectionModel().isSelected(row) else "none",

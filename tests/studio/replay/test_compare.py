@@ -71,7 +71,7 @@ def item_of(dialog: CompareDialog, path: Path) -> QListWidgetItem | None:
 
 
 def tick(qtbot: QtBot, dialog: CompareDialog, path: Path) -> None:
-    """Tick an agent with the keyboard."""
+    """Check an agent's box with the keyboard."""
     item = item_of(dialog, path)
     assert item is not None
     dialog.agents.setCurrentItem(item)
@@ -159,7 +159,7 @@ def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_w
 
 
 def _alike(one: Frame, other: Frame) -> bool:
-    """Return whether the pictures of each agent differ by no more than JPEG does."""
+    """Return whether the pictures of each agent differ by at most JPEG's error."""
     return all(
         np.abs(
             np.frombuffer(a.constBits(), np.uint8).astype(int)

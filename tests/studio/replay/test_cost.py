@@ -1,4 +1,4 @@
-"""What watching costs: the window's thread, memory, and nothing at all once the pane is closed."""
+"""The cost of watching: window thread, memory, and nothing at all once the pane is closed."""
 
 import time
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from studio.replay.renderer.protocol import Frame
 from tests.studio.replay.scenes import WAIT_MS, blocks, load, renderers
 
 MOST_MS = 2.0
-"""Of the window's thread for a picture."""
+"""Milliseconds of the window's thread per picture."""
 MOST_GROWTH = 8 * 2**20
 
 
 class Costs:
-    """Measures what each picture takes of the window's thread, painting included."""
+    """Measures the time per picture in the window's thread, painting included."""
 
     def __init__(self, pane: ReplayPane) -> None:
         self._pane, self._show = pane, pane.player._show
@@ -28,10 +28,10 @@ class Costs:
         pane.player._show = self._measured  # type: ignore[method-assign]
 
     def _measured(self, picture: Frame) -> None:
-        # Of the processor: other work on it is not ours.
+        # Processor time: other work on the machine does not count.
         began = time.thread_time()
         self._show(picture)
-        # Paints what has changed, which Qt would do up to 5 ms later.
+        # Paint changes now, which Qt would do up to 5 ms later.
         QCoreApplication.sendEvent(self._pane.window(), QEvent(QEvent.Type.UpdateRequest))
         self.seconds.append(time.thread_time() - began)
 
@@ -70,7 +70,7 @@ def test_thousands_of_pictures_leave_no_memory_behind_and_a_closed_pane_costs_no
         qtbot.waitUntil(lambda: len(costs.seconds) >= pictures, timeout=90_000)
         return psutil.Process().memory_info().rss, renderer.memory_info().rss
 
-    # More than one episode: what is kept of one is at its largest.
+    # More than one episode: the recording is then at its largest.
     before = used_after(1500)
     shared = blocks()
     after = used_after(4000)
@@ -81,7 +81,7 @@ def test_thousands_of_pictures_leave_no_memory_behind_and_a_closed_pane_costs_no
     assert pane.view.image.width() * pane.view.image.height() > 600 * 400
     assert np.median(costs.seconds) * 1000 < MOST_MS
     pane.hide()
-    # What was under way is shown still.
+    # A picture already in progress is still shown.
     qtbot.wait(500)
     shown, used = len(costs.seconds), renderer.cpu_times()
     qtbot.wait(2000)

@@ -1,4 +1,4 @@
-"""What is left behind when a player, a window or a renderer ends."""
+"""Nothing is left behind when a player, a window or a renderer ends."""
 
 import contextlib
 import multiprocessing

@@ -1,4 +1,4 @@
-"""What goes wrong in the process that draws is told, and the pane goes on."""
+"""Failures in the process that draws are reported, and the pane continues."""
 
 import os
 import re

@@ -25,7 +25,7 @@ def save(run: Path, name: str, env_steps: int) -> Path:
 
 
 def agents(of: Path, *paths: Path) -> SavedAgents:
-    """Return what a run has saved; the first is its best."""
+    """Return the saved agents of a run; the first is its best."""
     stamps = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths}
     favourite = next(iter(paths), None)
     return SavedAgents(run=of, stamps=stamps, means={}, favourite=favourite, run_bytes=0)
@@ -42,7 +42,7 @@ def agrees(pane: ReplayPane, path: Path, words: str) -> bool:
 
 
 def row_of(pane: ReplayPane, words: str) -> object:
-    """Return the file of the row that is marked; what it is called if the file holds another."""
+    """Return the file of the selected row; its name if the file holds another agent."""
     index = pane.checkpoints.view.currentIndex()
     return str(index.data()).partition("  ")[0] if "earlier" in words else pane.checkpoints.chosen()
 
@@ -163,7 +163,7 @@ def test_an_agent_of_the_run_before_is_called_that_until_the_next_run_saves_one(
     pane.set_current_run(later)
     pane.checkpoints.listed.emit(agents(later))
     assert pane.caption.title.text() == "Pendulum-v1 · from run (earlier run), step 1,000"
-    # Still of the first run, whose file is there.
+    # Still from the first run, whose file exists.
     pane.checkpoints.listed.emit(agents(later, save(later, "best", 10)))
     assert pane.caption.title.text() == "Pendulum-v1 · from run (earlier run), step 1,000"
 
@@ -230,7 +230,7 @@ def test_an_agent_that_was_chosen_or_stepped_at_start_is_not_played_by_itself(
         pane.controls.step_clicked.emit()
     pane.play_at_start()
     assert not pane.player.playing
-    # The same holds for the run that is opened next, and for what it saves.
+    # The same holds for the next opened run, and for the agents it saves.
     later = run.with_name("later")
     pane.show_run(agents(later, save(later, "best", 10)))
     pane.play_at_start()

@@ -61,7 +61,7 @@ def make_run(tmp_path: Path, seed: int = 0, *names: str) -> RunDirectory:
 
 
 def header_of(path: Path) -> Header:
-    """Pretend that every file holds the same good agent, but for broken ones."""
+    """Pretend that every file holds the same good agent, except broken ones."""
     if "20000" in path.name:
         raise RequestError(f"{path.name} is not a readable checkpoint.")
     config, tunables = make_settings({"env": "BipedalWalker-v3", "seed": 3})
@@ -175,7 +175,7 @@ def test_the_list_grows_while_the_run_saves_and_keeps_what_is_chosen(
     panel.select(run.step_checkpoint(30_000))
     said: list[Path] = []
     panel.checkpoint_chosen.connect(said.append)
-    # What is not there any more would not be listed.
+    # Deleted agents would not be listed.
     for path in (run.last, *map(run.step_checkpoint, (10_000, 40_000))):
         path.touch()
     panel.note_saved(run.last, 30_000, None)
@@ -312,7 +312,7 @@ def test_the_list_of_earlier_runs_opens_once_it_has_been_read(
     panel.set_runs_dir(tmp_path / "runs")
     qtbot.waitUntil(panel.source.isEnabled)
     panel.show()
-    # Trained elsewhere since the folder was looked at.
+    # Trained elsewhere since the folder was read.
     late = make_run(tmp_path, 1)
     qtbot.mouseClick(panel.source, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(panel.source.view().isVisible)

@@ -1,4 +1,4 @@
-"""The pane, as a person sees it."""
+"""The pane, as seen by the user."""
 
 import os
 import signal
@@ -81,7 +81,7 @@ def test_a_crash_offers_to_restart_the_renderer(
 
 
 def fits(pane: ReplayPane) -> bool:
-    """Return whether the picture has the size that there is room for, and is not drawn again."""
+    """Return whether the picture has the available size, and is not drawn again."""
     room = QSize(500, 500).scaled(pane.view.size(), Qt.AspectRatioMode.KeepAspectRatio)
     return pane.view.image is not None and pane.view.image.size() == room
 
@@ -100,7 +100,7 @@ def test_controls_reach_the_player(qtbot: QtBot, bundled: Path, pane: ReplayPane
     pane.controls.seed_spin.setValue(5)
     assert pane.player.seed == 5
     qtbot.waitUntil(lambda: pictures[-1].step.number == 0, timeout=WAIT_MS)
-    # Now: what it is made of may be drawn over later.
+    # Now: the memory behind it may be overwritten later.
     first, count = pixels(pictures[-1]), len(pictures)
     qtbot.mouseClick(pane.controls.restart_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(pictures) > count, timeout=WAIT_MS)

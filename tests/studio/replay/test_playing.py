@@ -1,4 +1,4 @@
-"""What is played is what an evaluation measures, at the pace that was asked for."""
+"""The episodes played are those of an evaluation, at the requested pace."""
 
 import itertools
 import statistics
@@ -69,13 +69,13 @@ def test_pausing_ends_the_pictures(qtbot: QtBot, player: Player, agent: Path) ->
     player.step()
     player.step()
     player.step()
-    # Had it played on, the last two steps would not follow one upon another.
+    # If it had continued playing, the last two steps would not be consecutive.
     qtbot.waitUntil(lambda: len(pictures) >= before + 3, timeout=WAIT_MS)
     steps = [picture.step.number for picture in pictures]
     qtbot.waitUntil(
         lambda: np.diff([p.step.number for p in pictures][-3:]).tolist() == [1, 1], timeout=WAIT_MS
     )
-    # What was still on its way when it paused, and the three steps.
+    # The picture still on its way when it paused, and the three steps.
     assert len(pictures) <= before + SLOTS + 1 + 3, steps
 
 

@@ -1,4 +1,4 @@
-"""What window and renderer send each other arrives as it was sent."""
+"""Messages between window and renderer arrive as they were sent."""
 
 import math
 from pathlib import Path

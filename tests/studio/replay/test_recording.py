@@ -1,4 +1,4 @@
-"""The past of an episode: what is kept, how much of it, and that it is what was played."""
+"""The past of an episode: which pictures are kept, and that they match the episode."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The picture uses the room that it has, also on a display with twice the pixels."""
+"""The picture uses the available space, also on a display with twice the pixels."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What cannot be seen does not play, and goes on where it was once it is seen again."""
+"""A hidden replay does not play, and continues where it was once it is visible again."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +34,7 @@ def ways_to_hide(window: MainWindow) -> dict[str, tuple[Callable[[], object], ..
 
 
 def settle(qtbot: QtBot, player: Player) -> int:
-    """Wait until the renderer has obeyed what was asked so far; return the step it stands at."""
+    """Wait until the renderer has obeyed all requests so far; return its step."""
     with qtbot.waitSignal(player.captured, timeout=WAIT_MS) as captured:
         player.capture()
     return int(captured.args[1].step.number)

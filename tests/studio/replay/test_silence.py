@@ -175,7 +175,7 @@ def test_a_stopped_process_is_noticed_and_may_come_back(
     assert (player.answers, pane.renderer_button.isVisible()) == (False, True)
     pictures = watched(player)
     os.kill(player.pid, signal.SIGCONT)
-    # The step in which it was stopped began long ago: until it is over, it still counts as slow.
+    # The step in which it was stopped began long ago: until it ends, it counts as slow.
     qtbot.waitUntil(lambda: player.answers and bool(pictures), timeout=WAIT_MS)
     shown = pane.renderer_button, pane.message
     qtbot.waitUntil(lambda: not any(part.isVisible() for part in shown), timeout=WAIT_MS)

@@ -24,7 +24,7 @@ WALKER = Path(str(files("resources") / "agents" / "BipedalWalker-v3.safetensors"
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
-    """A run with three agents, one of them saved by hand, and one that was branched from."""
+    """A run with three agents, one saved by hand, and one branched from."""
     config, tunables = make_settings({"env": PENDULUM})
     made = RunDirectory.create(tmp_path / "runs", config, tunables)
     info = check_env(PENDULUM)
@@ -109,7 +109,7 @@ def test_a_click_a_drag_and_the_arrow_keys_play_other_agents_of_the_run(
 def test_every_walker_of_the_timeline_is_shown_by_the_process_that_is_already_there(
     qtbot: QtBot, pane: ReplayPane
 ) -> None:
-    """So that another agent comes at once; ``benchmarks/watching.py`` says how soon."""
+    """So that another agent appears at once; ``benchmarks/watching.py`` measures how soon."""
     series = sorted(WALKER.with_suffix("").glob("step_*.safetensors"))
     load(qtbot, pane.player, WALKER)
     player, seen = pane.player, list[Path]()

@@ -1,4 +1,4 @@
-"""How tests use the list of runs: look again, read it as it is seen, choose, act."""
+"""Helpers for tests of the list of runs: read again, read as shown, select, act."""
 
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction
@@ -12,7 +12,7 @@ DISPLAY = Qt.ItemDataRole.DisplayRole
 
 
 def read_again(qtbot, browser: RunBrowser) -> None:
-    """Look at the folder, and wait until all of it is listed."""
+    """Scan the folder again, and wait until all of it is listed."""
     browser.refresh()
     wait_until_read(qtbot, browser)
 
@@ -23,7 +23,7 @@ def wait_until_read(qtbot, browser: RunBrowser) -> None:
 
 
 def listed(browser: RunBrowser, column: RunColumn = RunColumn.RUN) -> list[str]:
-    """Return a column as it is seen, top to bottom, branches indented by two spaces."""
+    """Return a column as shown, top to bottom, branches indented by two spaces."""
 
     def below(parent: QModelIndex, depth: int) -> list[str]:
         found = []

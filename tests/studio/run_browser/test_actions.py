@@ -1,4 +1,4 @@
-"""Runs are named, noted on and thrown away from the list."""
+"""Runs are renamed, annotated and deleted from the list."""
 
 import shutil
 import sys
@@ -24,7 +24,7 @@ def test_f2_names_a_run_and_its_folder_keeps_its_name(qtbot, browser, runs_dir) 
     action(browser, "rename").trigger()
     editor = browser.view.findChild(QLineEdit)
     assert editor is not None
-    # What a scan finds meanwhile does not take the editor away.
+    # Findings of a scan do not close the editor.
     late = make_run(runs_dir, seed=5)
     read_again(qtbot, browser)
     qtbot.keyClicks(editor, "the good one")

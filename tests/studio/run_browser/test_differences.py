@@ -1,4 +1,4 @@
-"""The list leads with what differs, and draws the evaluations of the runs that are seen."""
+"""The list starts with what differs, and draws the evaluations of visible runs."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_only_what_was_changed_from_the_preset_is_named(runs_dir: Path) -> None:
     assert changed_settings(changed, usual) == "Actor layers 32, 32, γ 0.9, Reward floor -5"
     more = preset_run(runs_dir, gamma=0.9, tau=0.1, policy_delay=3, critic_lr=1e-4)
     assert changed_settings(more, usual).endswith("1 more")
-    # A preset that is gone: nothing can be said, and nothing is made up.
+    # A missing preset: nothing can be said, and nothing is made up.
     gone = preset_run(runs_dir, preset="deleted", gamma=0.9)
     assert changed_settings(gone, usual) == ""
 

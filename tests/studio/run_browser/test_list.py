@@ -1,4 +1,4 @@
-"""What the list of runs tells, in which order, and how it is read."""
+"""Contents, order and reading of the list of runs."""
 
 import shutil
 from pathlib import Path
@@ -227,7 +227,7 @@ def test_a_thousand_runs_are_listed_while_the_window_goes_on(qtbot, browser, run
     read_again(qtbot, browser)
     assert len(browser.model.rows) == 1000
     assert browser.proxy.rowCount() == 1000
-    # In parts, the first of them soon; and few, for each lays out the list anew.
+    # In parts, the first one soon; and few of them, as each lays out the list again.
     assert 1 < len(turns) < 15
     assert turns[0] < 500
 
@@ -262,7 +262,7 @@ def test_home_selects_the_only_run_also_while_it_is_current_already(
 
 
 def test_a_return_in_the_thousands_has_room_in_its_column(browser) -> None:
-    # Qt's margin and that of the style sheet at either side.
+    # The margins of Qt and of the style sheet at either side.
     metrics = browser.view.fontMetrics()
     for column in (RunColumn.LAST, RunColumn.BEST):
         assert browser.view.columnWidth(column) >= metrics.horizontalAdvance("−1,451.2") + 14

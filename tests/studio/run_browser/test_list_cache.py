@@ -1,4 +1,4 @@
-"""What is kept of a long list for the next start."""
+"""The cache of a long list for the next start."""
 
 from dataclasses import replace
 from pathlib import Path

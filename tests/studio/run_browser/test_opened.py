@@ -178,7 +178,7 @@ def test_resuming_is_offered_only_once_it_is_available(qtbot, browser, runs_dir)
     with qtbot.waitSignal(browser.run_actions.resume_requested) as said:
         action(browser, "resume").trigger()
     assert said.args == [cut.path]
-    # One that has come to its end can go on, too: with more steps.
+    # A finished run can be continued, too: with more steps.
     choose(browser, done)
     assert action(browser, "resume").isEnabled()
     with RunLock(done.path):

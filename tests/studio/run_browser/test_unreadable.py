@@ -1,4 +1,4 @@
-"""A run that cannot be opened has its row, and says why."""
+"""A run that cannot be opened has a row with the reason."""
 
 import os
 import shutil

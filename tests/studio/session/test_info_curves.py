@@ -1,4 +1,4 @@
-"""What episodes recorded of the environment's info is a curve like any other."""
+"""The recorded numbers of an environment's info are curves like any other."""
 
 import math
 from dataclasses import replace

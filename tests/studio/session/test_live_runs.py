@@ -1,4 +1,4 @@
-"""What runs report that train from this window."""
+"""Reports of runs that train from this window."""
 
 from collections.abc import Iterator
 from pathlib import Path

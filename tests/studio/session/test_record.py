@@ -1,4 +1,4 @@
-"""What is shown of a run is the same, whether its events were heard or its files are read."""
+"""The displayed data of a run are the same from its events and from its files."""
 
 import math
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_the_changes_of_one_drag_are_one_marker_and_a_way_back_is_another() -> N
         journal.add_change(step, "tau", 0.005, new, time=at)
     journal.add_change(40, "tau", 0.03, 0.005, time=2.5)
     journal.add_change(90, "tau", 0.005, 0.5, time=9.0)
-    # Of changes without a time nobody knows whether they were one drag.
+    # For changes without a time it is unknown whether they were one drag.
     journal.add_change(91, "tau", 0.5, 0.6)
     journal.add_change(92, "tau", 0.6, 0.7)
     steps = [(marker.env_steps, marker.old, marker.new) for marker in journal.markers]

@@ -1,4 +1,4 @@
-"""The form says what a run will take on disk before it takes it."""
+"""The form shows the disk space of a run before it takes it."""
 
 import threading
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.shared_window
 
 
 def text(find) -> str:
-    """Return what the line says, with plain spaces, or nothing if it is not there."""
+    """Return the displayed line, with plain spaces; empty if it is hidden."""
     line = find("setup_disk")
     return line.text().replace("\N{NO-BREAK SPACE}", " ") if line.isVisible() else ""
 

@@ -1,4 +1,4 @@
-"""Choosing an environment, seeing what it is like, giving it arguments, and having it tried."""
+"""Choosing an environment, its description, its arguments, and checking it."""
 
 import sys
 from pathlib import Path
@@ -179,7 +179,7 @@ def test_a_row_that_was_found_puts_its_name_into_the_field(qtbot, window, picker
     qtbot.keyClick(popup, Qt.Key.Key_Return)
     assert picker.currentText() == "BipedalWalkerHardcore-v3"
     assert find("preset_combo").currentText() == "BipedalWalkerHardcore-v3"
-    # Its preset has arguments, with which it is looked at beside the window.
+    # Its preset has arguments, with which it is examined in another process.
     qtbot.waitUntil(lambda: facts(find).startswith("24 observations"), timeout=60_000)
 
 

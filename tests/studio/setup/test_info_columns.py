@@ -96,6 +96,6 @@ def test_the_numbers_of_reacher_are_offered_and_recorded_by_the_next_run(
     assert find("field_info_columns").text() == "reward_ctrl"
     config, _ = window.setup.settings(window.live.tunables())
     assert config.info_columns == "reward_ctrl"
-    # Of another environment it says nothing.
+    # It says nothing about another environment.
     find("env_combo").setCurrentText("Pendulum-v1")
     assert find("field_info_columns").text() == ""

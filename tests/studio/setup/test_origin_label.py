@@ -1,4 +1,4 @@
-"""A run that is opened fills the form, so that Train would start the like of it."""
+"""Opening a run fills the form, so that Train would start a similar one."""
 
 from pathlib import Path
 

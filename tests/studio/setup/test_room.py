@@ -1,4 +1,4 @@
-"""Setup and Live settings: the room they take, names that are never cut, and what keys reach."""
+"""Setup and Live settings: their size, names that are never cut, and keyboard access."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -1,4 +1,4 @@
-"""Films of the best agents for TensorBoard when runs have ended, made beside the window."""
+"""Films of the best agents for TensorBoard when runs have ended, made in other processes."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ class Asked(CliProcess):
 
     @property
     def runs(self) -> list[str]:
-        """What was to be filmed so far."""
+        """Runs requested for filming so far."""
         return [Path(words[-1]).name for words in self.words]
 
     def answer(self, *, new: bool = True) -> None:
@@ -66,7 +66,7 @@ class Asked(CliProcess):
 
 
 class Group(QObject):
-    """As much of a group's session as the films listen to."""
+    """The part of a group's session that the films use."""
 
     ended = Signal()
 
@@ -84,7 +84,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> type[Asked]:
 
 @pytest.fixture
 def wanted(tmp_path: Path) -> list[Path]:
-    """Where films are shown; a test may empty it."""
+    """Folder for films; a test may empty it."""
     return [tmp_path / "curves"]
 
 
@@ -192,7 +192,7 @@ def test_runs_are_filmed_at_their_end_and_those_of_a_group_after_all_of_them(
 def filming(
     window: MainWindow, find: Callable[[str], QWidget], monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """Return where films are shown after they were switched on in the settings."""
+    """Return the folder for films after they were switched on in the settings."""
     pytest.importorskip("tensorboardX")
     # Restored at the end, whatever the window does to it.
     monkeypatch.setenv(TENSORBOARD.variable, "")

@@ -1,4 +1,4 @@
-"""The import dialog: what it shows of a file, what it asks, and what becomes of it."""
+"""The import dialog: what it shows of a file, what it asks, and its result."""
 
 import shutil
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def dialog_of(window: MainWindow) -> ImportDialog:
 
 
 def opened(qtbot: QtBot, window: MainWindow, begin: Callable[[], Any]) -> ImportDialog:
-    """Do what opens the dialog, and wait until it has read the file."""
+    """Call a function that opens the dialog, and wait until it has read the file."""
     begin()
     qtbot.waitUntil(lambda: bool(window.findChildren(ImportDialog)), timeout=WAIT_MS)
     dialog = dialog_of(window)
@@ -61,7 +61,7 @@ def test_a_dropped_agent_is_asked_for_its_environment_and_plays(
     origin = read_header(run.last).origin
     assert origin is not None
     assert origin.kind == "CleanRL TD3"
-    # What does not fit is said in the dialog, and nothing comes of it.
+    # Mismatches are reported in the dialog, without further effect.
     before = len(list(run.path.parent.iterdir()))
     dialog.env.setCurrentText("MountainCarContinuous-v0")
     with qtbot.waitSignal(dialog.job.ended, timeout=2 * WAIT_MS):

@@ -1,4 +1,4 @@
-"""Reports from the window: what the dialog asks for, and what its command writes."""
+"""Reports from the window: inputs of the dialog, and output of its command."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def test_the_command_has_what_the_dialog_shows(
     found = dialog.words()
     assert found is not None
     assert asked == ["2 runs.html"]
-    # Paper shows no films, and an empty question is none.
+    # Paper shows no films, and an empty question counts as none.
     assert found[0] == [
         *("report", "--out", target, "--title", "Mine", "--without", "health,journal"),
         *("--x", "time", "--force", "--json", "--", *map(str, runs)),

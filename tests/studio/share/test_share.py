@@ -1,4 +1,4 @@
-"""What leaves the window: films, pictures, evaluations and exports, as the commands make them."""
+"""Output from the window: films, pictures, evaluations and exports, as the commands make them."""
 
 import json
 from collections.abc import Callable
@@ -297,7 +297,7 @@ def test_an_actor_is_exported_in_every_format_of_the_registry(
     combo.setCurrentText("NumPy (.py)")
     answer(qtbot, dialog)
     assert status(dialog).startswith(f"Written to {tmp_path / 'actor.py'}: largest error ")
-    # Every line of what is said can be read.
+    # Every line of the message can be read.
     shown_status = dialog.job.status
     qtbot.waitUntil(
         lambda: shown_status.height() >= shown_status.heightForWidth(shown_status.width()) > 20,
@@ -337,7 +337,7 @@ def film_dialog(
     target: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> ComparisonFilmDialog:
-    """Compare an agent with its variants, push it, and choose to film that."""
+    """Compare an agent with its variants, push it, and choose to film the comparison."""
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
     compared = [
         ComparedAgent(agent),

@@ -1,4 +1,4 @@
-"""Work in the background: what is asked last is answered, what is written is never dropped."""
+"""Work in the background: the latest request is answered, writes are never dropped."""
 
 import threading
 from collections.abc import Callable

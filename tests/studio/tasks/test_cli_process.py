@@ -1,4 +1,4 @@
-"""Commands that the window runs are those of the window's own program."""
+"""The window runs the commands of its own program."""
 
 from pathlib import Path
 

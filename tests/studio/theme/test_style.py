@@ -1,4 +1,4 @@
-"""The style of the application, put on while windows are there."""
+"""The style of the application, applied while windows exist."""
 
 import gc
 
@@ -25,7 +25,7 @@ class Watcher(QLabel):
 def test_no_closed_window_is_collected_while_qt_styles_all_widgets(
     qtbot: QtBot, qapp: QApplication
 ) -> None:
-    """Qt holds a list of all widgets meanwhile: the process would end."""
+    """Qt iterates over a list of all widgets meanwhile: the process would end."""
     watcher = Watcher()
     qtbot.addWidget(watcher)
     watcher.ensurePolished()

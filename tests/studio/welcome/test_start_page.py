@@ -1,4 +1,4 @@
-"""The start page: what to continue, what was trained lately, and how long a first run takes."""
+"""The start page: the run to continue, recent runs, and the duration of a first run."""
 
 import os
 import subprocess

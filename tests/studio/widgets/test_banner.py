@@ -1,4 +1,4 @@
-"""The banner lies over what it speaks of, and moves nothing."""
+"""The banner floats over the window's contents, and moves nothing."""
 
 import pytest
 from PySide6.QtCore import QRect

@@ -1,4 +1,4 @@
-"""Number fields: any usual notation is read, and what is wrong stays shown with its reason."""
+"""Number fields: any usual notation is read, and wrong text stays shown with the reason."""
 
 import pytest
 from hypothesis import given

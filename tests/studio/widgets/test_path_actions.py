@@ -1,4 +1,4 @@
-"""What menus offer for runs and agents: their folder, their path, a command for the terminal."""
+"""Menu actions for runs and agents: their folder, their path, a command for the terminal."""
 
 import shlex
 import subprocess

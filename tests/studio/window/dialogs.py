@@ -1,4 +1,4 @@
-"""The dialogs of the window, made without the way that leads to them."""
+"""The dialogs of the window, opened directly."""
 
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -28,7 +28,7 @@ def preferences(window: MainWindow) -> QDialog:
 
 
 def dialogs(window: MainWindow, runs: Path) -> dict[str, QDialog]:
-    """Return dialogs by the name of what one came to use in each."""
+    """Return dialogs by the name of the widget that the user wants in each."""
     run = make_run(runs)
     with as_file(files("resources") / "agents" / "Pendulum-v1.safetensors") as agent:
         change = Change(env_steps=100, name="tau", new=0.01)

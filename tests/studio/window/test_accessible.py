@@ -1,4 +1,4 @@
-"""Every control of every panel and dialog has a name, and dialogs focus what one came to type."""
+"""Every control of every panel and dialog has a name, and dialogs focus their main input."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ _LABEL, _FIELD = QFormLayout.ItemRole.LabelRole, QFormLayout.ItemRole.FieldRole
 
 
 def controls(parent: QWidget) -> Iterator[QWidget]:
-    """Yield what can be used with mouse or keyboard, but for parts of other controls."""
+    """Yield the controls for mouse or keyboard, except parts of other controls."""
     for kind in CONTROLS:
         for found in parent.findChildren(kind):
             inside = found.parentWidget()
@@ -53,7 +53,7 @@ def nameless(parent: QWidget) -> list[str]:
 
 
 def labelled(parent: QWidget) -> Iterator[tuple[QWidget, str]]:
-    """Yield inputs with the text that is seen beside them, or on them."""
+    """Yield inputs with the text displayed next to them, or on them."""
     for form in parent.findChildren(QFormLayout):
         for row in range(form.rowCount()):
             label, field = (form.itemAt(row, role) for role in (_LABEL, _FIELD))
@@ -75,7 +75,7 @@ def _item(field: QLayoutItem, at: int) -> QWidget | None:
 
 
 def misnamed(parent: QWidget) -> list[str]:
-    """Return inputs that a screen reader calls otherwise than the label beside them does."""
+    """Return inputs whose accessible name differs from the label next to them."""
     return [
         f"{found.objectName()}: {found.accessibleName()!r}, not {seen!r}"
         for found, seen in labelled(parent)

@@ -1,4 +1,4 @@
-"""What nobody foresaw is shown, can be copied, and costs no run."""
+"""Unexpected errors are shown, can be copied, and cost no run."""
 
 import sys
 import threading
@@ -19,7 +19,7 @@ from tests.studio.window.test_main_job import click, start_pendulum
 
 @pytest.fixture
 def hook(window, monkeypatch) -> Iterator[CrashReporter]:
-    """The hook, installed as the application does, and taken out again."""
+    """The hook, installed as in the application, and removed again."""
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     made = CrashReporter(window, window.controller, partial(window.log.add, "error"))

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.shared_window
 
 @pytest.fixture
 def browser_size() -> tuple[int, int]:
-    """Return what the window of 1280 pixels leaves to the list."""
+    """Return the size of the list in a window of 1280 pixels."""
     return 676, 250
 
 
@@ -191,7 +191,7 @@ def test_a_long_name_is_cut_in_the_title_and_whole_in_its_tooltip(
 
 
 def plain_text(tip: str) -> str:
-    """Return what a tooltip says, as it is read."""
+    """Return the text of a tooltip, as read."""
     text = QTextDocumentFragment.fromHtml(tip).toPlainText() if Qt.mightBeRichText(tip) else tip
     return text.replace("\u200b", "")
 
@@ -394,7 +394,7 @@ def test_the_columns_fit_the_width_there_is(qtbot, browser, runs_dir) -> None:
         assert view.columnWidth(RunColumn.RUN) >= 240
     assert not view.isColumnHidden(RunColumn.BEST)
     assert not view.isColumnHidden(RunColumn.STARTED)
-    # As wide as beside the other panels of a window of 1280 pixels, with a scroll bar.
+    # As wide as next to the other panels of a window of 1280 pixels, with a scroll bar.
     browser.resize(638, 250)
     assert not view.isColumnHidden(RunColumn.STEPS)
     for column, text in ((RunColumn.BEST, "−1,804.6"), (RunColumn.STEPS, "11.2k of 300k")):

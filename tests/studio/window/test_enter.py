@@ -101,7 +101,7 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
         yield "Try it", TrialDialog(tried, 500, 1000, lambda *_: 60.0, window, waits=True)
         board = AdviceBoard(window.model, QSettings(str(runs_dir / "a.ini"), INI), window)
         yield "Close", ThresholdsDialog(board, window)
-        # To be read. The check goes on until it has an answer.
+        # For reading. The check continues until it has an answer.
         yield "", VerifyDialog(window)
         yield "Close", EnvCheckDialog(window)
         yield "OK", InfoDialog(window)
@@ -116,7 +116,7 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
 
 
 def pressed_by_enter(qtbot: QtBot, dialog: QDialog) -> str:
-    """Return the text of the button that Enter presses; what it would do is not done."""
+    """Return the text of the button that Enter presses, without its effect."""
     pressed: list[str] = []
     for button in dialog.findChildren(QPushButton):
         button.clicked.connect(pressed.append)

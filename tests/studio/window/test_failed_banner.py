@@ -1,4 +1,4 @@
-"""What the banner says of a run that failed."""
+"""The banner about a failed run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""With fonts of 100 to 200 percent, nothing of the window is beyond its edges or cut off."""
+"""With fonts of 100 to 200 percent, nothing in the window is clipped or beyond its edges."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ def problems(window: MainWindow) -> list[str]:
 
 
 def show_all(qtbot: QtBot, window: MainWindow, runs: Path) -> Iterator[str]:
-    """Show one part of the window after the other; yield what each is called."""
+    """Show one part of the window after the other; yield the name of each."""
     yield "first"
     for spec in PANELS:
         window.docks.open(spec.name)
@@ -119,7 +119,7 @@ def test_every_dialog_is_whole_and_reached(
     found = {}
     for _, dialog in dialogs(window, runs_dir):
         dialog.show()
-        # What is read in the background may still make a dialog grow.
+        # Background reads may still make a dialog grow.
         with contextlib.suppress(Late):
             qtbot.waitUntil(lambda dialog=dialog: not clipped(dialog), timeout=5_000)
         here = [*clipped(dialog), *unreachable(dialog)]

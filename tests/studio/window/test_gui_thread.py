@@ -1,4 +1,4 @@
-"""The window's own thread never looks at the runs: what it shows comes by events and signals."""
+"""The window's own thread never reads the runs: its data arrive by events and signals."""
 
 import os
 import shutil
@@ -33,13 +33,13 @@ TEXT = Qt.ItemDataRole.DisplayRole
 def guard(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DiskGuard]:
     made = DiskGuard(runs_dir, monkeypatch)
     yield made
-    # After the window was closed, which must not look either.
+    # After the window was closed, which must not read either.
     assert made.found == []
 
 
 @pytest.fixture
 def before(runs_dir: Path) -> list[RunDirectory]:
-    """Runs that were there before the window: stopped, finished, and one of many checkpoints."""
+    """Runs from before the window: stopped, finished, and one with many checkpoints."""
     stopped = train_before(runs_dir, checkpoint_interval=500)
     stopped.note({"step": 300, "field": "tau", "old": 0.005, "new": 0.02, "time": ""})
     finished = train_before(runs_dir, steps=300, seed=1)

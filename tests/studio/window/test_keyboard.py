@@ -1,4 +1,4 @@
-"""What a user without a mouse can rely on."""
+"""Guarantees for users without a mouse."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -66,7 +66,7 @@ DATA = {
 }
 """Words that stay as they are in every language."""
 QT_OWN = ("qt_", "ScrollLeftButton", "ScrollRightButton")
-"""Names of what Qt makes and translates by itself."""
+"""Names of widgets that Qt makes and translates itself."""
 
 
 def described_by_core(window: MainWindow) -> set[str]:
@@ -112,7 +112,7 @@ def is_qts_own(button: QAbstractButton) -> bool:
 
 
 def shown_by(widget: QWidget) -> Iterator[str]:
-    """Yield everything that a widget shows or says, but for what the user types or reads."""
+    """Yield everything that a widget shows or says, except user input and run data."""
     if isinstance(widget, QAbstractButton) and is_qts_own(widget):
         return
     yield from (widget.toolTip(), widget.accessibleName(), widget.accessibleDescription())

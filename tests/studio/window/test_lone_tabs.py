@@ -35,7 +35,7 @@ def test_a_window_that_nobody_touches_comes_to_rest(qtbot, window) -> None:
     def is_at_rest() -> bool:
         before = requests.count
         for _ in range(20):
-            # Each turn does what the one before has asked for.
+            # Each turn does the work requested by the previous one.
             qtbot.wait(1)
         return requests.count == before
 

@@ -22,7 +22,7 @@ ASKED = "studio.window.main_window.ask_what_to_do"
 
 
 class Listener:
-    """Collects what the run said to the window."""
+    """Collects what the run reported to the window."""
 
     def __init__(self, window: MainWindow) -> None:
         self.said: list[events.Event] = []
@@ -37,7 +37,7 @@ def click(qtbot, widget) -> None:
 
 
 def drag(qtbot, slider, share: float) -> None:
-    """Drag a slider's handle from where it is to ``share`` of its width, as a mouse does."""
+    """Drag a slider's handle from its position to ``share`` of its width, as a mouse does."""
     from PySide6.QtWidgets import QStyle, QStyleOptionSlider
 
     option = QStyleOptionSlider()
@@ -297,7 +297,7 @@ def test_a_run_whose_folder_is_deleted_while_the_window_trains_is_written_again(
     ended = listener.said[-1]
     assert isinstance(ended, events.Ended)
     assert RunDirectory.open(ended.run).last == ended.last_checkpoint
-    # The window shows what is there now, and goes on from it.
+    # The window shows the present files, and continues from there.
     window.runs.refresh()
     qtbot.waitUntil(lambda: window.runs.model.find(ended.run).isValid(), timeout=60_000)
     window.launcher.resume(ended.run)

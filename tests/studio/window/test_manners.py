@@ -1,4 +1,4 @@
-"""What the window must not do behind a person's back."""
+"""Things the window must not do without the user's knowledge."""
 
 from pathlib import Path
 
@@ -114,7 +114,7 @@ def test_editing_the_name_of_the_environment_keeps_what_was_set(qtbot, window, f
 
 
 def feed(window, steps: int) -> None:
-    """Tell the model of a run that came to ``steps``."""
+    """Report a run that reached ``steps`` to the model."""
     tell = window.model.handle
     config = RunConfig(env="Pendulum-v1", steps=10_000)
     tell(started(config, Tunables()))

@@ -21,7 +21,7 @@ from tests.support.marks import slow
 
 
 class Probe(QWidget):
-    """A panel that implements every protocol and records what it is told."""
+    """A panel that implements every protocol and records the calls."""
 
     refused = Signal(str)
 
@@ -54,7 +54,7 @@ def settings(tmp_path: Path) -> QSettings:
 def build(
     qapp: QApplication, tmp_path: Path, settings: QSettings
 ) -> Iterator[Callable[..., MainWindow]]:
-    """Return a function that builds a window with further panels, and close what it built."""
+    """Return a function that builds a window with further panels, and close those windows."""
     built = []
 
     def make(*further: PanelSpec, without: str = "") -> MainWindow:

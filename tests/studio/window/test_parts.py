@@ -206,7 +206,7 @@ def test_the_status_bar_says_what_a_run_waits_for(window, find):
 
 
 class LayoutRequests(QObject):
-    """Counts how often a widget was asked to lay out what it holds."""
+    """Counts layout requests to a widget."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__()

@@ -34,7 +34,7 @@ CONTROLS = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLine
 
 
 def controls(window: QWidget) -> Iterator[QWidget]:
-    """Yield what can be used, but for parts of other controls."""
+    """Yield usable controls, except parts of other controls."""
     for found in window.findChildren(QWidget):
         inside = found.parentWidget()
         part = isinstance(inside, QComboBox | QAbstractSpinBox | QAbstractItemView | QLineEdit)
@@ -214,7 +214,7 @@ def test_the_time_left_follows_the_speed_of_learning_and_is_estimated_before(
 
 
 def apart(first: QColor, second: QColor) -> float:
-    """Return how far two colours lie apart, on a scale of 441."""
+    """Return the distance of two colours, on a scale of 441."""
     return float(np.linalg.norm(np.subtract(first.getRgb()[:3], second.getRgb()[:3])))
 
 
@@ -272,7 +272,7 @@ def test_the_name_of_an_axis_ends_with_the_axis(qtbot, window, runs_dir) -> None
     axis = window.plots.card("plot_return").plot.getAxis("left")
     assert axis.labelText == "return per episode"
     window.docks.open("runs")
-    # Where it takes height from the plots; by itself it goes beside them.
+    # Where it would take height from the plots; by default it goes beside them.
     window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, window.docks.dock("runs"))
     window.resize(1024, 700)
     window.resizeDocks([window.docks.dock("runs")], [290], Qt.Orientation.Vertical)

@@ -1,4 +1,4 @@
-"""What was opened lately is offered again after a restart; what is gone is greyed out."""
+"""Recently opened files are offered again after a restart; missing ones are greyed out."""
 
 import shutil
 from pathlib import Path

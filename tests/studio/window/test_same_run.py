@@ -1,4 +1,4 @@
-"""A run is the same whoever looks on: drawn in the window, replayed beside, or headless."""
+"""A run is the same however it is watched: drawn in the window, replayed, or headless."""
 
 import numpy as np
 import pytest

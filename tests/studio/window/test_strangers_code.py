@@ -1,4 +1,4 @@
-"""A run of a stranger in the window: its code is asked about once, and not run without a yes."""
+"""A third party's run in the window: it asks once about its code, and needs a yes to run it."""
 
 import os
 import re
@@ -31,7 +31,7 @@ NAME = "theirs_env"
 ENV = f"{NAME}:Slide"
 WAIT_MS = 120_000
 SOON_S = 10.0
-"""It takes a fraction of a second, but for a machine that is busy."""
+"""It takes a fraction of a second, except on a busy machine."""
 Find = Callable[[str], QWidget]
 
 
@@ -46,7 +46,7 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Strang
 
 @pytest.fixture
 def run(stranger: Stranger, tmp_path: Path) -> Path:
-    """Return a run in the window's folder; nobody has imported its module yet."""
+    """Return a run in the window's folder; its module has not been imported yet."""
     found = finish(tmp_path / "runs", ENV, eval_interval=30, background_evaluation=False).run
     stranger.leave(NAME)
     return found
@@ -71,7 +71,7 @@ def open_run(window: MainWindow, run: Path) -> None:
 
 @pytest.fixture
 def only_runs(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing but runs import what is named: no renderer, and nothing that looks it up."""
+    """Let only runs import the module: no renderer, and nothing that examines it."""
     monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: None)
     monkeypatch.setattr(window.replay, "show_run", lambda _, **__: None)
 
@@ -95,7 +95,7 @@ def test_opening_a_run_asks_with_module_and_path_and_no_is_the_default(
     qtbot.waitUntil(lambda: not window.findChildren(ConsentDialog), timeout=WAIT_MS)
     assert stranger.imported == set()
     assert not stranger.trusted.exists()
-    # The rest of the run is there.
+    # The rest of the run exists.
     assert window.model.record.run == run
     assert find("env_combo").currentText() == ENV
     message = window.replay.message.text().replace("\u200b", "")
@@ -324,7 +324,7 @@ def test_leaving_the_field_that_a_run_filled_asks_too_and_train_needs_a_yes(
     answer(qtbot, window, "refuse")
     assert idle(window)
     assert stranger.imported == set()
-    # Typed again it is still what the file named.
+    # Typed again, it is still the name from the file.
     editor.selectAll()
     qtbot.keyClicks(editor, f"{NAME}:StrangerSlide-v0")
     qtbot.keyClick(editor, Qt.Key.Key_Return)
@@ -385,7 +385,7 @@ def test_what_could_not_be_remembered_is_allowed_to_the_renderer(
         answer(qtbot, window, "allow")
     assert "the answer was not remembered" in window.banner.text
     assert stranger.imported == {NAME}
-    # Another renderer is told, too.
+    # Another renderer gets the list, too.
     before = stranger.processes
     window.replay.player.close()
     with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):

@@ -1,4 +1,4 @@
-"""Numbers typed into the forms: what is trained, and what stays marked as wrong."""
+"""Numbers typed into the forms: the values trained with, and texts that stay marked as wrong."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -1,4 +1,4 @@
-"""What computes the updates of a run: chosen by what there is, recorded, taken again."""
+"""The engine of a run's updates: chosen by availability, recorded, used again."""
 
 import threading
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def test_where_there_is_no_compiler_a_run_takes_torch(monkeypatch: pytest.Monkey
     assert engine.resolve(config).engine == "torch"
     with pytest.raises(RequestError, match="engine cannot be compiled"):
         engine.resolve(tiny(engine="compiled")[0])
-    # A run that goes on says so by its record instead (see test_fingerprint.py).
+    # A resumed run reports this through its record instead (see test_fingerprint.py).
     assert engine.resolve_again(tiny(engine="compiled")[0]).engine == "torch"
 
 

@@ -1,4 +1,4 @@
-"""The cache of compiled code: there once, trusted only if nobody else can have made it."""
+"""The cache of compiled code: made once, and trusted only if no one else can have made it."""
 
 import os
 import pickle
@@ -418,7 +418,7 @@ def test_every_function_that_is_compiled_in_is_part_of_the_key() -> None:
 
 @pytest.mark.release
 def test_a_reinstallation_elsewhere_finds_what_was_compiled(root: Path, tmp_path: Path) -> None:
-    """Nothing hangs on the path of the sources or on their times."""
+    """Nothing depends on the path of the sources or on their times."""
     said = []
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     (tmp_path / "cache").mkdir(mode=0o700)

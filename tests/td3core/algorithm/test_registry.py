@@ -1,4 +1,4 @@
-"""Algorithms are entries: what a run needs to know of one, and what it takes to add one."""
+"""Algorithms are entries: what a run needs to know of one, and how to add one."""
 
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path

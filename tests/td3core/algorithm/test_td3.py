@@ -48,7 +48,7 @@ def flat(parts: Any) -> Any:
 
 
 def answer(parts: Any, x: Any) -> Any:
-    """Return what a network with relu makes of ``x`` (batch, in)."""
+    """Return the output of a network with relu for ``x`` (batch, in)."""
     for weight, bias in parts[:-1]:
         x = np.maximum(x @ weight.numpy().T + bias.numpy(), 0.0)
     weight, bias = parts[-1]
@@ -356,7 +356,7 @@ def test_the_metrics_of_a_checkpoint_of_version_0_1_are_read() -> None:
         state.pop(f"tally.{metric.name}", None)
     older.load_state(state, agent.updates)
     found = agent.take_metrics()
-    # What that version did not measure is absent once.
+    # Metrics that this version did not measure are absent once.
     assert older.take_metrics() == {name: found[name] for name in kept}
 
 

@@ -1,4 +1,4 @@
-"""What is shown of a single update, against the paper in NumPy and against the agent itself."""
+"""The trace of a single update, compared with the paper in NumPy and with the agent itself."""
 
 from typing import Any
 
@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_the_paper_through_two_cycles_of_the_delay(
 
 
 def expected_of(reference: ReferenceTD3, data: Any, noise: Any) -> dict[str, Any]:
-    """Return what NumPy computes of the coming update in double precision."""
+    """Return NumPy's values for the coming update in double precision."""
     obs, action, reward, next_obs, terminated = (np.float64(part) for part in data)
     live, critics = reference.settings, reference.critics
     policy = reference.act("actor_target", next_obs)

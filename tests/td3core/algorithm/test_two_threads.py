@@ -1,4 +1,4 @@
-"""The compiled update on two threads: the same numbers, taken only where it is quicker."""
+"""The compiled update on two threads: the same numbers, used only if it is faster."""
 
 import threading
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def draws(updates: int, batch: int = 64) -> Any:
     ("batch", "values"),
     [
         (64, {"critic_activation": "tanh"}),
-        # Rows and layers that two cannot share alike.
+        # Rows and layers that cannot be split evenly.
         (101, {"actor_hidden": (24,), "critic_hidden": (32, 24, 16)}),
         (49, {"actor_hidden": (40, 8, 16)}),
         (101, {"critic_hidden": (40, 24), "critic_layer_norm": True}),
@@ -71,7 +71,7 @@ def test_two_threads_give_the_same_numbers(batch: int, values: dict[str, Any], a
 
 
 def test_one_thread_is_used_if_two_would_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As BLAS may, which chooses its way through a product by the number of rows."""
+    """As BLAS may, which chooses its method by the number of rows."""
     agent, choice = agent_and_choice()
     on_two_threads = choice._on_two_threads
 

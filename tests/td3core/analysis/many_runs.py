@@ -1,4 +1,4 @@
-"""Runs on disk that nobody trained, for comparisons."""
+"""Fabricated runs on disk, for comparisons."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ def write_run(
     bias: Sequence[tuple[float, float]] = (),
     **values: Any,
 ) -> Path:
-    """Write a run with an evaluation every so many steps, and as many seconds, at the end of each.
+    """Write a run with an evaluation every this many steps, which take as many seconds.
 
     ``episodes`` are returns, one every ten steps. ``bias`` are mean and deviation, if measured, of
     the evaluations.

@@ -1,4 +1,4 @@
-"""Runs are grouped by their settings, and each group comes to the numbers of its own runs."""
+"""Runs are grouped by their settings, and each group has the numbers of its own runs."""
 
 import math
 from dataclasses import replace
@@ -202,7 +202,7 @@ def test_runs_without_evaluations_are_left_out_and_named(runs_dir: Path) -> None
     notes = [str(note) for note in found.notes]
     assert notes[0] == "2 runs have no evaluations and are left out."
     assert not any("no results yet" in note for note in notes)
-    # One that trains may still get one.
+    # A training run may still get one.
     training = replace(runs[1], live=True)
     notes = [str(note) for note in compare([runs[0], training]).notes]
     assert "1 of 2 runs of TD3 have no results yet." in notes

@@ -1,4 +1,4 @@
-"""How runs of the presets went, as the explanations of plots show it."""
+"""Curves of the presets' runs, as shown in the explanations of plots."""
 
 import json
 from importlib.resources import files

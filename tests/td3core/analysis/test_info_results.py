@@ -1,4 +1,4 @@
-"""Runs are compared by what they recorded of their environment's info."""
+"""Runs are compared by recorded numbers of their environment's info."""
 
 import csv
 import json

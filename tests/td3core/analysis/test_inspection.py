@@ -1,4 +1,4 @@
-"""A saved agent's view of its replay buffer is what its own update computes."""
+"""The inspection of a saved agent's replay buffer matches its own update."""
 
 from pathlib import Path
 from typing import Any

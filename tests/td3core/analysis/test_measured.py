@@ -1,4 +1,4 @@
-"""What a run reports and what is read from its files are folded into the same tables."""
+"""A run's reports and its files fold into the same tables."""
 
 from dataclasses import replace
 from pathlib import Path

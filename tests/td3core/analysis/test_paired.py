@@ -1,4 +1,4 @@
-"""What pairs of runs say of a change: a mean difference, its interval, and a careful sentence."""
+"""Pairs of runs that differ in a change: mean difference, interval, and a careful sentence."""
 
 import pytest
 import scipy  # its statistics are loaded with their first use

@@ -1,4 +1,4 @@
-"""The replay buffer on disk: only what is new is written, and what is read back is what it was."""
+"""The replay buffer on disk: only new rows are written, and they are read back unchanged."""
 
 import os
 from pathlib import Path

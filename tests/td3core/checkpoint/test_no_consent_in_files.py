@@ -1,4 +1,4 @@
-"""A checkpoint cannot bring the consent to the code it names."""
+"""A checkpoint cannot bring consent to the code it names."""
 
 import json
 from pathlib import Path

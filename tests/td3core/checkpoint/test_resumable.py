@@ -1,4 +1,4 @@
-"""What a forged checkpoint says of a run's state is refused before a run goes on from it."""
+"""A forged state of a run in a checkpoint is refused before a run resumes from it."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the examination of an installation says of the processor and its kernels."""
+"""The doctor's findings on the processor and its kernels."""
 
 import pytest
 

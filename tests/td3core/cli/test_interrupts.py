@@ -38,9 +38,9 @@ ENV = EnvChoice(f"{NAME}:Slide")
 KEEPS_INTERPRETER = "in C code that keeps the interpreter"
 REPLACES_INTERRUPT = "and replaces the interrupt by an error"
 HIDDEN, SHOWN = "\x1b[?25l", "\x1b[?25h"
-"""What hides and shows the cursor of a terminal."""
+"""Sequences that hide and show the cursor of a terminal."""
 SOON_S = 15.0
-"""It takes a few seconds, but for a machine that is busy."""
+"""It takes a few seconds, except on a busy machine."""
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ class Terminal:
         self._reader.start()
 
     def wait_for(self, *texts: str) -> None:
-        """Wait until one of `texts` was written; end the command where none comes."""
+        """Wait until one of `texts` was written; end the command if none comes."""
         end = time.monotonic() + 240
         while not any(text in self.said for text in texts):
             if time.monotonic() > end or self.process.poll() is not None:

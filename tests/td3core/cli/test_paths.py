@@ -1,4 +1,4 @@
-"""What a person may call a run or a file: the same in every command, and never at a run's cost."""
+"""Names and paths of runs and files: the same in every command, and never at a run's cost."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A program that starts a command reads how far it is as data; a person reads words."""
+"""A program that starts a command reads its progress as data; a person reads words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The command that reports: what it takes, writes, tells and refuses."""
+"""The report command: arguments, output, messages and refusals."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What goes wrong in an environment, a path or a terminal is one sentence, never a traceback."""
+"""Failures of an environment, a path or a terminal are one sentence, never a traceback."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Live sinks as options: what it takes to add one."""
+"""Live sinks as options: how to add one."""
 
 from pathlib import Path
 

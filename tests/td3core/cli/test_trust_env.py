@@ -1,4 +1,4 @@
-"""Commands that open somebody else's run import nothing of theirs before they may."""
+"""Commands that open a third party's run import none of its code before they may."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What an environment is tried for, and what is said of it: in the open, and before a run."""
+"""The checks of an environment and their findings: on request, and before a run."""
 
 import json
 import warnings

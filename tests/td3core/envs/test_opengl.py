@@ -1,4 +1,4 @@
-"""What MuJoCo draws with is tried and chosen before it is imported."""
+"""MuJoCo's OpenGL backend is probed and chosen before MuJoCo is imported."""
 
 import subprocess
 import sys

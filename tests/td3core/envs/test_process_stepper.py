@@ -1,4 +1,4 @@
-"""Environments in processes of their own: the same run, the same faults, and nothing left over."""
+"""Environments in separate processes: the same run, the same faults, and nothing left over."""
 
 import json
 import multiprocessing

@@ -1,4 +1,4 @@
-"""What a file names as arguments of an environment can neither hang nor end a command."""
+"""An environment's arguments from a file can neither hang nor end a command."""
 
 import json
 import os

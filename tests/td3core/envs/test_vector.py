@@ -1,4 +1,4 @@
-"""Several environments side by side: everything counted, and no step stored that nobody took."""
+"""Several environments side by side: everything counted, and no step stored that was not taken."""
 
 from pathlib import Path
 from typing import Any

@@ -23,7 +23,7 @@ INFO = EnvInfo(
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch):
-    """Pretend to have so many cores and so much memory."""
+    """Pretend to have this many cores and this much memory."""
 
     def pretend(cores: int, memory: float) -> None:
         where = "td3core.experiments.groups.allocation."

@@ -1,4 +1,4 @@
-"""What the process of a group does with what its parent sends."""
+"""The process of a group and the messages of its parent."""
 
 import os
 import queue

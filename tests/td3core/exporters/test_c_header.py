@@ -1,4 +1,4 @@
-"""The C header: what a compiler makes of it acts as the agent."""
+"""The C header, compiled, acts as the agent."""
 
 import shutil
 import subprocess

@@ -22,7 +22,7 @@ def figure(names: list[str], width_in: float, title: str = "Returns") -> FigureD
 
 
 def drawn(figure: FigureData, folder: Path) -> tuple[str, float]:
-    """Return what the figure says, and its height in points."""
+    """Return the texts of the figure, and its height in points."""
     export(figure, folder / "figure.svg")
     root = ElementTree.parse(folder / "figure.svg").getroot()
     return " ".join(filter(None, root.itertext())), float(root.attrib["height"].removesuffix("pt"))

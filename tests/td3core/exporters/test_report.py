@@ -1,4 +1,4 @@
-"""A report says what its runs came to, and is a page that anybody may open."""
+"""A report presents the results of its runs, as a page that is safe to open."""
 
 import json
 import shlex

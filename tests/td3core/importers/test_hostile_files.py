@@ -1,4 +1,4 @@
-"""Files that were made to do harm: nothing of them is run, and each is refused in a sentence."""
+"""Malicious files: nothing in them is run, and each is refused in a sentence."""
 
 import base64
 import builtins

@@ -1,4 +1,4 @@
-"""What the critics in NumPy make of an action, against torch and against plain arithmetic."""
+"""The critics' values in NumPy, compared with torch and with plain arithmetic."""
 
 from typing import Any
 

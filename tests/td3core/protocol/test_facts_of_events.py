@@ -1,4 +1,4 @@
-"""What events say of themselves, in words and as numbers."""
+"""Facts about events, in words and as numbers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How long a run still takes is told by the steps that learn, once enough were timed."""
+"""The remaining time of a run comes from learning steps, once enough were timed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Following a run from outside gives what the run itself reports."""
+"""Following a run from outside gives the run's own reports."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What another process asks of a run through its folder."""
+"""Requests of another process to a run, through its folder."""
 
 import errno
 import json

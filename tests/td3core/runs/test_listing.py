@@ -1,4 +1,4 @@
-"""How a run ended, what it is called, what it came from, and how far it got: all from its files."""
+"""How a run ended, its name, its parent, and its progress: all from its files."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""A run has one name, whoever asks."""
+"""A run has one name everywhere."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def preset_run(runs: Path, env: str = ENV, **values: object) -> RunDirectory:
 
 @pytest.fixture
 def run(runs_dir: Path) -> RunDirectory:
-    # As a run is recorded: "auto" has come to something.
+    # As recorded in a run: "auto" is resolved.
     recorded = {"numerics": "avx512", "engine": "compiled", "info_columns": "reward_ctrl"}
     return preset_run(runs_dir, seed=3, gamma=0.9, **recorded)
 

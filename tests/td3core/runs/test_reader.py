@@ -1,4 +1,4 @@
-"""A run read from its folder: where it begins, where it stands, and how it ended."""
+"""A run read from its folder: its beginning, its progress, and its end."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What a run goes on from, and what it is refused for."""
+"""The checkpoint a run resumes from, and reasons for refusing it."""
 
 import shutil
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which of the checkpoints saved along the way are still there at the end."""
+"""The step checkpoints that still exist at the end."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def test_several_environments_keep_every_nth_that_goes_a_little_beyond(runs_dir:
 
 
 def rewards(means: list[float], scripted: Any) -> str:
-    """Return an environment whose evaluations, of one step each, come to these returns in turn."""
+    """Return an environment whose one-step evaluations have these returns in turn."""
     script = Script([(1, "terminated")])
     served = iter(means)
     # The training takes 20 steps before each evaluation takes its one.

@@ -1,4 +1,4 @@
-"""A run is anyone's folder: special files, huge ones, links and forged names stop nobody."""
+"""A run may be anyone's folder: special files, huge ones, links and forged names stop nothing."""
 
 import json
 import os

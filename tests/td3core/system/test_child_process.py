@@ -1,4 +1,4 @@
-"""A child with a pipe: its end is noticed, whoever holds the pipe open."""
+"""A child with a pipe: its end is noticed, whichever process holds the pipe open."""
 
 import os
 import signal

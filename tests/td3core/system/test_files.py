@@ -1,4 +1,4 @@
-"""What has been written is there after a power failure, as soon as the function returns."""
+"""Written data survives a power failure as soon as the function returns."""
 
 import os
 from collections.abc import Callable

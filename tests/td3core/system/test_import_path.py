@@ -1,4 +1,4 @@
-"""Nothing is imported from the current folder but the module that the user names."""
+"""Nothing is imported from the current folder except the module named by the user."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Lines of JSON: every event comes back as it was, and what is no line is refused."""
+"""Lines of JSON: every event comes back unchanged, and invalid lines are refused."""
 
 import json
 import math

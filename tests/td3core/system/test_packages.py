@@ -1,4 +1,4 @@
-"""Versions of packages: those that were there when they were first asked for."""
+"""Versions of packages: those present at the first query."""
 
 from collections.abc import Iterator
 

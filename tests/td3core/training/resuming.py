@@ -1,4 +1,4 @@
-"""Shared by the tests of going on: runs that are taken up again, and copies of them mid-way."""
+"""Shared by the tests of resuming: resumed runs, and copies of runs mid-way."""
 
 import os
 import shutil
@@ -38,13 +38,13 @@ def go_on(
     react: Callable[[Event], None] = lambda event: None,
     exact: bool = False,
 ) -> tuple[Ended | Failed, Told]:
-    """Resume a run; return the outcome and all that was said."""
+    """Resume a run; return the outcome and all reports."""
     told = Told(react)
     return resume(run, control or Control(), told, steps=steps, exact=exact), told
 
 
 def go_on_well(run: Path, *, steps: int | None = None, warnings: int = 0) -> Ended:
-    """Resume a run to its end, with so many warnings."""
+    """Resume a run to its end, with this many warnings."""
     outcome, told = go_on(run, steps=steps)
     assert isinstance(outcome, Ended), outcome
     said = [str(event.message) for event in told.all(Warned)]
@@ -53,7 +53,7 @@ def go_on_well(run: Path, *, steps: int | None = None, warnings: int = 0) -> End
 
 
 def refused(run: Path, *, steps: int | None = None) -> str:
-    """Resume a run that cannot go on; return the sentence."""
+    """Resume a run that cannot be resumed; return the sentence."""
     outcome, told = go_on(run, steps=steps)
     assert isinstance(outcome, Failed)
     assert outcome.request, outcome
@@ -63,7 +63,7 @@ def refused(run: Path, *, steps: int | None = None) -> str:
 
 
 def branched(checkpoint: Path, runs_dir: Path, **values: Any) -> tuple[Ended | Failed, Told]:
-    """Branch from a checkpoint; return the outcome and all that was said."""
+    """Branch from a checkpoint; return the outcome and all reports."""
     told = Told()
     return branch(checkpoint, values, Control(), told, runs_dir), told
 

@@ -26,7 +26,7 @@ def best_rewards(best_at: int) -> Callable[[int, Any], float]:
 
 
 def refuse_best(monkeypatch: pytest.MonkeyPatch, times: int) -> Disk:
-    """Let the disk be full for the first so many attempts to write the best agent."""
+    """Let the disk be full for the first attempts, this many, to write the best agent."""
     disk = Disk(checkpoint.save, lambda path: path.stem == "best" and disk.refused < times)
     monkeypatch.setattr(checkpoint, "save", disk)
     return disk

@@ -1,4 +1,4 @@
-"""What a person asks of a run while it goes."""
+"""Requests of a person to a training run."""
 
 import json
 import threading

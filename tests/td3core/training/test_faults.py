@@ -1,4 +1,4 @@
-"""What a run does when its environment fails or its numbers do: it says so, and keeps the rest."""
+"""A run whose environment or numbers fail: it reports that, and keeps the rest."""
 
 import re
 from collections.abc import Callable

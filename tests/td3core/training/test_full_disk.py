@@ -1,4 +1,4 @@
-"""A full disk costs a warning, never the run; and what could not be written comes later."""
+"""A full disk costs a warning, never the run; what could not be written is written later."""
 
 import errno
 import json

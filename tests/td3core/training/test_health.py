@@ -1,4 +1,4 @@
-"""What is measured of networks and buffer, against calculations that share no code with it."""
+"""Health metrics of networks and buffer, against calculations that share no code with them."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where a run cannot be what it would have been it says so; and what else was unfinished."""
+"""A run that cannot be exactly the same says so; and other unfinished work."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What an environment returns as info becomes columns of episodes.csv, and changes nothing else."""
+"""An environment's info becomes columns of episodes.csv, and changes nothing else."""
 
 import math
 from collections.abc import Callable

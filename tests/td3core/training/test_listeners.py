@@ -1,4 +1,4 @@
-"""Who listens to a run beside its ``report``."""
+"""Additional listeners to a run."""
 
 from pathlib import Path
 

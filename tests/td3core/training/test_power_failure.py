@@ -1,4 +1,4 @@
-"""A run whose power is cut at any moment opens, and goes on as if nothing had happened."""
+"""A run whose power is cut at any moment opens, and continues as if nothing had happened."""
 
 import os
 import shutil

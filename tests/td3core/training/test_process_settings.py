@@ -1,4 +1,4 @@
-"""What an environment does to its process: torch's defaults and the current folder."""
+"""Changes that an environment makes to its process: torch's defaults and the current folder."""
 
 import os
 from collections.abc import Callable, Iterator

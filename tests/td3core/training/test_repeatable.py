@@ -1,4 +1,4 @@
-"""Same seed, same run; and nothing that looks on changes it."""
+"""Same seed, same run; and watching does not change it."""
 
 import random
 from collections.abc import Callable
@@ -19,7 +19,7 @@ PENDULUM = {"env": "Pendulum-v1", "steps": 450, "learning_starts": 100}
 
 
 def table(outcome: Ended, name: str) -> list[dict[str, str]]:
-    """Return the rows of a table but for its clock."""
+    """Return the rows of a table without its clock."""
     rows = read_table(outcome.run / f"{name}.csv")
     assert all(row.pop("time_s") for row in rows)
     return rows

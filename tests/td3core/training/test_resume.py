@@ -1,4 +1,4 @@
-"""A run that goes on is the run that was never interrupted."""
+"""A resumed run equals the run that was never interrupted."""
 
 import json
 from dataclasses import asdict, replace
@@ -101,7 +101,7 @@ def test_live_changes_are_made_again_wherever_the_run_is_killed(
         Change(40, "tau", 0.1),
         Change(47, "batch_size", 5),
         Change(63, "noise_correlation", 0.0),
-        # There and back at once: the decay begins anew all the same.
+        # There and back at once: the decay restarts nevertheless.
         Change(70, "exploration_noise", 0.4),
         Change(70, "exploration_noise", 0.5),
     ]

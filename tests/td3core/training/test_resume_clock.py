@@ -1,4 +1,4 @@
-"""What a run that goes on says of itself: how long it has been going, and what it does again."""
+"""The reports of a resumed run: its duration, and the steps it repeats."""
 
 import shutil
 from dataclasses import replace

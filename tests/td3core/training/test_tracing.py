@@ -34,7 +34,7 @@ def _a_row_for_each_update(monkeypatch: pytest.MonkeyPatch) -> None:
 def stepped(
     runs_dir: Path, steps: int = STEPS, at: int = PAUSED_AT, **values: Any
 ) -> tuple[Ended, Told]:
-    """Pause a run at a step, do some updates one by one, and let it go on."""
+    """Pause a run at a step, do some updates one by one, and let it continue."""
 
     def pause(reached: int) -> None:
         if reached == at:

@@ -173,12 +173,12 @@ def type_name(qtbot, alone, at: int, name: str) -> None:
     tree.setCurrentItem(row(alone.find, at))
     qtbot.keyClick(tree, Qt.Key.Key_F2)
     field = alone.find("group_name_edit")
-    # What a run that still trains brings meanwhile must not take the field away.
+    # News of a training run must not remove the editor.
     alone.comparison.session.shown_changed.emit()
     field.clear()
     qtbot.keyClicks(field, name)
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    # Qt takes the name, and the field away, in the next round of events.
+    # Qt adopts the name, and removes the editor, in the next event loop turn.
     qtbot.waitUntil(lambda: alone.comparison.findChild(QWidget, "group_name_edit") is None)
     settle(qtbot, alone)
 
@@ -202,7 +202,7 @@ def test_a_group_has_the_name_that_is_typed_in_table_legend_and_figure(
     type_name(qtbot, alone, 1, "slow targets")
     assert [str(each) for each in refused] == ["Another group is called slow targets."]
     assert [row(alone.find, at).text(0) for at in (0, 1)] == ["slow targets", second]
-    # It stays when the runs are read again, and goes when it is taken back.
+    # It stays when the runs are read again, and is removed when reverted.
     alone.start(qtbot, groups)
     assert row(alone.find, 0).text(0) == "slow targets"
     type_name(qtbot, alone, 0, "")
@@ -290,7 +290,7 @@ def test_a_report_calls_groups_what_the_user_does(qtbot, alone, groups) -> None:
     # By its own name again, which has the symbols of the window.
     type_name(qtbot, alone, 0, "")
     assert f"{first}=TD3 τ 0.005" in session.report_options()
-    # Single runs are called the same by the command.
+    # The command gives single runs the same names.
     pick(qtbot, alone, alone.find, "compare_group_combo", "Single runs")
     assert "--rename" not in session.report_options()
 

@@ -1,4 +1,4 @@
-"""A sweep that somebody else has written: nothing in it is executed or written through."""
+"""A forged sweep: nothing in it is executed or written through."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from tests.td3core.experiments.sweeps.scripted_runs import ScriptedExecutor, con
 
 CMAES = "sampler = 'cmaes'"
 POPULATION = 6
-"""Of CMA-ES with two settings."""
+"""Population of CMA-ES with two settings."""
 
 
 class _Trap:

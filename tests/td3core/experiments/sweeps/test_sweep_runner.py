@@ -69,7 +69,7 @@ def test_a_sweep_with_one_job_repeats(runs_dir: Path, sampler: str) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What a sweep comes to that nothing has killed."""
+    """The state of a sweep that was never killed."""
     folder = tmp_path_factory.mktemp("whole") / "runs"
     return conduct(folder, ScriptedExecutor(rising), more="pruning = 'median'")[0]
 

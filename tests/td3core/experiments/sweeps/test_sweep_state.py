@@ -1,4 +1,4 @@
-"""What the window shows of a sweep keeps its texts, and is read as earlier versions wrote it."""
+"""A sweep's state for the window keeps its texts, and is read from earlier versions."""
 
 import json
 from dataclasses import replace
