@@ -54,7 +54,7 @@ def test_negative_numbers_have_one_minus_sign_wherever_the_window_shows_them(qap
     ]
     assert shown == [
         *("−207.1", "−1,234", "−1.2e−07", "−0.25", "−inf", "−207.1 ± 3.0", "−5", "−3"),
-        *("−1.500k", "−5", "−0.25"),
+        *("−1500.0", "−5", "−0.25"),
     ]
     axis.setLogMode(x=False, y=True)
     assert axis.tickStrings([-4.0], 1.0, 1.0) == ["1e-4"]
