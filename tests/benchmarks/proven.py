@@ -146,12 +146,13 @@ def tables() -> str:
     for path in sorted(HERE.glob("*.json")):
         results = read(path.stem)
         iqm = estimate(np.array([each["final"] for each in results]))
-        interval = f" [{iqm.interval.low:.1f}, {iqm.interval.high:.1f}]" if iqm.interval else ""
+        digits = ".2f" if abs(iqm.value) < 10 else ".1f"
+        low_high = iqm.interval and f" [{iqm.interval.low:{digits}}, {iqm.interval.high:{digits}}]"
         kind = "processor" if all("processor_s" in each for each in results) else "wall"
         passing = f"first evaluation ≥ {results[0]['threshold']:g}"
         lines = [
             f"**{path.stem}**, {results[0]['steps']:,} steps, {_seeds(len(results))}: interquartile"
-            f" mean of 100 episodes {iqm.value:.1f}{interval}",
+            f" mean of 100 episodes {iqm.value:{digits}}{low_high or ''}",
             "",
             f"| seed | {passing} | last ten evaluations | 100 episodes (lowest) | {kind} time |",
             "|---|---|---|---|---|",
@@ -163,8 +164,8 @@ def tables() -> str:
                 first += f" ({r['first_pass_processor_s']:.0f} s)"
             minutes = r["processor_s" if kind == "processor" else "wall_s"] / 60
             lines.append(
-                f"| {r['seed']} | {first} | {r['last_ten']:.1f} | {r['final']:.1f} ±"
-                f" {r['final_std']:.1f} ({r['final_lowest']:.1f}) | {minutes:.1f} min |"
+                f"| {r['seed']} | {first} | {r['last_ten']:{digits}} | {r['final']:{digits}} ±"
+                f" {r['final_std']:{digits}} ({r['final_lowest']:{digits}}) | {minutes:.1f} min |"
             )
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
