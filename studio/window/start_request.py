@@ -86,7 +86,7 @@ class StartRequest(QObject):
 
     @Slot()
     def _withdraw_refusal(self) -> None:
-        """Say no more of the forms what was true before they were edited."""
+        """Withdraw the refusal of a value in the forms once they are edited."""
         if self._refusal:
             self._banner.withdraw(self._refusal)
             self._refusal = ""

@@ -21,7 +21,7 @@ from td3core.config import Tunables, specs
 from td3core.errors import RequestError, brief, file_reason, unknown_name
 from td3core.protocol.steering import Verb
 from td3core.system.files import write_atomically
-from td3core.system.regular_files import read_bytes
+from td3core.system.regular_files import DAMAGE, read_bytes
 from td3core.text import NO_TEXT, Text
 
 REQUESTS = "requests"
@@ -30,7 +30,6 @@ NAME = re.compile(r"\d{1,20}-[0-9a-f]{8,32}\.json", re.ASCII)
 _MOST_BYTES = 16 * 1024
 _MOST_AT_ONCE = 32
 _MOST_STALE = 10_000
-_DAMAGE = (OSError, ValueError, OverflowError, RecursionError)
 _LEFT_OVER = Text("The run had ended or was interrupted before.")
 _NOT_OWN = Text("The request was not made by the run's user, or others may write to it.")
 
@@ -133,7 +132,7 @@ class Inbox:
             return self._parse(request, json.loads(read_bytes(path, _MOST_BYTES)))
         except RequestError as problem:
             return InboxRequest(name=request, problem=problem.message)
-        except _DAMAGE as problem:
+        except DAMAGE as problem:
             unread = Text("The request cannot be read: {reason}", reason=brief(problem))
             return InboxRequest(name=request, problem=unread)
 

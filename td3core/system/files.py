@@ -22,10 +22,10 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 @contextlib.contextmanager
 def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
-    """Hand out a name beside ``path``; what is there at the end replaces ``path`` at once.
+    """Yield a temporary name beside ``path``; the file made there then replaces ``path`` at once.
 
-    After an error, nothing of it is left and ``path`` is as it was. After a power failure the new
-    name is there only if ``durable``; what it holds is flushed by whoever writes it.
+    After an error it is gone and ``path`` is unchanged. After a power failure the new name is there
+    only if ``durable``; flushing the contents is up to the caller.
 
     Raises:
         OSError: the folder cannot be written.
