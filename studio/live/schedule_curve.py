@@ -1,7 +1,7 @@
 """The schedule of a live setting: a thin curve over the steps, with the run's position."""
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen, QPolygonF
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen, QPolygonF, QTransform
 from PySide6.QtWidgets import QWidget
 
 from studio.theme.sizes import scaled
@@ -13,6 +13,9 @@ _HEIGHT = 20
 _DOT = 3.0
 _TICKS = 100_000
 """The curve has the scale of the slider above it, only finer."""
+_POINTS = 81
+_PIXEL = 0.5
+"""The dot is drawn again once it has moved this far: a run reports far more often."""
 
 
 class ScheduleCurve(QWidget):
@@ -22,15 +25,27 @@ class ScheduleCurve(QWidget):
         super().__init__()
         self._spec = spec
         self._schedule: PiecewiseSchedule | None = None
-        self._step, self._steps = 0, 1
+        self._steps = 1
+        self._curve, self._dot = QPolygonF(), QPointF()
+        """Both in shares of the drawn area's width and height, from its lower left corner."""
         self.setFixedHeight(scaled(_HEIGHT))
         self.hide()
 
     def show_schedule(self, schedule: PiecewiseSchedule | None, step: int, steps: int) -> None:
         """Draw a schedule for a run of ``steps`` that is at ``step``; hide without a schedule."""
-        self._schedule, self._step, self._steps = schedule, step, max(steps, 1)
+        steps = max(steps, 1)
+        changed = schedule is not self._schedule or steps != self._steps
+        self._schedule, self._steps = schedule, steps
         self.setVisible(schedule is not None)
-        self.update()
+        if schedule is None:
+            return
+        if changed:
+            self._curve = QPolygonF([self._place(schedule, at) for at in self._corners(schedule)])
+        dot = self._place(schedule, step)
+        moved = dot - self._dot
+        if changed or abs(moved.x()) * self.width() + abs(moved.y()) * self.height() >= _PIXEL:
+            self._dot = dot
+            self.update()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Keep the height in proportion to the font."""
@@ -43,35 +58,32 @@ class ScheduleCurve(QWidget):
         if self._schedule is None:
             return
         area = QRectF(self.rect()).adjusted(_DOT + 1, _DOT + 1, -_DOT - 1, -_DOT - 1)
+        drawn = QTransform.fromTranslate(area.left(), area.bottom())
+        drawn.scale(area.width(), -area.height())
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         palette = self.palette()
         painter.setPen(QPen(palette.color(QPalette.ColorRole.PlaceholderText), 1.2))
-        painter.drawPolyline(QPolygonF(self._corners(area)))
-        here = self._place(area, self._step, self._schedule.at(self._step, self._steps))
+        painter.drawPolyline(drawn.map(self._curve))
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(palette.color(QPalette.ColorRole.Highlight))
-        painter.drawEllipse(here, _DOT, _DOT)
+        painter.drawEllipse(drawn.map(self._dot), _DOT, _DOT)
         painter.end()
 
-    def _corners(self, area: QRectF) -> list[QPointF]:
-        """Return points of the curve: before and after each jump, and enough for bends."""
-        assert self._schedule is not None
-        steps = {round(i * self._steps / 80) for i in range(81)}
-        for step in self._schedule.steps_of_points(self._steps):
+    def _corners(self, schedule: PiecewiseSchedule) -> list[int]:
+        """Return steps of the curve: before and after each jump, and enough for bends."""
+        steps = {round(i * self._steps / (_POINTS - 1)) for i in range(_POINTS)}
+        for step in schedule.steps_of_points(self._steps):
             if step < self._steps:
                 steps |= {int(step), int(step) + 1}
-        return [self._place(area, at, self._schedule.at(at, self._steps)) for at in sorted(steps)]
+        return sorted(steps)
 
-    def _place(self, area: QRectF, step: int, value: float) -> QPointF:
-        x = area.left() + area.width() * min(step / self._steps, 1.0)
-        return QPointF(x, area.bottom() - area.height() * self._share(value))
-
-    def _share(self, value: float) -> float:
-        """Return the height of a value as a share: the schedule's values use the whole height."""
-        assert self._schedule is not None
-        heights = [to_slider(self._spec, each, _TICKS) for each in self._schedule.values]
+    def _place(self, schedule: PiecewiseSchedule, step: int) -> QPointF:
+        """Return where a step lies; the schedule's values use the whole height."""
+        x = min(step / self._steps, 1.0)
+        heights = [to_slider(self._spec, value, _TICKS) for value in schedule.values]
         low, high = min(heights), max(heights)
         if low == high:
-            return 0.5
-        return (to_slider(self._spec, value, _TICKS) - low) / (high - low)
+            return QPointF(x, 0.5)
+        height = to_slider(self._spec, schedule.at(step, self._steps), _TICKS)
+        return QPointF(x, (height - low) / (high - low))

@@ -159,7 +159,7 @@ class NumberBox(QDoubleSpinBox):
         """Show a value that changes by itself, unless the user is entering another one."""
         edit = self.lineEdit()
         entering = self.hasFocus() and (edit.isModified() or edit.hasSelectedText())
-        if entering or self._entry.reason:
+        if entering or self._entry.reason or value == self.value():
             return
         cursor = edit.cursorPosition()
         self.setValue(value)
