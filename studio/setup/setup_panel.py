@@ -43,7 +43,10 @@ _ENV_TIP = Text(
     "Type to search. You can enter any installed Gymnasium environment with continuous actions."
 )
 _PRESET_TIP = Text("Settings known to work well.")
-_VARIANT_TIP = Text("TD3, DDPG, or TD3 without one of its tricks, as in the paper's ablations.")
+_VARIANT_TIP = Text(
+    "Fills in settings, as a preset does: for TD3, TQC or DDPG, or for TD3 without some of its"
+    " tricks, as in the ablations of the paper."
+)
 
 
 class SetupPanel(QWidget):

@@ -46,37 +46,41 @@ def resume_group(
 
     With ``exact`` a run that would not continue bit for bit fails.
     """
+    saved = group
     if steps is not None:
         group = group.with_steps(steps)
     group, notice = on_this_machine(group)
     if notice:
         log(notice)
-    allocation = allocation_of(group, jobs)
-    return _run(group, allocation, save=steps is not None, exact=exact, as_json=as_json)
+    return _run(group, allocation_of(group, jobs), saved=saved, exact=exact, as_json=as_json)
 
 
 def _run(
     group: Group,
     allocation: Allocation,
     *,
-    save: bool = False,
+    saved: Group | None = None,
     exact: bool = False,
     as_json: bool,
 ) -> CommandResult:
-    """Train with progress on the terminal. Ctrl-C saves and stops all, a second one kills them."""
+    """Train with progress on the terminal. Ctrl-C saves and stops all, a second one kills them.
+
+    ``saved``: the group as its file has it; None for a new group.
+    """
     log(Text("Group {group}", group=group.name))
     count = Text.counted("{n} run", "{n} runs", n=len(group.seeds))
     log(f"{count}, {allocation.reason}")
+    resized = saved is not None and saved.config.steps != group.config.steps
     with GroupProgress(console) as progress:
         runner = GroupRunner(group, allocation, progress.report, progress.log, exact=exact)
         try:
             with interrupts_stop(runner):
-                statuses = runner.run(save=save)
+                statuses = runner.run(save=resized)
         except KeyboardInterrupt:
             statuses, killed = tuple(runner.statuses.values()), True
         else:
             killed = False
-    _require_not_refused(group, statuses)
+    _require_not_refused(group, statuses, saved)
     if not as_json:
         Console(highlight=False).print(result_table(group.name, statuses))
     # A second Ctrl-C waits for nothing.
@@ -96,11 +100,19 @@ def _run(
     return CommandResult(status=FAILED if error else 0, result=result, error=error)
 
 
-def _require_not_refused(group: Group, statuses: Sequence[SeedStatus]) -> None:
-    """Refuse a group whose every run is refused for the same reason, as for a single run."""
+def _require_not_refused(
+    group: Group, statuses: Sequence[SeedStatus], saved: Group | None
+) -> None:
+    """Refuse a group whose every run is refused for the same reason, as for a single run.
+
+    A new group leaves nothing behind; a resumed one stays as it was ``saved``.
+    """
     messages = {status.message for status in statuses}
     if len(messages) == 1 and all(status.refused for status in statuses):
-        group.discard()
+        if saved is None:
+            group.discard()
+        else:
+            saved.save()
         raise RequestError("{message}", message=messages.pop())
 
 

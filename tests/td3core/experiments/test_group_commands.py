@@ -150,13 +150,15 @@ def test_a_run_of_a_group_that_would_not_go_on_exactly_is_refused_if_that_is_ask
         perform(actor.job, Control(), actor.report)
 
     monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", Stage(act))
+    before = (group.path / "group.json").read_bytes()
     words = ["resume", group.name, "--runs-dir", str(runs_dir), "--json", "--trust-env"]
-    status = main([*words, "--exact"] if exact else words)
+    status = main([*words, "--exact", "--steps", "80"] if exact else words)
     answer = json.loads(capsys.readouterr().out.splitlines()[-1])
     if exact:
         assert status == 2
         assert "cannot be resumed exactly" in answer["error"]
         assert group.runs()[0].env_steps == 40
+        assert (group.path / "group.json").read_bytes() == before
     else:
         assert (status, answer["runs"][0]["env_steps"]) == (0, 60)
 
