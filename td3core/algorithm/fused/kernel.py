@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from td3core.algorithm.fused.jit import called_from_python, fast
 from td3core.algorithm.fused.passes import (
     backward,
     begin_step,
-    called_from_python,
     descend,
-    fast,
     forward,
     layer,
     outputs,
     step_layer,
     tanh,
 )
+from td3core.algorithm.fused.views import vector
 from td3core.algorithm.metric_slots import CRITIC_LOSS, SLOT, Q
 from td3core.inference.normaliser import OBS_CLIP
 
@@ -136,7 +136,7 @@ def _target_action(actor, live, noise, w, first, end, h):
     sigma, bound = np.float32(live.policy_noise), np.float32(live.noise_clip)
     _copy_obs(next_pair, obs)
     action = forward(actor, actor.target, 0, obs, h, end - first, 0)
-    flat, drawn = action.reshape(action.size), noise.reshape(noise.size)
+    flat, drawn = vector(action, 0, action.size), vector(noise, 0, noise.size)
     for k in range(flat.shape[0]):
         noisy = tanh(flat[k]) + _clipped(drawn[k] * sigma, bound)
         flat[k] = _clipped(noisy, np.float32(1.0))
@@ -367,7 +367,7 @@ def ascend(actor, critics, w, first, end, h, g):
     pair, obs = w.pair[first:end], w.obs[first:end]
     _copy_obs(pair, obs)
     action = forward(actor, actor.online, 0, obs, w.actor_h, batch, first)
-    flat = action.reshape(action.size)
+    flat = vector(action, 0, action.size)
     for k in range(flat.shape[0]):
         flat[k] = tanh(flat[k])
     for row in range(end - first):

@@ -8,8 +8,9 @@ The caller ensures that only one thread of a process enters Numba's pool at a ti
 
 from numba import njit, prange
 
+from td3core.algorithm.fused.jit import OPTIONS, called_from_python, fast
 from td3core.algorithm.fused.kernel import ascend, fill_targets, in_order, update_critic
-from td3core.algorithm.fused.passes import OPTIONS, called_from_python, fast, step_layer
+from td3core.algorithm.fused.passes import step_layer
 
 THREADS = 2
 _ROWS = 24

@@ -10,9 +10,10 @@ A relu is written so that a NaN stays a NaN.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from td3core.algorithm.adam import BETA1, BETA2, EPSILON
+from td3core.algorithm.fused.jit import fast
+from td3core.algorithm.fused.views import matrix, vector
 from td3core.inference.layer_norm import EPSILON as NORM_EPSILON
 
 _STILL_FIRST, _STILL_SECOND = 4, 500
@@ -27,17 +28,6 @@ _TANH_ONE = 7.90531110763549805
 _LANES = 32
 """Partial sums per row, added in a fixed order: vectorises on any processor, with identical bits. A
 single sum would wait for each addition."""
-
-called_from_python = njit(nogil=True, error_model="numpy")
-OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
-"""For functions called by compiled code only: wrappers for Python take a sixth of the compile time.
-"""
-fast = njit(**OPTIONS)
 
 
 class Network(NamedTuple):
@@ -86,22 +76,27 @@ def layer(flat, widths, members, member, i):
     """Return weights (out, in) and bias (out,) of one layer of a member, as views."""
     n, m = widths[i], widths[i + 1]
     weight, bias = _places(widths, members, member, i)
-    return flat[weight : weight + m * n].reshape(m, n), flat[bias : bias + m]
+    return matrix(flat, weight, m, n), vector(flat, bias, m)
+
+
+@fast
+def _start_of_outputs(widths, batch, i):
+    start = 0
+    for j in range(1, i + 1):
+        start += batch * widths[j]
+    return start
 
 
 @fast
 def _flat_outputs(h, widths, batch, i):
     """Return the outputs (batch * out,) of layer ``i``, as a view."""
-    start = 0
-    for j in range(1, i + 1):
-        start += batch * widths[j]
-    return h[start : start + batch * widths[i + 1]]
+    return vector(h, _start_of_outputs(widths, batch, i), batch * widths[i + 1])
 
 
 @fast
 def outputs(h, widths, batch, i):
     """Return the outputs (batch, out) of layer ``i``, as a view."""
-    return _flat_outputs(h, widths, batch, i).reshape(batch, widths[i + 1])
+    return matrix(h, _start_of_outputs(widths, batch, i), batch, widths[i + 1])
 
 
 @fast
@@ -324,11 +319,11 @@ def begin_step(net, lr, tau, moves_target):
 @fast
 def _step_part(net, start, length, step):
     """Step some parameters by Adam (Kingma and Ba, 2015, algorithm 1), and move their target."""
-    end = start + length
-    online, gradient = net.online[start:end], net.gradient[start:end]
-    _adam(online, gradient, net.exp_avg[start:end], net.exp_avg_sq[start:end], step)
+    online, gradient = vector(net.online, start, length), vector(net.gradient, start, length)
+    first, second = vector(net.exp_avg, start, length), vector(net.exp_avg_sq, start, length)
+    _adam(online, gradient, first, second, step)
     if step.moves_target:
-        _average(net.target[start:end], online, step.tau)
+        _average(vector(net.target, start, length), online, step.tau)
 
 
 @fast
@@ -373,7 +368,7 @@ def step_layer(net, member, i, x, h, g, step):
     here = outputs(g, widths, batch, i)
     inputs = x if i == 0 else outputs(h, widths, batch, i - 1)
     if widths[i + 1] == 1:
-        np.dot(here.reshape(batch), inputs, weight_gradient[0])
+        np.dot(vector(here, 0, batch), inputs, weight_gradient[0])
     else:
         np.dot(here.T, inputs, weight_gradient)
     _sum_rows(here, bias_gradient)

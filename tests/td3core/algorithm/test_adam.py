@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.algorithm.fused import passes
+from td3core.algorithm.fused.jit import called_from_python
 from td3core.arrays import Floats
 
 SMALLEST = np.float32(1.4e-45)
@@ -29,7 +30,7 @@ def by_the_paper(
     return online - step.size * m / (np.sqrt(v) / step.root + one(1e-8)), m, v
 
 
-_adam = passes.called_from_python(passes._adam.py_func)
+_adam = called_from_python(passes._adam.py_func)
 """As compiled code calls it, for a call from Python."""
 
 
