@@ -39,6 +39,13 @@ class AdviceBoard(QObject):
         return tuple(each for each in found if self._key(each.rule) not in self._dismissed)
 
     @property
+    def broken(self) -> tuple[Rule, ...]:
+        """The rules of :attr:`advice`, for which no changes have to be computed."""
+        health = self._model.record.health
+        found = health.broken if health is not None else ()
+        return tuple(rule for rule in found if self._key(rule) not in self._dismissed)
+
+    @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules, with the user's thresholds."""
         return with_thresholds(load_rules(), self.thresholds())
@@ -79,10 +86,7 @@ class AdviceBoard(QObject):
 
     @Slot()
     def _look(self) -> None:
-        # Without changes: these are computed on demand.
-        health = self._model.record.health
-        keys = (self._key(rule) for rule in (health.broken if health is not None else ()))
-        names = tuple(key for key in keys if key not in self._dismissed)
+        names = tuple(map(self._key, self.broken))
         if names != self._shown:
             self._shown = names
             self.changed.emit()

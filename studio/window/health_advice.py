@@ -138,7 +138,7 @@ class HealthAdvice(QObject):
     def _show_badge(self) -> None:
         if not self._window.panels.has("health"):
             return
-        self._window.status.show_advice([str(each.rule.title) for each in self.board.advice])
+        self._window.status.show_advice([str(rule.title) for rule in self.board.broken])
 
     # Trying -------------------------------------------------------------------------------------
 
