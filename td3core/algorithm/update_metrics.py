@@ -14,6 +14,8 @@ from td3core.arrays import Arrays
 _NAMES = tuple(metric.name for metric in MEASURED)
 _BY_ACTOR = {metric.name for metric in MEASURED if metric.network == "actor"}
 _LAST = {metric.name for metric in MEASURED if metric.last}
+_IN_0_1 = ("q1", "q2", "target", "critic1_loss", "critic2_loss", "actor_loss")
+"""What version 0.1 measured, in the order of its checkpoints."""
 
 
 class UpdateMetrics:
@@ -106,7 +108,7 @@ class UpdateMetrics:
         """Restore what :meth:`state` returned; a missing name stays absent from one row."""
         saved = dict(arrays)
         # Checkpoints of version 0.1 hold all sums in one tensor.
-        for name, value in zip(_NAMES, arrays.get("tally.sums", ()), strict=False):
+        for name, value in zip(_IN_0_1, arrays.get("tally.sums", ()), strict=False):
             saved[f"tally.{name}"] = np.array([value])
         self._updates, self._actor_updates = (int(count) for count in arrays["tally.counts"])
         for i, name in enumerate(_NAMES):

@@ -3,12 +3,10 @@
 import csv
 import json
 import math
-import re
-import struct
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +15,8 @@ from td3core.importers.archive import Archive, read_file
 from td3core.importers.curve_file import CurveFile, EpisodePoint, EvaluationPoint
 from td3core.importers.damage import UnexpectedError, reading
 from td3core.importers.foreign import source
+from td3core.importers.npy import read_array
 
-_MAGIC = b"\x93NUMPY\x01\x00"
-_HEADER = re.compile(
-    rb"\{'descr': '([<>|][fiu][1248])', 'fortran_order': (True|False),"
-    rb" 'shape': \(((?:\d{1,10}(?:, |,|(?=\)))){0,8})\), \} *\n"
-)
 _MOST_ROWS = 1_000_000
 _MOST_STEPS = 10**12
 
@@ -109,21 +103,7 @@ def _evaluations(file: str, data: bytes) -> CurveFile:
 
 
 def _array(archive: Archive, name: str) -> NDArray[Any]:
-    """Return an array of numbers; refuse one that is declared larger than it is."""
-    data = archive.read(f"{name}.npy")
-    # NumPy's own reader would parse the header as Python, and trust its sizes.
-    (length,) = struct.unpack_from("<H", data, len(_MAGIC))
-    begin = len(_MAGIC) + 2
-    header = _HEADER.fullmatch(data[begin : begin + length])
-    if not data.startswith(_MAGIC) or header is None:
-        raise UnexpectedError("{name} does not hold plain numbers", name=name)
-    dtype = np.dtype(header[1].decode())
-    shape = tuple(int(size) for size in header[3].replace(b",", b" ").split())
-    rest = data[begin + length :]
-    if math.prod(shape) * dtype.itemsize != len(rest) or math.prod(shape) > _MOST_ROWS:
-        raise UnexpectedError("{name} is not as large as it says", name=name)
-    order: Literal["F", "C"] = "F" if header[2] == b"True" else "C"
-    return np.frombuffer(rest, dtype).reshape(shape, order=order)
+    return read_array(archive.read(f"{name}.npy"), name, most=_MOST_ROWS)
 
 
 def _finite(value: float) -> float:
