@@ -41,6 +41,7 @@ from studio.widgets.figure_export import (
 )
 from td3core.analysis.healthy import healthy_course
 from td3core.arrays import Doubles
+from td3core.config.algorithms import TD3
 from td3core.config.info_columns import PREFIX
 from td3core.errors import unwritable
 from td3core.text import tr
@@ -201,12 +202,14 @@ class PlotCard(QWidget):
         self._header.title.setText(title)
         self.plot.setAccessibleName(tr("{title} plot", title=title))
 
-    def explain(self, about: Explanation | None = None, env: str = "") -> None:
+    def explain(
+        self, about: Explanation | None = None, env: str = "", algorithm: str = TD3
+    ) -> None:
         """Open the plot's explanation below its title, with a healthy run of an environment."""
         about = about or self._about
         if about is None:
             return
-        course = healthy_course(env, about.column)
+        course = healthy_course(env, about.column, algorithm)
         picture = None if course is None else CoursePicture(course, self._theme)
         told = "" if course is None else str(caption(course))
         popup = ExplanationPopup(self._name, self._title, about, self, picture, told)

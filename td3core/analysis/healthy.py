@@ -1,7 +1,8 @@
 """Curves of healthy runs of the presets, for the pictures next to explanations.
 
-``resources/healthy/ENV.csv`` holds a run of the preset until 20,000 updates; for the return, the
-evaluations of a bundled agent's whole run are better, if there are any.
+``resources/healthy/ENV.csv`` holds a run of the preset until 20,000 updates, ``ENV-tqc.csv`` one of
+a preset of TQC, whose losses are of another kind; for the return, the evaluations of a bundled
+agent's whole run are better, if there are any.
 ``tests/benchmarks/health.py`` makes the tables.
 """
 
@@ -15,12 +16,14 @@ from importlib.resources import files
 import numpy as np
 
 from td3core.arrays import Doubles
+from td3core.config.algorithms import TD3, TQC
 
 RETURN = "return"
 COURSES = (RETURN, "q1", "critic1_loss", "actor_loss")
 """The columns of the tables, besides ``env_steps``; the return is a mean over 20 episodes."""
 USUAL = "Pendulum-v1"
-"""Stands in for environments without a run on record."""
+USUAL_OF_TQC = "BipedalWalker-v3"
+"""They stand in for environments without a run on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +39,7 @@ class Course:
     """Whether the values are evaluations of a whole run, not its beginning."""
 
 
-def healthy_course(env: str, column: str) -> Course | None:
+def healthy_course(env: str, column: str, algorithm: str = TD3) -> Course | None:
     """Return the course of a quantity in a healthy run of an environment, else of the usual one.
 
     None for a quantity that is not on record.
@@ -47,8 +50,9 @@ def healthy_course(env: str, column: str) -> Course | None:
     if whole is not None:
         steps, values = whole
         return Course(env=env, env_steps=steps, values=values, evaluated=True)
-    for name in (env, USUAL):
-        table = _table(name)
+    usual, suffix = (USUAL_OF_TQC, "-tqc") if algorithm == TQC else (USUAL, "")
+    for name in (env, usual):
+        table = _table(name + suffix)
         if table is not None:
             known = np.isfinite(table[column])
             steps, values = table["env_steps"][known], table[column][known]
@@ -57,8 +61,8 @@ def healthy_course(env: str, column: str) -> Course | None:
 
 
 @cache
-def _table(env: str) -> Mapping[str, Doubles] | None:
-    rows = _text("healthy", f"{env}.csv")
+def _table(preset: str) -> Mapping[str, Doubles] | None:
+    rows = _text("healthy", f"{preset}.csv")
     if rows is None:
         return None
     found = list(csv.DictReader(rows.splitlines()))

@@ -105,6 +105,12 @@ BROKEN: dict[str, tuple[str, ...]] = {
 }
 """What is trained to break a rule, as words after ``train``."""
 
+TQC = "BipedalWalker-v3-tqc"
+COURSES_ONLY = {
+    TQC: ("BipedalWalker-v3", "--preset", TQC, "--steps", "10000", "--seed", "0"),
+}
+"""Whose course is bundled besides those of ``PRESETS``, as words after ``train``."""
+
 
 def preset_runs() -> list[str]:
     """Return the names of the runs of all presets: that of the second seed ends in ``_s1``."""
@@ -113,8 +119,8 @@ def preset_runs() -> list[str]:
 
 def words_of(name: str) -> tuple[str, ...]:
     """Return what is trained, as words after ``train``."""
-    if name in BROKEN:
-        return BROKEN[name]
+    if name in BROKEN or name in COURSES_ONLY:
+        return (BROKEN | COURSES_ONLY)[name]
     env, _, seed = name.partition("_s")
     return (env, "--steps", str(PRESETS[env] + UPDATES), "--seed", seed or "0")
 
@@ -156,11 +162,12 @@ def bundle_courses(folder: Path) -> None:
 
     place = Path(str(files("resources") / "healthy"))
     place.mkdir(exist_ok=True)
-    for env in PRESETS:
-        run = next((p.parent for p in folder.glob(f"{env}*/*/training.csv")), None)
+    for env in (*PRESETS, *COURSES_ONLY):
+        run = next((p.parent for p in folder.glob(f"{env}/*/training.csv")), None)
         if run is None:
             continue
         episodes, rows = read_table(run / "episodes.csv"), read_table(run / "training.csv")
+        rows = [row for row in rows if float(row["updates"]) <= UPDATES]
         ends = np.array([float(row["env_steps"]) for row in episodes])
         returns = np.array([float(row["return"]) for row in episodes])
         last = float(rows[-1]["env_steps"])

@@ -16,6 +16,7 @@ from studio.plots.x_axis import StepToX, map_of
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from td3core.analysis.results import XAxis
+from td3core.config.algorithms import TD3
 
 _LARGE, _SMALL = 62, 38
 """Shares of the height."""
@@ -101,7 +102,8 @@ class PlotGrid(CurveGrid):
         """Enlarge a small plot; explain the large one."""
         if self._strip or name in (self._large, self.maximised):
             config = self._model.record.config
-            self._cards[name].explain(env=config.env if config is not None else "")
+            env, algorithm = ("", TD3) if config is None else (config.env, config.algorithm)
+            self._cards[name].explain(env=env, algorithm=algorithm)
         else:
             self.show_large(name)
 

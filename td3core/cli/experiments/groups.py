@@ -100,9 +100,7 @@ def _run(
     return CommandResult(status=FAILED if error else 0, result=result, error=error)
 
 
-def _require_not_refused(
-    group: Group, statuses: Sequence[SeedStatus], saved: Group | None
-) -> None:
+def _require_not_refused(group: Group, statuses: Sequence[SeedStatus], saved: Group | None) -> None:
     """Refuse a group whose every run is refused for the same reason, as for a single run.
 
     A new group leaves nothing behind; a resumed one stays as it was ``saved``.
