@@ -51,11 +51,13 @@ class TD3:
         device = torch.device(config.device)
         groups = networks(config, Sizes(obs_dim, act_dim))
         source = generator(config.seed, Purpose.NETWORK_INIT)
-        self.actor, self.critics = (
-            TrainState(role, groups[role], source, device) for role in (ACTOR, CRITIC)
-        )
+        self._states = {
+            role: TrainState(role, group, source, device) for role, group in groups.items()
+        }
+        """Of each group that the algorithm declares; a subclass may have more than these two."""
+        self.actor, self.critics = self._states[ACTOR], self._states[CRITIC]
         self._smoothing = generator(config.seed, Purpose.SMOOTHING)
-        self._metrics = UpdateMetrics([*self.actor.group.names, *self.critics.group.names], device)
+        self._metrics = UpdateMetrics([n for each in groups.values() for n in each.names], device)
         # Always explicit: an environment may change torch's default data type or device.
         live = torch.zeros(4, dtype=torch.float32, device=device)
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
@@ -69,7 +71,8 @@ class TD3:
         if live.is_cuda:
             self._acting = Parameters(self.actor.group, self.actor.online.flat.cpu())
         self._batches = DeviceBatches(device)
-        changed = [*self.actor.tensors(), *self.critics.tensors(), self._metrics.sums]
+        changed = [t for each in self._states.values() for t in each.tensors()]
+        changed.append(self._metrics.sums)
         self._improve = CapturedUpdate(self._update, changed) if live.is_cuda else self._update
         self.fused = self._compiled_update(config) if config.engine == COMPILED else None
         """The compiled update, if it is the engine of the run."""
@@ -170,7 +173,7 @@ class TD3:
         if CRITIC in self._stepped_at:
             found = np.percentile(self._td_errors(), list(_PERCENTILES.values()))
             self._metrics.set_last(dict(zip(_PERCENTILES, found.tolist(), strict=True)))
-        for role, state in ((ACTOR, self.actor), (CRITIC, self.critics)):
+        for role, state in self._states.items():
             if role in self._stepped_at:
                 self._metrics.set_last(state.norms(self._stepped_at.pop(role)))
 
@@ -203,7 +206,7 @@ class TD3:
 
     def diverged_network(self) -> str | None:
         """Return the name of a network with a weight that is not finite, if there is one."""
-        return self.actor.diverged() or self.critics.diverged()
+        return next(filter(None, (each.diverged() for each in self._states.values())), None)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of networks, targets, Adam moments, generator and pending metrics."""
@@ -211,8 +214,10 @@ class TD3:
 
     def learned(self) -> dict[str, NDArray[Any]]:
         """Return copies of everything the next update depends on: :meth:`state` without metrics."""
-        smoothing = {"generator.smoothing": generator_state(self._smoothing)}
-        return self.actor.state() | self.critics.state() | smoothing
+        arrays: dict[str, NDArray[Any]] = {}
+        for each in self._states.values():
+            arrays |= each.state()
+        return arrays | {"generator.smoothing": generator_state(self._smoothing)}
 
     def load_state(self, arrays: Arrays, updates: int) -> None:
         """Restore what :meth:`state` returned, and the update counter."""
@@ -221,8 +226,8 @@ class TD3:
 
     def load_learned(self, arrays: Arrays, updates: int) -> None:
         """Restore what :meth:`learned` returned, and the update counter."""
-        self.actor.load_state(arrays)
-        self.critics.load_state(arrays)
+        for each in self._states.values():
+            each.load_state(arrays)
         self._acting.flat.copy_(self.actor.online.flat)
         restore_generator(self._smoothing, arrays["generator.smoothing"].astype(np.uint64))
         self._stepped_at.clear()

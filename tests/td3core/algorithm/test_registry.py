@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 from td3core import checkpoint
 from td3core.algorithm import engine
 from td3core.algorithm.agent import make_agent, make_tracer
+from td3core.algorithm.td3 import TD3 as TD3Agent
+from td3core.algorithm.td3 import act
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint.shapes import network_shapes
-from td3core.config import algorithms, check_together, make_settings, title_of
+from td3core.config import Tunables, algorithms, check_together, make_settings, title_of
 from td3core.config.algorithms import ALGORITHMS, DDPG, TD3
 from td3core.config.network_size import network_bytes
 from td3core.config.networks import CRITIC, NetworkGroup, Sizes, actor_and_critics, networks
@@ -31,6 +35,28 @@ def three_critics(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
     found = actor_and_critics(config, sizes)
     critics = found[CRITIC]
     return found | {CRITIC: critics._replace(names=(*critics.names, "critic3"))}
+
+
+def with_values(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
+    """Return the networks of TD3, and a value network beside them."""
+    value = NetworkGroup(("value",), (sizes.obs_dim, 8, 1), "relu")
+    return {**actor_and_critics(config, sizes), "value": value}
+
+
+class Valued(TD3Agent):
+    """TD3 with a value network V(s) that learns Q1(s, π(s)) beside it."""
+
+    def apply(self, tunables: Tunables) -> None:
+        """Use the critics' learning rate for it."""
+        super().apply(tunables)
+        self._states["value"].lr.fill_(tunables.critic_lr)
+
+    def _update_actor(self, obs: Tensor) -> None:
+        super()._update_actor(obs)
+        pair = torch.cat((obs, act(self.actor.online, obs)), 1).detach()
+        value = self._states["value"]
+        error = value.online.networks[0](obs) - self.critics.online.networks[0](pair).detach()
+        value.descend(error.square().mean())
 
 
 def test_every_entry_makes_an_agent_with_the_networks_it_declares() -> None:
@@ -105,6 +131,31 @@ def test_an_algorithm_with_a_network_more_needs_an_entry_and_its_agent_alone(
     critic = checkpoint.Checkpoint(header=header, tensors=state).critic()
     assert critic is not None
     assert critic.count == 3
+
+
+def test_a_network_beside_actor_and_critics_is_kept_restored_and_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = {"agent": f"{__name__}:Valued", "networks": f"{__name__}:with_values"}
+    monkeypatch.setattr(
+        algorithms, "ALGORITHMS", {**ALGORITHMS, "valued": replace(ALGORITHMS[TD3], **own)}
+    )
+    config, tunables = tiny(policy_delay=1)
+    plain = make_agent(config, tunables, SIZES)
+    object.__setattr__(config, "algorithm", "valued")
+    agent, other = (make_agent(config, tunables, SIZES) for _ in range(2))
+    before = agent.state()
+    index = np.random.default_rng(1).integers(0, 4, (3, 8))
+    for each in (agent, plain):
+        learn(each, filled(), index)
+    state = agent.state()
+    assert not np.array_equal(state["value.0.weight"], before["value.0.weight"])
+    assert same({name: state[name] for name in plain.state()}, plain.state())
+    other.load_state(state, agent.updates)
+    assert same(other.state(), state)
+    state["value.1.bias"] = np.array([np.nan], np.float32)
+    other.load_state(state, agent.updates)
+    assert other.diverged_network() == "value"
 
 
 def test_an_algorithm_without_a_tracer_shows_no_update(monkeypatch: pytest.MonkeyPatch) -> None:
