@@ -26,6 +26,8 @@ import numpy as np
 
 HERE = Path(__file__).with_suffix("")
 SEED, EPISODES = 1000, 100
+SPENT = "processor_seconds.json"
+"""In the folder of a run that ``train`` has begun."""
 THRESHOLDS = {"Pendulum-v1": -170.0, "Walker2d-v5": 4000.0}
 """Where Gymnasium names none."""
 DRAWN = {
@@ -83,25 +85,64 @@ def measure(run: Path) -> tuple[dict[str, Any], list[list[Any]]]:
 
 
 def train(name: str, seed: int, runs_dir: Path) -> None:
-    """Train a preset and keep what it reached, with the processor seconds that it took."""
+    """Train a preset and keep what it reached, with the processor seconds that it took.
+
+    Ctrl-C and SIGTERM save and stop it; the same command goes on with a run that has not finished.
+    """
+    from td3core.cli.interrupts import interrupts_stop
     from td3core.config.presets import compose, load_presets
     from td3core.protocol.control import Control
-    from td3core.protocol.events import Ended, Evaluated
-    from td3core.training.launch import train as train_run
+    from td3core.protocol.events import Ended, Evaluated, Started
+    from td3core.training import launch
 
     values = {"seed": seed, "threads": 1, "background_evaluation": False}
     config, tunables = compose(load_presets()[name].env, [name], values)
-    spent, began = dict[int, float](), time.process_time()
+    begun, control = _unfinished(runs_dir, name, seed), Control()
+    spent, began, run = dict[int, float](), time.process_time(), begun
 
     def report(event: object) -> None:
+        nonlocal spent, began, run
+        if isinstance(event, Started):
+            run, known = event.run, _spent(event.run)
+            spent = {step: each for step, each in known.items() if step <= event.env_steps}
+            began = time.process_time() - max(spent.values(), default=0.0)
         if isinstance(event, Evaluated):
+            assert run is not None
             spent[event.env_steps] = round(time.process_time() - began, 1)
-            print(f"{event.env_steps:>9,} {event.mean:8.1f} {spent[event.env_steps]:8.1f} s")
+            (run / SPENT).write_text(json.dumps(spent), "utf-8")
+            print(
+                f"{event.env_steps:>9,} {event.mean:8.1f} {spent[event.env_steps]:8.1f} s",
+                flush=True,
+            )
 
-    ended = train_run(config, tunables, Control(), report, runs_dir)
+    with interrupts_stop(control):
+        if begun is None:
+            ended = launch.train(config, tunables, control, report, runs_dir)
+        else:
+            ended = launch.resume(begun, control, report)
     if not isinstance(ended, Ended):
         raise SystemExit(str(ended.message))
+    if ended.env_steps < config.steps:
+        raise SystemExit(f"stopped at step {ended.env_steps:,}; the same command goes on")
     add([ended.run], spent)
+
+
+def _unfinished(runs_dir: Path, name: str, seed: int) -> Path | None:
+    """Return the newest run of a preset and seed, if it has not finished."""
+    from td3core.runs.listing import list_runs, summarise
+
+    for run in list_runs(runs_dir):
+        if (run.config.preset, run.config.seed) == (name, seed):
+            return run.path if summarise(run).env_steps < run.config.steps else None
+    return None
+
+
+def _spent(run: Path) -> dict[int, float]:
+    """Return the processor seconds up to each evaluation of a run so far."""
+    path = run / SPENT
+    if not path.exists():
+        return {}
+    return {int(step): each for step, each in json.loads(path.read_text("utf-8")).items()}
 
 
 def add(runs: list[Path], spent: Mapping[int, float] | None = None) -> None:
