@@ -1,8 +1,8 @@
 """Curves of healthy runs of the presets, for the pictures next to explanations.
 
-``resources/healthy/ENV.csv`` holds a run of the preset until 20,000 updates, ``ENV-tqc.csv`` one of
-a preset of TQC, whose losses are of another kind; for the return, the evaluations of a bundled
-agent's whole run are better, if there are any.
+``resources/healthy/ENV.csv`` holds a run of the preset, until 20,000 steps after its first update,
+``ENV-tqc.csv`` one of a preset of TQC, whose losses are of another kind; for the return, the
+evaluations of a bundled agent's whole run are better, if there are any.
 ``tests/benchmarks/health.py`` makes the tables.
 """
 
