@@ -44,7 +44,10 @@ _GROUPS = (
     (Text("Saving"), ("checkpoint_interval", "keep_every", "keep_best", "keep_replay")),
     (
         Text("Environment and machine"),
-        ("env_args", "info_columns", "env_check", "num_envs", "env_processes", "device", "threads"),
+        (
+            *("env_args", "info_columns", "env_check", "num_envs", "env_processes"),
+            *("update_while_stepping", "device", "threads"),
+        ),
     ),
 )
 """Headings under Advanced with their settings; settings without a heading come last."""

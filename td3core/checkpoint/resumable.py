@@ -83,10 +83,13 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
     kinds |= {name: ((1,), "float64") for name in saved.tensors if _is_sum(name)}
     if _OLD_SUMS in saved.tensors:
         kinds[_OLD_SUMS] = ((6,), "float64")
-    if "episodes.actions" in saved.tensors:
-        kinds["episodes.actions"] = ((config.num_envs, env.act_dim), "float32")
-    if "episodes.noise" in saved.tensors:
-        kinds["episodes.noise"] = ((config.num_envs, env.act_dim), "float32")
+    # Where the step was under way, or noise is correlated.
+    optional: dict[str, Kind] = {
+        "episodes.actions": ((config.num_envs, env.act_dim), "float32"),
+        "episodes.updated": ((1,), "uint8"),
+        "episodes.noise": ((config.num_envs, env.act_dim), "float32"),
+    }
+    kinds |= {name: kind for name, kind in optional.items() if name in saved.tensors}
     for slot in range(config.num_envs):
         suffix = f".{slot}" if slot else ""
         kinds |= {f"generator.{n}{suffix}": ((6,), "uint64") for n in ("warm_up", "exploration")}

@@ -110,6 +110,15 @@ class RunConfig:
             " is slow. 0 steps them in the training thread. Results are the same either way."
         ),
     )
+    update_while_stepping: bool = setting(
+        False,
+        label=Text("Update while stepping"),
+        help=Text(
+            "Do the updates of a step while a process of its own takes that step: faster if a core"
+            " is free. The updates draw from the transitions before it, so the run differs from"
+            " one without, and is just as repeatable."
+        ),
+    )
     device: str = setting(
         "cpu",
         label=Text("Device"),
@@ -334,6 +343,11 @@ class RunConfig:
     def choice(self) -> EnvChoice:
         """The environment and its arguments."""
         return EnvChoice(self.env, self.env_args)
+
+    @property
+    def stepping_processes(self) -> int:
+        """Number of processes that step the environments; 0 steps them in the training thread."""
+        return self.env_processes or int(self.update_while_stepping)
 
     @property
     def torch_threads(self) -> int:

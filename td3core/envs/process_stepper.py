@@ -75,7 +75,7 @@ class ProcessStepper:
 
     Raises:
         RequestError: a new process cannot make the environment.
-        RunError: from :meth:`begin` and :meth:`step`, as for a ``Stepper``, or if a process ends.
+        RunError: from :meth:`begin` and :meth:`finish`, as for a ``Stepper``, or if a process ends.
     """
 
     def __init__(
@@ -85,7 +85,9 @@ class ProcessStepper:
         num_envs: int,
         processes: int,
         info_names: Sequence[str] = (),
+        asked_by: str = "env_processes",
     ) -> None:
+        """``asked_by``: the setting that an error names."""
         names = tuple(info_names)
         memory: Any = RawArray(c_uint8, StepArrays.size(info, num_envs, len(names)))
         shared = np.frombuffer(memory, np.uint8)
@@ -100,10 +102,9 @@ class ProcessStepper:
         except RunError as problem:
             self.close()
             raise RequestError(
-                "{key} cannot be {processes} for {env_id}: a new process cannot make it"
-                " ({reason}). Name it as package.module:Class, or use 0.",
-                key=SettingName("env_processes"),
-                processes=processes,
+                "{env_id} cannot be stepped in a process of its own, as {key} asks: a new process"
+                " cannot make it ({reason}). Name it as package.module:Class, or switch {key} off.",
+                key=SettingName(asked_by),
                 env_id=info.env_id,
                 reason=problem.message,
             ) from problem
@@ -113,17 +114,23 @@ class ProcessStepper:
 
     def begin(self, starts: Sequence[EpisodeStart]) -> None:
         """Begin episodes, each in a fresh environment, and write their observations."""
-        commands = []
+        asked = []
         for worker in self._workers:
             first, end = worker.slots
             mine = tuple(start for start in starts if first <= start.slot < end)
             if mine:
-                commands.append((worker, _CODEC.encode(_Begin(mine))))
-        self._run_all(commands)
+                worker.send(_CODEC.encode(_Begin(mine)))
+                asked.append(worker)
+        _receive_all(asked)
 
-    def step(self) -> None:
-        """Take the actions in ``arrays``, and write the results there."""
-        self._run_all([(worker, _step()) for worker in self._workers])
+    def start(self) -> None:
+        """Let the processes take the actions in ``arrays``."""
+        for worker in self._workers:
+            worker.send(_step())
+
+    def finish(self) -> None:
+        """Wait until the results of the step are in ``arrays``."""
+        _receive_all(self._workers)
 
     def close(self) -> None:
         """Close all environments and end the processes."""
@@ -132,20 +139,6 @@ class ProcessStepper:
         for worker in self._workers:
             worker.stop()
         self._workers.clear()
-
-    def _run_all(self, commands: list[tuple["_Worker", bytes]]) -> None:
-        """Send a command to each worker and wait for all replies."""
-        for worker, command in commands:
-            worker.send(command)
-        problems = []
-        # No reply may remain in a pipe; the error of the lowest slot is raised.
-        for worker, _ in commands:
-            try:
-                worker.receive()
-            except RunError as problem:
-                problems.append(problem)
-        if problems:
-            raise problems[0]
 
 
 class _TracebackOfProcessError(Exception):
@@ -198,6 +191,18 @@ class _Worker(ChildProcess):
         )
 
 
+def _receive_all(workers: Sequence[_Worker]) -> None:
+    problems = []
+    # No reply may remain in a pipe; the error of the lowest slot is raised.
+    for worker in workers:
+        try:
+            worker.receive()
+        except RunError as problem:
+            problems.append(problem)
+    if problems:
+        raise problems[0]
+
+
 def _serve(
     pipe: Connection,
     slots: tuple[int, int],
@@ -218,7 +223,7 @@ def _serve(
         while True:
             command = pipe.recv_bytes()
             if command == _step():
-                _reply(pipe, stepper.step)
+                _reply(pipe, stepper.finish)
             else:
                 starts = _CODEC.decode(command).starts
                 _reply(pipe, functools.partial(stepper.begin, starts))

@@ -66,7 +66,8 @@ class Stepper:
     ``info_names``: the numbers of their ``info`` that are averaged over each episode.
 
     Raises:
-        RunError: from :meth:`begin` and :meth:`step`, for the lowest slot whose environment fails.
+        RunError: from :meth:`begin` and :meth:`finish`, for the lowest slot whose environment
+            fails.
     """
 
     def __init__(
@@ -100,7 +101,10 @@ class Stepper:
             recorded = start.recorded
             self.arrays.obs[row] = episode.repeat(recorded) if recorded else episode.obs
 
-    def step(self) -> None:
+    def start(self) -> None:
+        """Do nothing: the calling thread takes the step when it needs the results."""
+
+    def finish(self) -> None:
         """Take the actions in ``arrays``, and write the results there."""
         self._isolation.step(self._step)
 

@@ -25,7 +25,7 @@ class VectorEnv:
 
     Raises:
         RequestError: the environment cannot be made in a new process.
-        RunError: from :meth:`begin` and :meth:`step`, if an environment fails; the lowest slot
+        RunError: from :meth:`begin` and :meth:`finish`, if an environment fails; the lowest slot
             if several fail in one step.
     """
 
@@ -42,8 +42,10 @@ class VectorEnv:
         self._begun = 0
         self._stepper: Stepper | ProcessStepper
         names = parse_names(config.info_columns)
-        if config.env_processes:
-            self._stepper = ProcessStepper(info, seed, count, config.env_processes, names)
+        if config.stepping_processes:
+            asked_by = "env_processes" if config.env_processes else "update_while_stepping"
+            processes = config.stepping_processes
+            self._stepper = ProcessStepper(info, seed, count, processes, names, asked_by)
         else:
             memory = np.zeros(StepArrays.size(info, count, len(names)), np.uint8)
             arrays = StepArrays.over(memory, info, count, len(names))
@@ -107,12 +109,15 @@ class VectorEnv:
             return False
         return bool(np.array_equal(self.obs[slot.number], obs))
 
-    def step(self, actions: Floats) -> StepArrays:
-        """Take actions (n, act_dim) in [-1, 1]; return the results."""
-        arrays = self._stepper.arrays
-        arrays.action[:] = actions
-        self._stepper.step()
-        return arrays
+    def start(self, actions: Floats) -> None:
+        """Begin a step with actions (n, act_dim) in [-1, 1]; processes of their own take it now."""
+        self._stepper.arrays.action[:] = actions
+        self._stepper.start()
+
+    def finish(self) -> StepArrays:
+        """Return the results of the step begun by :meth:`start`."""
+        self._stepper.finish()
+        return self._stepper.arrays
 
     def generator_states(self) -> dict[str, NDArray[np.uint64]]:
         """Return the states (6,) of all generators under their names in a checkpoint."""

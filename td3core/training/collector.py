@@ -102,6 +102,9 @@ class Collector:
         self._drawn: tuple[Floats, Floats] | None = None
         """Observations and their actions, until every environment has taken its action. If one
         fails they stay: a run that resumes from there must not draw again."""
+        self.updated = False
+        """Whether the updates of the step under way are done; as with the actions, a run that
+        resumes from there must not do them again."""
         policy, noise = agent.policy(self.normaliser), agent.tunables.exploration_noise
         self.exploration = Exploration(envs.slots, policy, info.act_dim, noise)
 
@@ -113,8 +116,8 @@ class Collector:
             for slot in over:
                 self.normaliser.observe(self._envs.obs[slot.number])
 
-    def step(self, env_steps: int, *, exploring: bool) -> list[EpisodeEnded]:
-        """Take one step in every environment; return the episodes that end with it.
+    def start(self, env_steps: int, *, exploring: bool) -> None:
+        """Begin a step in every environment.
 
         Args:
             env_steps: steps taken before.
@@ -122,10 +125,18 @@ class Collector:
         """
         if self._drawn is None:
             self._drawn = self._draw(env_steps, exploring=exploring)
+        self._envs.start(self._drawn[1])
+
+    def finish(self, env_steps: int) -> list[EpisodeEnded]:
+        """Store the transitions of the step; return the episodes that end with it.
+
+        ``env_steps``: steps taken before.
+        """
+        assert self._drawn is not None
         obs, actions = self._drawn
-        after = self._envs.step(actions)
+        after = self._envs.finish()
         self._store(obs, actions, after, env_steps)
-        self._drawn = None
+        self._drawn, self.updated = None, False
         env_steps += len(self._envs.slots)
         if not self._over:
             return []
@@ -149,6 +160,8 @@ class Collector:
         state = self._envs.state()
         if self._drawn is not None:
             state["episodes.obs"], state["episodes.actions"] = self._drawn
+        if self.updated:
+            state["episodes.updated"] = np.ones(1, np.uint8)
         return state if self.normaliser is None else state | self.normaliser.state()
 
     def load_state(self, tensors: Mapping[str, NDArray[Any]]) -> None:
@@ -158,6 +171,7 @@ class Collector:
             self.normaliser.load_state(tensors)
         if "episodes.actions" in tensors:
             self._drawn = tensors["episodes.obs"], tensors["episodes.actions"]
+        self.updated = "episodes.updated" in tensors
 
     def return_to_episodes(self, seen: Floats) -> list[int]:
         """Replay every environment to its point in the episode; return the episodes that differ.

@@ -237,11 +237,10 @@ class Trainer:
                 if self._handle_requests():
                     return True
             self._live.advance(state.env_steps + self._num_envs)
-            exploring = state.exploring
-            self._step(exploring)
-            learning = exploring and state.env_steps > state.no_updates_until
-            # Updates release the GIL while torch computes; bare steps do not.
-            updated = learning and self._learn()
+            exploring, after = state.exploring, state.env_steps + self._num_envs
+            learning = exploring and after > state.no_updates_until
+            # Updates release the GIL while they compute; bare steps do not.
+            updated = self._take_step(exploring=exploring, learning=learning)
             if not updated:
                 control.yield_gil()
             self._do_due_work(learning)
@@ -252,8 +251,25 @@ class Trainer:
 
     # One turn -----------------------------------------------------------------------------------
 
-    def _step(self, exploring: bool) -> None:
-        ended = self._collector.step(self.env_steps, exploring=exploring)
+    def _take_step(self, *, exploring: bool, learning: bool) -> bool:
+        """Take one step in every environment and do its updates; return whether there were any.
+
+        With ``update_while_stepping`` the updates come while the environments take the step, and
+        draw from the transitions before it.
+        """
+        collector, after = self._collector, self.env_steps + self._num_envs
+        collector.start(self.env_steps, exploring=exploring)
+        # Without a transition there is nothing to draw from.
+        if not (self.config.update_while_stepping and self._buffer.stored):
+            self._finish_step()
+            return learning and self._learn(after)
+        updated = learning and not collector.updated and self._learn(after)
+        collector.updated = True
+        self._finish_step()
+        return updated
+
+    def _finish_step(self) -> None:
+        ended = self._collector.finish(self.env_steps)
         self._state.env_steps += self._num_envs
         for episode in ended:
             self._recorder.add_episode(episode, self._state.wall_s)
@@ -263,10 +279,14 @@ class Trainer:
             self._state.episodes += len(ended)
             self._collector.begin_episodes(self.env_steps)
 
-    def _learn(self) -> bool:
-        """Do the updates of this turn; return whether there were any."""
-        self._clock.mark_learning(self.env_steps - self._num_envs)
-        tunables, now = self._agent.tunables, self.env_steps
+    def _learn(self, now: int) -> bool:
+        """Do the updates of the turn that takes the run to step ``now``.
+
+        Returns:
+            Whether there were any.
+        """
+        self._clock.mark_learning(now - self._num_envs)
+        tunables = self._agent.tunables
         every = tunables.update_interval
         turns = now // every - (now - self._num_envs) // every
         updates = turns * tunables.updates_per_step

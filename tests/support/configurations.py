@@ -172,4 +172,5 @@ def _settings(source: random.Random) -> dict[str, Any]:
         "exploration_noise_decay": choice((1.0, 0.999)),
         "exploration_noise_min": choice((0.0, 0.05)),
         "critic_layer_norm": flag(),
+        "update_while_stepping": source.random() < 0.25,
     }

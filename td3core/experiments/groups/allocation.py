@@ -35,7 +35,7 @@ def bytes_of_run(config: RunConfig, tunables: Tunables, info: EnvInfo) -> int:
     rows = min(rows, config.steps + config.num_envs)
     buffer = rows * RowLayout.of(*info.sizes).bytes
     networks = network_bytes(config, tunables, info.sizes)
-    return PROCESS_BYTES * (1 + config.env_processes // 4) + buffer + networks
+    return PROCESS_BYTES * (1 + config.stepping_processes // 4) + buffer + networks
 
 
 def allocate(runs: int, needed: int, jobs: int | None = None, threads: int = 0) -> Allocation:

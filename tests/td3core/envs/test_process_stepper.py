@@ -241,7 +241,7 @@ def test_an_environment_only_this_program_knows_is_refused_before_the_start(
 ) -> None:
     outcome, _ = fail(runs_dir, scripted(Script()), num_envs=2, env_processes=1)
     assert outcome.request
-    assert "env_processes cannot be 1" in str(outcome.message)
+    assert "as env_processes asks" in str(outcome.message)
     assert "package.module:Class" in str(outcome.message)
     assert not runs_dir.exists()
 
