@@ -7,13 +7,14 @@ import pytest
 
 from td3core.buffer.sampler import Sampler
 from td3core.config import RunConfig
-from td3core.protocol.events import Ended
+from td3core.protocol.events import Ended, Traced
 from td3core.runs.tables import read_table
 from tests.support.lives import differences
 from tests.support.marks import slow
 from tests.td3core.helpers import fail, finish, run, same, tensors
 from tests.td3core.training.resuming import VALUES, go_on, go_on_well, stop_at
 from tests.td3core.training.test_inexact_resume import fail_once
+from tests.td3core.training.test_tracing import stepped
 
 PENDULUM: dict[str, Any] = VALUES | {"env": "Pendulum-v1", "update_while_stepping": True}
 
@@ -105,6 +106,15 @@ def test_a_run_whose_environment_failed_does_the_updates_of_that_step_once(
     assert failed.run is not None
     go_on_well(failed.run)
     assert differences(straight.run, failed.run) == []
+
+
+@pytest.mark.usefixtures("in_this_thread")
+def test_single_updates_that_are_watched_leave_the_same_run(runs_dir: Path, tmp_path: Path) -> None:
+    watched, told = stepped(runs_dir, update_while_stepping=True)
+    other, _ = run(tmp_path / "other", update_while_stepping=True)
+    assert isinstance(other, Ended)
+    assert [each.env_steps for each in told.all(Traced)] == list(range(31, 38))
+    assert same(tensors(watched.last_checkpoint), tensors(other.last_checkpoint))
 
 
 def test_an_environment_that_no_other_process_can_make_is_refused_by_the_name_of_the_setting(
