@@ -3,9 +3,11 @@
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from studio.tasks.background_task import Stopped
-from td3core.config.presets import preset_for
+from td3core.config import RunConfig, Tunables
+from td3core.config.presets import compose, preset_of
 from td3core.envs.catalogue import FIRST_ENV
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
@@ -53,15 +55,18 @@ def _can_continue(run: RunDirectory, summary: RunSummary) -> bool:
 
 def _seconds(run: RunDirectory, summary: RunSummary) -> float | None:
     """Return the duration of a whole first training at this run's speed, if it is one."""
-    steps = _first_steps()
-    whole = summary.state is RunStatus.FINISHED and 2 * summary.env_steps >= steps
-    same = summary.preset == FIRST_ENV and summary.parent is None
-    if not (whole and same and summary.wall_s > 0 and was_trained_here(run)):
+    config, tunables = compose(FIRST_ENV, [], {})
+    whole = summary.state is RunStatus.FINISHED and 2 * summary.env_steps >= config.steps
+    # By its settings: an earlier version had another preset of this name.
+    same = _shaping(run.config, run.first_tunables) == _shaping(config, tunables)
+    if not (whole and same and summary.parent is None):
         return None
-    return summary.wall_s / summary.env_steps * steps
+    if not (summary.wall_s > 0 and was_trained_here(run)):
+        return None
+    return summary.wall_s / summary.env_steps * config.steps
 
 
-def _first_steps() -> int:
-    preset = preset_for(FIRST_ENV)
-    assert preset is not None
-    return int(preset.values["steps"])
+def _shaping(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
+    """Return the settings that a preset gives, without those that each run decides for itself."""
+    values = preset_of(config.preset, config, tunables).values
+    return {k: v for k, v in values.items() if k not in ("steps", "numerics", "engine")}
