@@ -81,13 +81,16 @@ def test_what_the_doctor_finds_is_translated(
     monkeypatch.setattr(doctor, "default_runs_dir", lambda: runs_dir)
     allowed = {("theirs", "/their/folder")}
     monkeypatch.setattr(doctor.trust_store, "remembered", lambda: allowed)
+    slowing = {"ATEN_CPU_CAPABILITY": "avx2"}
+    monkeypatch.setattr(doctor.numerics, "slowing_variables", lambda: slowing)
     assert app.main(["doctor"]) == 0
     shown = capsys.readouterr().out
     packages = [*versions(), "PySide6-Essentials", "NumPy", "Processor"]
     packages += next(iter(allowed))
     data = [*packages, *versions().values(), KNOWN[0].env_id, KNOWN[0].group, str(runs_dir)]
     here = [doctor.numerics.current(), *doctor.numerics.available(), doctor.numerics.kernels()]
-    assert words_left(shown, *data, *here, "av") == set()
+    assert words_left(shown, *data, *here, *slowing, *slowing.values(), "av") == set()
+    assert "may slow the libraries" in shown
     assert f"{OPEN}missing" in shown
     assert f"{OPEN}no: " in shown
 
