@@ -259,11 +259,13 @@ class Trainer:
         """
         collector, after = self._collector, self.env_steps + self._num_envs
         collector.start(self.env_steps, exploring=exploring)
+        # The run may go on from a step that failed after its updates.
+        due = learning and not collector.updated
         # Without a transition there is nothing to draw from.
         if not (self.config.update_while_stepping and self._buffer.stored):
             self._finish_step()
-            return learning and self._learn(after)
-        updated = learning and not collector.updated and self._learn(after)
+            return due and self._learn(after)
+        updated = due and self._learn(after)
         collector.updated = True
         self._finish_step()
         return updated

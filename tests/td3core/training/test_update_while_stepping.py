@@ -8,11 +8,18 @@ import pytest
 from td3core.buffer.sampler import Sampler
 from td3core.config import RunConfig
 from td3core.protocol.events import Ended, Traced
+from td3core.runs.layout import REPLAY
 from td3core.runs.tables import read_table
 from tests.support.lives import differences
 from tests.support.marks import slow
 from tests.td3core.helpers import fail, finish, run, same, tensors
-from tests.td3core.training.resuming import VALUES, go_on, go_on_well, stop_at
+from tests.td3core.training.resuming import (
+    VALUES,
+    branched,
+    go_on,
+    go_on_well,
+    stop_at,
+)
 from tests.td3core.training.test_inexact_resume import fail_once
 from tests.td3core.training.test_tracing import stepped
 
@@ -106,6 +113,31 @@ def test_a_run_whose_environment_failed_does_the_updates_of_that_step_once(
     assert failed.run is not None
     go_on_well(failed.run)
     assert differences(straight.run, failed.run) == []
+
+
+@pytest.mark.usefixtures("in_this_thread")
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_branch_of_such_a_run_does_them_once_too(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    fail_once(monkeypatch, 41)
+    failed, _ = fail(runs_dir, steps=60, update_while_stepping=True)
+    assert failed.last_checkpoint is not None
+    values = {"update_while_stepping": kept}
+    outcome, _ = branched(failed.last_checkpoint, runs_dir / "branches", **values)
+    assert isinstance(outcome, Ended)
+    assert outcome.updates == 60 - 20
+
+
+@pytest.mark.usefixtures("in_this_thread")
+def test_so_does_one_that_lost_its_replay_buffer_and_needs_no_warm_up(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_once(monkeypatch, 41)
+    failed, _ = fail(runs_dir, steps=60, learning_starts=0, update_while_stepping=True)
+    assert failed.run is not None
+    (failed.run / REPLAY).unlink()
+    assert go_on_well(failed.run, warnings=1).updates == 60
 
 
 @pytest.mark.usefixtures("in_this_thread")
