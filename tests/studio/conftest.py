@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.app import build_window
 from studio.run_browser.browser import RunBrowser
 from studio.session.controller import SessionState
+from studio.setup.env_query import EnvQuery
 from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow
 from tests.studio.renewed import SIZE, Renewal
@@ -132,7 +133,11 @@ def window(
     modules, unless they are marked ``own_window`` as well. It is renewed for each of them.
     """
     if _shares(request.node):
-        yield _shared.open(qtbot, tmp_path, tmp_path_factory.mktemp)
+        window = _shared.open(qtbot, tmp_path, tmp_path_factory.mktemp)
+        yield window
+        # Leaving the environment's field looks it up, which may take long on a busy machine.
+        queries = window.findChildren(EnvQuery)
+        qtbot.waitUntil(lambda: not any(query.busy for query in queries), timeout=20_000)
         return
     _shared.close()
     with _opened_window(tmp_path / "runs") as window:
