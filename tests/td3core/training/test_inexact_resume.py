@@ -10,6 +10,7 @@ import pytest
 
 from td3core import checkpoint
 from td3core.algorithm import fingerprint
+from td3core.config import RunConfig
 from td3core.errors import RequestError
 from td3core.protocol.events import Ended, Failed, JournalEvent, Noted, Warned
 from td3core.runs.directory import RunDirectory
@@ -190,10 +191,14 @@ def fail_once(patch: pytest.MonkeyPatch, at: int, method: str = "step") -> None:
 
 @pytest.mark.parametrize("num_envs", [1, 3])
 @pytest.mark.parametrize("at", [5, 41, 77])
+@pytest.mark.parametrize("overlapped", [False, True])
 def test_a_run_whose_environment_failed_in_a_step_goes_on_the_same(
-    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, num_envs: int, at: int
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, num_envs: int, at: int, overlapped: bool
 ) -> None:
+    # The environment fails in this process only.
+    monkeypatch.setattr(RunConfig, "stepping_processes", 0)
     values = VALUES | {"num_envs": num_envs, "exploration_noise_decay": 0.99, "eval_interval": 0}
+    values |= {"update_while_stepping": overlapped}
     straight = finish(runs_dir / "straight", **values)
     fail_once(monkeypatch, at)
     failed, _ = fail(runs_dir, **values)

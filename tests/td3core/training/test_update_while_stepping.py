@@ -100,24 +100,8 @@ def test_a_run_stopped_and_resumed_equals_one_that_was_not(runs_dir: Path, step:
 
 
 @pytest.mark.usefixtures("in_this_thread")
-@pytest.mark.parametrize("num_envs", [1, 3])
-@pytest.mark.parametrize("at", [5, 41, 77])
-def test_a_run_whose_environment_failed_does_the_updates_of_that_step_once(
-    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, num_envs: int, at: int
-) -> None:
-    values = VALUES | {"num_envs": num_envs, "update_while_stepping": True, "eval_interval": 0}
-    straight = finish(runs_dir / "straight", **values)
-    fail_once(monkeypatch, at)
-    failed, _ = fail(runs_dir, **values)
-    assert failed.env_steps == (at - 1) // num_envs * num_envs
-    assert failed.run is not None
-    go_on_well(failed.run)
-    assert differences(straight.run, failed.run) == []
-
-
-@pytest.mark.usefixtures("in_this_thread")
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_branch_of_such_a_run_does_them_once_too(
+def test_a_branch_of_a_run_whose_environment_failed_does_that_steps_updates_once(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     fail_once(monkeypatch, 41)
