@@ -20,12 +20,12 @@ def tables() -> str:
 
 
 def _table(settings: type[Tunables] | type[RunConfig]) -> str:
-    lines = ["", "| name | default | allowed | meaning |", "|---|---|---|---|"]
+    lines = ["", "| name | in the window | default | allowed | meaning |", "|---|---|---|---|---|"]
     for name, spec in specs(settings):
         called = f"`{name}` {spec.symbol}"
         usual = default(name)
         shown = spec.lowest if spec.lowest and usual == spec.low else _shown(usual)
-        cells = (called, f"{shown} {spec.unit}", spec.allowed, str(spec.help))
+        cells = (called, str(spec.label), f"{shown} {spec.unit}", spec.allowed, str(spec.help))
         lines.append("| " + " | ".join(cell.strip() for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

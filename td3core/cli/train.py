@@ -73,7 +73,7 @@ def train(
     jobs: Jobs = None,
     settings: Settings = None,
     runs_dir: RunsDir = None,
-    threads: Annotated[int | None, typer.Option(help=marked("Torch threads."))] = None,
+    threads: Annotated[int | None, typer.Option(help=marked("Threads for the updates."))] = None,
     no_eval: Annotated[bool, typer.Option("--no-eval", help=marked("Skip evaluations."))] = False,
     journal: Annotated[
         Path | None,

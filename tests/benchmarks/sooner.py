@@ -1,8 +1,8 @@
 """How long until BipedalWalker walks? Ours against stable-baselines3 with RL Zoo's settings.
 
-    .venv/bin/python tests/benchmarks/sooner.py peer --seed 0     can be interrupted
-    .venv/bin/python tests/benchmarks/sooner.py ours --seed 0
-    .venv/bin/python tests/benchmarks/sooner.py                   print the table
+    .venv/bin/python -m tests.benchmarks.sooner peer --seed 0     can be interrupted
+    .venv/bin/python -m tests.benchmarks.sooner ours --seed 0
+    .venv/bin/python -m tests.benchmarks.sooner                   print the table
 
 A side has arrived with the first evaluation (ten noise-free episodes, every 5,000 steps) of at
 least 250; training then goes on to 300, at most to 400,000 steps. Times are those of the training
@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 from filelock import FileLock
+
+from tests.benchmarks.zoo import STATES, Peer
 
 RESULTS = Path(__file__).with_suffix(".json")
 ENV, GOALS, EVERY, MOST_STEPS = "BipedalWalker-v3", (250.0, 300.0), 5_000, 400_000
@@ -81,63 +83,16 @@ def run_ours(seed: int) -> None:
 
 def run_peer(seed: int, folder: Path) -> None:
     """Train stable-baselines3's TD3, or go on from where it was saved in ``folder``."""
-    import gymnasium
-    import torch
-    from stable_baselines3 import TD3
-    from stable_baselines3.common.noise import NormalActionNoise
-
-    torch.set_num_threads(1)
-    race, state = Race("peer", seed), folder / f"peer_{seed}"
-    noise = NormalActionNoise(np.zeros(4), 0.1 * np.ones(4))
-    if (state / "model.zip").exists():
-        model = TD3.load(state / "model.zip", gymnasium.make(ENV))
-        model.load_replay_buffer(state / "buffer.pkl")
-        race.curve = [row for row in race.curve if row[0] <= model.num_timesteps]
-    else:
-        model = TD3(
-            "MlpPolicy",
-            gymnasium.make(ENV),
-            learning_rate=1e-3,
-            buffer_size=200_000,
-            learning_starts=10_000,
-            gamma=0.98,
-            train_freq=1,
-            gradient_steps=1,
-            action_noise=noise,
-            policy_kwargs={"net_arch": [400, 300]},
-            seed=seed,
-        )
+    race = Race("peer", seed)
+    peer = Peer(ENV, seed, folder / f"peer_{seed}", buffer_size=200_000, gamma=0.98)
+    race.curve = [row for row in race.curve if row[0] <= peer.steps]
     seconds = race.curve[-1][1] if race.curve else 0.0
     while True:
-        began = time.thread_time()
-        model.learn(EVERY, reset_num_timesteps=model.num_timesteps == 0)
-        seconds += time.thread_time() - began
-        if race.add(model.num_timesteps, seconds, peer_return(model, seed)):
+        seconds += peer.learn(EVERY)
+        if race.add(peer.steps, seconds, float(np.mean(peer.returns(10)))):
             return
-        if model.num_timesteps % 20_000 == 0:
-            state.mkdir(parents=True, exist_ok=True)
-            model.save(state / "model.zip")
-            model.save_replay_buffer(state / "buffer.pkl")
-
-
-def peer_return(model: Any, seed: int) -> float:
-    """Return the mean of the ten episodes that ours is judged by too."""
-    import gymnasium
-
-    from td3core.randomness import Purpose, episode_seed
-
-    totals = []
-    for index in range(10):
-        env = gymnasium.make(ENV)
-        obs, _ = env.reset(seed=episode_seed(seed, Purpose.EVALUATION, index))
-        total, over = 0.0, False
-        while not over:
-            action, _ = model.predict(obs, deterministic=True)
-            obs, reward, terminated, truncated, _ = env.step(action)
-            total, over = total + float(reward), terminated or truncated
-        env.close()
-        totals.append(total)
-    return float(np.mean(totals))
+        if peer.steps % 20_000 == 0:
+            peer.save()
 
 
 def table() -> str:
@@ -159,8 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("side", nargs="?", choices=SIDES)
     parser.add_argument("--seed", type=int, default=0)
-    default = Path(tempfile.gettempdir()) / "td3-studio-peer"
-    parser.add_argument("--state", type=Path, default=default, help="where the peer is saved")
+    parser.add_argument("--state", type=Path, default=STATES, help="where the peer is saved")
     chosen = parser.parse_args()
     if chosen.side == "ours":
         run_ours(chosen.seed)
