@@ -2,12 +2,11 @@
 
 The columns of ``training.csv`` and of :attr:`~td3core.protocol.events.Progress.training`, the
 unfinished row in a checkpoint, the check for divergence and the plots all read this tuple. To add a
-quantity, add a line here and let a source return it from ``take_metrics``.
+quantity, add a line here and return it from the agent's ``take_metrics``.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -118,14 +117,6 @@ METRICS = (
 
 TRAINING_COLUMNS = ("env_steps", "updates", *(metric.name for metric in METRICS))
 """Columns of a row of training statistics; ``training.csv`` adds the time."""
-
-
-class MetricSource(Protocol):
-    """A part of a run that measures while it learns, such as the agent."""
-
-    def take_metrics(self) -> dict[str, float]:
-        """Return the metrics since the last call, by name; ones without measurements are absent."""
-        ...
 
 
 def training_row(env_steps: int, updates: int, metrics: Mapping[str, float]) -> Doubles:

@@ -39,7 +39,12 @@ class _Agent:
     critics: ValueNetworks | None
 
 
-_CODEC = Codec(_Agent, EvaluationResult, _Failed)
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """The process has started and reads what it is sent."""
+
+
+_CODEC = Codec(_Agent, EvaluationResult, _Failed, _Ready)
 
 
 class EvaluationProcessError(Exception):
@@ -52,13 +57,20 @@ class EvaluationProcess(ChildProcess):
     def __init__(self, config: RunConfig) -> None:
         work = (config.choice, config.eval_episodes, config.seed)
         super().__init__("evaluations", _CODEC, _evaluate_all, *work)
+        self.idle = False
+        """Whether it waits for a policy. While it does not, it reads nothing, and sending one that
+        is larger than the pipe would wait for it."""
 
     def send(self, policy: Policy, critics: ValueNetworks | None) -> None:
-        """Queue a policy, and the critics whose bias is measured with it."""
+        """Hand over a policy, and the critics whose bias is measured; it must be idle."""
+        self.idle = False
         self.pipe.send(_Agent(policy, critics))
 
-    def receive(self) -> EvaluationResult:
-        """Return the result of the oldest policy sent; the process must be ready.
+    def receive(self) -> EvaluationResult | None:
+        """Return the result of the policy sent; the process must be ready.
+
+        Returns:
+            None if the message is that it has started.
 
         Raises:
             EvaluationProcessError: it failed, or the process is of another version.
@@ -70,8 +82,8 @@ class EvaluationProcess(ChildProcess):
             raise EvaluationProcessError(str(problem).rstrip(".")) from None
         if isinstance(result, _Failed):
             raise EvaluationProcessError(result.reason)
-        assert isinstance(result, EvaluationResult)
-        return result
+        self.idle = True
+        return result if isinstance(result, EvaluationResult) else None
 
 
 def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: int) -> None:
@@ -83,6 +95,7 @@ def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: i
     note_usable(env)
     pipe = LinePipe(connection, _CODEC)
     with contextlib.suppress(EOFError, OSError), blas.one_thread():
+        pipe.send(_Ready())
         while True:
             agent = pipe.receive()
             try:

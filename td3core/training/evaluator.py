@@ -58,18 +58,12 @@ class Evaluator:
         with self._falling_back():
             if self._process is None:
                 self._process = EvaluationProcess(self._config)
-            self._process.send(agent.policy(), self._critics(agent))
+            self._send_next()
 
     def finished(self) -> Iterator[EvaluatedAgent]:
         """Yield the available results; never wait."""
-        while True:
-            result = None
-            with self._falling_back():
-                if self._process and self._pending and self._process.ready(0.0):
-                    result = self._process.receive()
-            if result is None:
-                return
-            yield self._pending.popleft(), result
+        while (found := self._receive(0.0)) is not None:
+            yield found
 
     def wait(self, keep_waiting: Callable[[], bool]) -> Iterator[EvaluatedAgent]:
         """Yield all remaining results; end early once ``keep_waiting`` returns False.
@@ -78,17 +72,14 @@ class Evaluator:
             RunError: an evaluation failed.
         """
         while self._process is not None and self._pending and keep_waiting():
-            result = None
-            with self._falling_back():
-                if self._process.ready(_POLL_S):
-                    result = self._process.receive()
-            if result is not None:
-                yield self._pending.popleft(), result
+            found = self._receive(_POLL_S)
+            if found is not None:
+                yield found
         while self._pending and not self.in_background:
-            found = self._evaluate_here(self._pending[0], keep_waiting)
-            if found is None:
+            result = self._evaluate_here(self._pending[0], keep_waiting)
+            if result is None:
                 return
-            yield self._pending.popleft(), found
+            yield self._pending.popleft(), result
 
     def close(self) -> None:
         """Drop pending evaluations and end the process."""
@@ -96,6 +87,23 @@ class Evaluator:
         if self._process is not None:
             self._process.stop(kill=True)
             self._process = None
+
+    def _send_next(self) -> None:
+        """Send the oldest agent to the process if it is idle."""
+        if self._process is not None and self._process.idle and self._pending:
+            agent = self._pending[0]
+            self._process.send(agent.policy(), self._critics(agent))
+
+    def _receive(self, timeout_s: float) -> EvaluatedAgent | None:
+        """Return the next result, or None if none arrives within ``timeout_s`` seconds."""
+        found = None
+        with self._falling_back():
+            if self._process and self._pending and self._process.ready(timeout_s):
+                result = self._process.receive()
+                if result is not None:
+                    found = self._pending.popleft(), result
+                self._send_next()
+        return found
 
     def _critics(self, agent: Checkpoint) -> ValueNetworks | None:
         """Return the agent's critics if their bias is due to be measured, else None."""

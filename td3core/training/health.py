@@ -6,6 +6,7 @@ being those of score 0; the rank of features as in Kumar et al. (2021), with δ 
 the policy as in Schaul et al. (2022), for continuous actions.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -173,15 +174,21 @@ def _units(role: str, hidden: Sequence[Floats]) -> dict[str, float]:
     }
 
 
-def rank(features: Floats) -> int:
-    """Return how many singular values of features (n, width) make up 99 % of their sum."""
+def rank(features: Floats) -> float:
+    """Return how many singular values of features (n, width) make up 99 % of their sum.
+
+    NaN if a feature is not finite.
+    """
     gram = features.T.astype(np.float64) @ features.astype(np.float64)
+    if not np.isfinite(gram).all():
+        # eigvalsh would say that it does not converge.
+        return math.nan
     # In descending order. Squaring loses half their digits, but enough remain for 1 %.
     values = np.sqrt(np.linalg.eigvalsh(gram)[::-1].clip(0.0))
     total = values.sum()
     if not total:
         return 0
-    return int(np.searchsorted(np.cumsum(values) / total, 1.0 - _DELTA)) + 1
+    return float(np.searchsorted(np.cumsum(values) / total, 1.0 - _DELTA)) + 1
 
 
 def _distance(target: Layers, online: Layers) -> float:

@@ -18,7 +18,6 @@ from td3core.errors import RequestError, RunError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, JournalEvent, Phase, Started, Warned
 from td3core.protocol.listeners import IDLE_S, Listeners
-from td3core.protocol.metrics import MetricSource
 from td3core.randomness import Purpose, generator
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import REPLAY, run_of
@@ -132,7 +131,6 @@ class Trainer:
         self._evaluations = EvaluationRecord(
             directory, self._recorder, self._checkpointer, lambda: self._state.wall_s
         )
-        self._metric_sources: Sequence[MetricSource] = (agent,)
         self._repeated_steps = repeated_steps
         self._branched_from = ""
         self._deviations: list[Text] = []
@@ -198,7 +196,7 @@ class Trainer:
             self._save(Kind.RENEWAL)
 
     def run(self) -> Ended:
-        """Train until the last step or a stop, then save."""
+        """Train until the last step, with all evaluations, or until a stop; then save."""
         self._report_start()
         for agent in self._evaluations.restore(self.env_steps):
             self._submit(agent)
@@ -211,6 +209,8 @@ class Trainer:
             if self.config.eval_interval and self._evaluations.submitted_at != self.env_steps:
                 self._evaluate()
             self._finish_evaluations()
+            # A run that lacks evaluations can be resumed for them.
+            stopped = len(self._evaluator) > 0
         # An agent that has taken no step is not worth a file.
         if self.env_steps and not self._save(Kind.LAST):
             raise RunError(
@@ -322,13 +322,13 @@ class Trainer:
         return interval > 0 and self.env_steps % interval < self._num_envs
 
     def _log_training(self) -> None:
-        metrics: dict[str, float] = {}
-        for source in self._metric_sources:
-            metrics |= source.take_metrics()
-        if metrics and self._reached(HEALTH_STEPS):
-            metrics |= measure(self._agent, self.config, self._buffer, self._sampler)
+        metrics = self._agent.take_metrics()
         if metrics:
+            # First: what is measured of a network that is not finite raises errors of its own.
             require_finite_metrics(metrics, self.env_steps)
+            if self._reached(HEALTH_STEPS):
+                metrics |= measure(self._agent, self.config, self._buffer, self._sampler)
+                require_finite_metrics(metrics, self.env_steps)
             self._recorder.add_training(
                 self.env_steps, self._agent.updates, metrics, self._state.wall_s
             )

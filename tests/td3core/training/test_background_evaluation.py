@@ -113,6 +113,23 @@ def test_a_stop_does_not_wait_for_evaluations_and_leaves_no_process(runs_dir: Pa
     assert helper_process() is None
 
 
+def test_training_does_not_wait_until_a_busy_process_reads_the_next_agent(runs_dir: Path) -> None:
+    control = Control()
+
+    def react(event: Any) -> None:
+        # By then two agents are pending, each larger than a pipe.
+        if isinstance(event, Progress) and event.env_steps > 250:
+            control.stop()
+
+    slow = PENDULUM | {"steps": 100_000, "eval_episodes": 1000, "critic_hidden": (512, 512)}
+    outcome, told = run(
+        runs_dir, "Pendulum-v1", background_evaluation=True, control=control, react=react, **slow
+    )
+    assert isinstance(outcome, Ended)
+    assert outcome.stopped == "user"
+    assert not told.all(Evaluated)
+
+
 def test_the_process_that_evaluates_needs_no_torch() -> None:
     import subprocess
     import sys

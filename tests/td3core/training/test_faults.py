@@ -229,6 +229,15 @@ def test_no_checkpoint_ever_holds_a_weight_that_is_not_a_number(
     assert every_saved_weight_is_a_number(runs_dir)
 
 
+def test_updates_that_diverge_where_health_is_measured_are_called_that(
+    runs_dir: Path, scripted: Any
+) -> None:
+    values = {"steps": 2000, "update_interval": 1000, "updates_per_step": 64}
+    outcome, _ = fail(runs_dir, scripted(exploding(forgiving=True)), **DIVERGING | values)
+    assert "diverged" in str(outcome.message)
+    assert outcome.diverged
+
+
 def test_a_run_that_diverged_just_before_its_end_has_failed(runs_dir: Path, scripted: Any) -> None:
     script = exploding(forgiving=True)
     outcome, _ = run(runs_dir, scripted(script), steps=30, **DIVERGING)

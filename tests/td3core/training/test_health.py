@@ -1,5 +1,6 @@
 """Health metrics of networks and buffer, against calculations that share no code with them."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,7 @@ def test_the_rank_is_that_of_the_singular_values(kept: int) -> None:
     expected = next(k for k, share in enumerate(shares, 1) if share >= 0.99)
     assert rank(features.astype(np.float32)) == expected
     assert rank(np.zeros((8, 4), np.float32)) == 0
+    assert math.isnan(rank(np.full((8, 4), np.nan, np.float32)))
 
 
 def test_the_lag_is_the_distance_of_the_target_from_its_network() -> None:

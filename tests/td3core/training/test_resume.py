@@ -11,7 +11,7 @@ from td3core import checkpoint
 from td3core.cli import app
 from td3core.config import to_dict
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Failed, Tuned, Warned
+from td3core.protocol.events import Ended, Evaluated, Failed, Tuned, Warned
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change
@@ -21,6 +21,7 @@ from td3core.runs.resumption import pending_changes, resume_point
 from td3core.training.launch import train
 from tests.support.lives import differences
 from tests.support.marks import release, slow
+from tests.support.scripted import Script
 from tests.td3core.helpers import Told, finish, run, tiny
 from tests.td3core.training.resuming import (
     VALUES,
@@ -236,6 +237,27 @@ def test_a_script_that_resumes_until_the_run_is_over_is_told_that_it_is(
     assert contents(ended.run) == before
     # It has gone further than this.
     assert app.main(["resume", str(ended.run), "--steps", "55"]) == 2
+
+
+def test_a_run_stopped_in_its_last_evaluation_is_resumed_for_it(
+    runs_dir: Path, scripted: Any
+) -> None:
+    control, values = Control(), {"steps": 60, "eval_interval": 60}
+
+    def stop_in_evaluation(step: int) -> None:
+        if step == 65:
+            control.stop()
+
+    script = Script(on_step=stop_in_evaluation)
+    outcome, told = run(runs_dir, scripted(script), control=control, **values)
+    assert isinstance(outcome, Ended)
+    assert (outcome.stopped, outcome.env_steps) == ("user", 60)
+    assert not told.all(Evaluated)
+    ended, told = go_on(outcome.run)
+    assert isinstance(ended, Ended)
+    assert (ended.stopped, ended.env_steps) == ("finished", 60)
+    assert [event.env_steps for event in told.all(Evaluated)] == [60]
+    assert refused(outcome.run)
 
 
 def test_a_run_killed_right_after_it_had_finished_is_finished(
