@@ -100,6 +100,8 @@ class RunDirectory:
         """Contents of ``run.toml``, once it is written here."""
         self._entries: list[Entry] = []
         """Journal entries since the run was opened for writing."""
+        self._unwritten: list[Entry] = []
+        """Those that could not be written yet."""
         self._rewritten = rewritten
 
     @classmethod
@@ -187,13 +189,24 @@ class RunDirectory:
         return self.path / JOURNAL
 
     def note(self, entry: Entry) -> None:
-        """Append one line to the journal."""
+        """Append one line to the journal.
+
+        Raises:
+            OSError: it cannot be written now; the next line, or :meth:`sync_journal`, tries again.
+        """
         self._entries.append(entry)
-        self._journal.append(journal.text_of([entry]))
+        self._unwritten.append(entry)
+        self._write_entries()
+
+    def _write_entries(self) -> None:
+        if self._unwritten:
+            self._journal.append(journal.text_of(self._unwritten))
+            self._unwritten.clear()
 
     def strike_out(self, struck: Callable[[Entry], bool]) -> None:
         """Drop lines of the journal (see :func:`td3core.runs.journal.strike_out`)."""
         self._entries = [entry for entry in self._entries if not struck(entry)]
+        self._unwritten = [entry for entry in self._unwritten if not struck(entry)]
         journal.strike_out(self.journal_file, struck)
 
     def _describe(self, description: dict[str, Any]) -> None:
@@ -216,11 +229,12 @@ class RunDirectory:
         if not self._description or self._description_file.exists():
             return False
         make_folder(self.checkpoints)
+        self._rewritten()
         if not self.journal_file.exists():
             write_atomically(self.journal_file, journal.text_of(self._entries).encode())
-        # Last: this is tried again as long as the file is missing.
+            self._unwritten.clear()
+        # Last: all this is tried again as long as the file is missing.
         write_atomically(self._description_file, self._description)
-        self._rewritten()
         return True
 
     def sync_journal(self) -> None:
@@ -229,6 +243,7 @@ class RunDirectory:
         Raises:
             OSError: it cannot be written.
         """
+        self._write_entries()
         self._journal.sync()
 
     def rewind(self, env_steps: int, *, unlogged: bool = False) -> None:

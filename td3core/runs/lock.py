@@ -122,11 +122,14 @@ class RunLock:
         """Take the lock of a folder that was deleted or moved, and made again.
 
         Raises:
-            RequestError: as :meth:`acquire`.
+            OSError: where :meth:`acquire` refuses; the run goes on without its folder.
         """
         # It may be the same folder: perhaps only some of its files were deleted.
         self.release()
-        self.acquire()
+        try:
+            self.acquire()
+        except RequestError as problem:
+            raise OSError(str(problem).rstrip(".")) from problem
 
     def __enter__(self) -> "RunLock":
         self.acquire()

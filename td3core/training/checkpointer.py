@@ -178,6 +178,8 @@ class Checkpointer:
             return Text("the imported file has none")
         if file is None:
             return Text("it is not kept on disk ({key} is off)", key=SettingName("keep_replay"))
+        if not saved.header.config.keep_replay:
+            return Text("its run kept none on disk ({key} was off)", key=SettingName("keep_replay"))
         if _SUMS not in saved.tensors:
             return Text("it could not be written with the checkpoint")
         try:

@@ -113,23 +113,24 @@ class EvaluationRecord:
         elif held and held.header.evaluation:
             # It counts even if its table is gone.
             means = {_step(held): held.header.evaluation.mean} | means
+        last = _load(run.last)
         for step in sorted(means, key=lambda step: means[step], reverse=True):
             if held and held.header.evaluation and step == _step(held):
                 self._best, self._mean_in_file = held, _mean(held)
             else:
-                self._best = self._find(step)
+                self._best = self._find(step, last)
             if self._best is not None:
                 break
         self.save_best()
         if dropped_at is not None:
             self._warn_about_dropped(dropped_at, env_steps)
 
-    def _find(self, step: int) -> Checkpoint | None:
-        """Return the evaluated agent of a step from whichever file holds it."""
-        run, result = self._run, self._run.evaluation_at(step)
-        for path in (run.pending_checkpoint(step), run.step_checkpoint(step), run.last):
-            agent = _load(path)
-            if agent and result and _step(agent) == step:
+    def _find(self, step: int, last: Checkpoint | None) -> Checkpoint | None:
+        """Return the evaluated agent of a step: ``last``, or from the file that holds it."""
+        run = self._run
+        for path in (run.pending_checkpoint(step), run.step_checkpoint(step), None):
+            agent = _load(path) if path else last
+            if agent and _step(agent) == step and (result := run.evaluation_at(step)):
                 return _evaluated(agent, result)
         return None
 

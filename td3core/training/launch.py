@@ -264,17 +264,17 @@ def _conduct(
         try:
             trainer = _prepare(plan(resources), control, listeners, resources)
             outcome = trainer.run()
-        except RequestError as problem:
-            require_no_interrupt(problem)
-            outcome = Failed(message=problem.message, details="", request=True)
         except StoppedError:
             message = Text("Stopped before the first step.")
             outcome = Failed(message=message, details="", cancelled=True)
         except BaseException as problem:
             # Such as sys.exit in an environment: a run that ends early has failed.
             require_no_interrupt(problem)
-            log.debug("the run failed", exc_info=True)
-            outcome = _failure(problem, trainer)
+            if isinstance(problem, RequestError) and trainer is None:
+                outcome = Failed(message=problem.message, details="", request=True)
+            else:
+                log.debug("the run failed", exc_info=True)
+                outcome = _failure(problem, trainer)
         if trainer is not None:
             trainer.write_ending(outcome)
     listeners.report(outcome)
@@ -407,7 +407,7 @@ def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], Text, list[
 
 
 def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:
-    if isinstance(problem, RunError):
+    if isinstance(problem, RunError | RequestError):
         message = problem.message
     else:
         message = Text("{error}: {text}", error=type(problem).__name__, text=reason_of(problem))

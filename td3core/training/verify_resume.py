@@ -135,7 +135,12 @@ def _stopped() -> RunError:
 def _differences(one: Path, other: Path) -> list[Text]:
     """Return how the states and tables of two runs differ, times aside."""
     first, second = (checkpoint.load(run / CHECKPOINTS / LAST) for run in (one, other))
-    names = [n for n, a in first.tensors.items() if a.tobytes() != second.tensors[n].tobytes()]
+    states = [
+        {name: array.tobytes() for name, array in saved.tensors.items()}
+        for saved in (first, second)
+    ]
+    # Some are there at times only, such as the noise of an episode.
+    names = [n for n in states[0] | states[1] if states[0].get(n) != states[1].get(n)]
     found: list[Text] = []
     if names:
         found.append(

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from td3core import checkpoint
+from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Saved, Warned
 from td3core.remote.steer import RemoteControl
@@ -234,6 +235,28 @@ def test_a_folder_that_cannot_be_written_again_fails_the_run(runs_dir: Path) -> 
     assert isinstance(outcome, Failed)
     assert "could not be saved" in str(outcome.message)
     assert outcome.last_checkpoint is None
+
+
+def test_a_run_whose_new_folder_cannot_be_locked_goes_on(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acquire, refusals = RunLock.acquire, []
+
+    def refuse_once(lock: RunLock) -> None:
+        if not refusals:
+            refusals.append(lock)
+            raise RequestError("It cannot be locked.")
+        acquire(lock)
+
+    def block(path: Path) -> None:
+        delete(path)
+        monkeypatch.setattr(RunLock, "acquire", refuse_once)
+
+    outcome, told = run(runs_dir, control=losing(runs_dir, 45, block), **VALUES)
+    assert isinstance(outcome, Ended), outcome
+    assert refusals
+    assert any("It cannot be locked" in str(warned.message) for warned in told.all(Warned))
+    assert (outcome.run / "run.toml").exists()
 
 
 def test_a_folder_that_was_written_again_is_locked(runs_dir: Path) -> None:

@@ -13,6 +13,7 @@ from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Progress, Saved, Warned
 from td3core.runs import directory
+from td3core.runs.directory import RunDirectory
 from td3core.runs.tables import read_table
 from td3core.system import files
 from tests.support.scripted import Script
@@ -108,6 +109,25 @@ def test_rows_that_could_not_be_written_come_once_the_disk_has_room(
     rows = read_table(outcome.run / "episodes.csv")
     assert [int(row["env_steps"]) for row in rows] == [10, 20, 30, 40, 50, 60]
     assert len(read_table(outcome.run / "training.csv")) >= 1
+
+
+def test_a_live_change_that_could_not_be_written_comes_once_the_disk_has_room(
+    runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control, script = Control(), Script()
+    disk = Disk(files.append_whole, lambda path: 20 <= script.steps < 45)
+    monkeypatch.setattr(files, "append_whole", disk)
+
+    def change(env_steps: int) -> None:
+        if env_steps in (30, 50):
+            control.change({"tau": env_steps / 100})
+
+    control.boundary_hook = change
+    outcome, _ = run(runs_dir, scripted(script), control=control, steps=60)
+    assert isinstance(outcome, Ended)
+    assert disk.refused
+    entries = RunDirectory.open(outcome.run).journal()
+    assert [(e["step"], e["new"]) for e in entries if "field" in e] == [(30, 0.3), (50, 0.5)]
 
 
 def test_a_full_disk_is_told_once_and_again_when_it_fills_again(

@@ -21,7 +21,15 @@ from td3core.system import files, numerics
 from tests.support.lives import differences
 from tests.support.scripted import Script, StepsEnv
 from tests.td3core.helpers import fail, finish, run, same, tensors
-from tests.td3core.training.resuming import VALUES, contents, go_on, go_on_well, stop_at, stopped
+from tests.td3core.training.resuming import (
+    VALUES,
+    branched,
+    contents,
+    go_on,
+    go_on_well,
+    stop_at,
+    stopped,
+)
 
 # Where it cannot be the same ---------------------------------------------------------------------
 
@@ -38,6 +46,14 @@ def test_without_its_memory_a_run_fills_it_again_and_says_so(runs_dir: Path) -> 
     assert "It is filled again until step 70" in said
     updates = checkpoint.read_header(outcome.last_checkpoint).counters.updates
     assert updates == ended.updates + 97 - 70
+
+
+def test_a_branch_says_that_the_run_it_comes_from_kept_no_replay_buffer(runs_dir: Path) -> None:
+    ended = stopped(runs_dir, 50, **VALUES | {"keep_replay": False})
+    assert ended.last_checkpoint is not None
+    _, told = branched(ended.last_checkpoint, runs_dir, keep_replay=True, steps=60)
+    said = " ".join(str(warned.message) for warned in told.all(Warned))
+    assert "its run kept none on disk (keep_replay was off)" in said
 
 
 @pytest.mark.parametrize("damaged", ["missing", "short", "changed"])

@@ -55,6 +55,16 @@ def test_an_environment_that_is_never_the_same_is_told_of(runs_dir: Path, script
     assert contents(ended.run) == before
 
 
+def test_a_state_that_only_one_of_the_runs_has_is_a_difference(
+    runs_dir: Path, scripted: Any
+) -> None:
+    # One of the two ends between two episodes, where noise that is correlated in time has no state.
+    script = Script([(7, "truncated"), (11, "truncated")])
+    correlated = {"noise_correlation": 0.5, "exploration_noise": 0.2, "steps": 62}
+    ended = finish(runs_dir, scripted(script), **VALUES | correlated)
+    assert not any(verify(ended.run, steps=steps).exact for steps in range(10, 22))
+
+
 def test_a_warning_counts_as_a_difference(runs_dir: Path) -> None:
     ended = finish(runs_dir, **VALUES | {"keep_replay": False})
     verdict = verify(ended.run, steps=40)
