@@ -8,7 +8,8 @@ from PySide6.QtGui import QColor
 from studio.formatting import format_duration, format_number, typographic
 from studio.theme.theme import Theme
 from td3core.config import label_of
-from td3core.experiments.sweeps.folder import TRIAL_STATES, SweepState, TrialState
+from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.protocol.wording import TRIAL_STATES
 from td3core.text import Text, tr
 
 Index = QModelIndex | QPersistentModelIndex

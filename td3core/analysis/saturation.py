@@ -8,10 +8,10 @@ from td3core import checkpoint
 from td3core.arrays import Doubles, Floats
 from td3core.buffer.rows import RowLayout
 from td3core.errors import RequestError, file_reason
+from td3core.playing.numbers import SATURATED
 from td3core.runs.layout import buffer_file_of
 from td3core.system.regular_files import open_regular
 
-SATURATED = 0.99
 _STATES = 512
 
 

@@ -29,13 +29,13 @@ from td3core.config.networks import (
     optimizer_of,
 )
 from td3core.inference.layer_norm import layer_norm
+from td3core.playing.numbers import SATURATED
 
 HEALTH_STEPS = 1_000
 """Environment steps between two measurements: the singular values alone take 10 ms at 256 wide."""
 _PROBE = 512
 """States, evenly spaced over the buffer from oldest to newest; at least as many as a usual layer
 has units, which the rank needs."""
-_SATURATED = 0.99
 _DORMANT = 0.025
 _DELTA = 0.01
 
@@ -78,7 +78,7 @@ def measure(
     action = np.tanh(actor.out)
     pair = np.concatenate((batch.obs, action), axis=1)
     values = _outputs(groups[CRITIC], nets, pair)
-    saturated = (np.abs(action) >= _SATURATED).mean(axis=0)
+    saturated = (np.abs(action) >= SATURATED).mean(axis=0)
     found |= {"saturated": float(saturated.mean()), "saturated_most": float(saturated.max())}
     found |= _units("actor", actor.hidden)
     found |= _units("critic", [hidden for each in values for hidden in each.hidden])

@@ -132,7 +132,7 @@ def _line(trial: "TrialState") -> str:
 
 
 def _state(trial: "TrialState") -> str:
-    from td3core.experiments.sweeps.folder import TRIAL_STATES
+    from td3core.protocol.wording import TRIAL_STATES
 
     return str(TRIAL_STATES.get(trial.state, trial.state))
 

@@ -29,15 +29,6 @@ _LARGEST_STATE = 64 * 2**20
 _MAY_CHANGE = ("trials", "jobs", "time_limit_min")
 
 
-TRIAL_STATES = {
-    "running": Text("running"),
-    "done": Text("done"),
-    "pruned": Text("pruned"),
-    "failed": Text("failed"),
-}
-"""Names of a trial's states."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialState:
     """One trial as shown by terminal and window."""

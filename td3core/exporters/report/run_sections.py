@@ -21,8 +21,8 @@ from td3core.exporters.report.document import (
 from td3core.exporters.report.figures import MOST_LINES
 from td3core.exporters.report.material import Material
 from td3core.exporters.report.run_facts import RunFacts
-from td3core.exporters.report.wording import STATES, labels, moment
-from td3core.protocol.wording import JOURNAL
+from td3core.exporters.report.wording import labels, moment
+from td3core.protocol.wording import JOURNAL, STATES
 from td3core.runs.journal import Entry, is_scheduled
 from td3core.runs.messages import from_keys
 from td3core.text import Text, tr

@@ -24,6 +24,7 @@ from td3core.exporters.report.document import (
 )
 from td3core.exporters.report.figures import WIDE_IN
 from td3core.exporters.report.wording import labels
+from td3core.protocol.wording import TRIAL_STATES
 from td3core.text import Text, tr
 
 _MOST_TRIALS, _MOST_SETTINGS = 10, 8
@@ -82,8 +83,8 @@ def section_of(sweep: SweepFacts) -> Section:
 
 
 def _summary(sweep: SweepFacts) -> str:
-    counts = {state: sum(t.state == state for t in sweep.trials) for state in _STATES}
-    told = ", ".join(f"{count} {_STATES[state]}" for state, count in counts.items() if count)
+    counts = {state: sum(t.state == state for t in sweep.trials) for state in TRIAL_STATES}
+    told = ", ".join(f"{count} {TRIAL_STATES[state]}" for state, count in counts.items() if count)
     text = Text(
         "{n} of {wanted} trials in {duration}: {states}. Objective: {objective}.",
         n=len(sweep.trials),
@@ -94,14 +95,6 @@ def _summary(sweep: SweepFacts) -> str:
     )
     more = Text("It was still going on when this was written.")
     return str(Text.joined([text, more]) if sweep.running else text)
-
-
-_STATES = {
-    "done": Text("completed"),
-    "pruned": Text("pruned"),
-    "failed": Text("failed"),
-    "running": Text("running"),
-}
 
 
 def _values(sweep: SweepFacts) -> Plot | None:

@@ -6,16 +6,9 @@ from datetime import datetime
 
 from td3core.config import RunConfig, Tunables, specs
 from td3core.protocol.run_status import RunStatus
+from td3core.protocol.wording import STATES
 from td3core.runs.listing import RunSummary
-from td3core.text import Text, tr
-
-STATES = {
-    RunStatus.RUNNING: Text("training"),
-    RunStatus.FINISHED: Text("finished"),
-    RunStatus.STOPPED: Text("stopped"),
-    RunStatus.FAILED: Text("failed"),
-    RunStatus.INTERRUPTED: Text("interrupted"),
-}
+from td3core.text import tr
 
 
 def state_of_runs(runs: Sequence[RunSummary]) -> tuple[str, str]:

@@ -539,4 +539,4 @@ def test_the_lock_of_a_living_run_is_told(runs_dir: Path) -> None:
     path = write_run(runs_dir, [1.0])
     with RunLock(path):
         page = written(path)
-    assert "training" in [each.text for each in section(page, "results").all("dd")]
+    assert "running" in [each.text for each in section(page, "results").all("dd")]
