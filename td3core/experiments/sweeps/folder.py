@@ -6,6 +6,7 @@ The runs themselves are among all other runs, named after sweep, trial and seed.
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -137,7 +138,7 @@ class SweepFolder:
         """
         if self.exists:
             self._require_same(spec)
-        elif glob(self.runs_dir, f"{self.name}_t*_s*"):
+        elif self._runs():
             raise RequestError(
                 "{path} holds runs of an earlier sweep called {name}; choose another name.",
                 path=str(self.runs_dir),
@@ -182,9 +183,15 @@ class SweepFolder:
         names = (config.numerics for config in self._configs())
         return next((name for name in names if name != AUTO), "")
 
+    def _runs(self) -> list[Path]:
+        """Return the folders of the runs so far."""
+        # A pattern for glob would also match the runs of a sweep called NAME_tqc.
+        own = re.compile(rf"{re.escape(self.name)}_t\d{{3,}}_s\d+")
+        return [path for path in glob(self.runs_dir, "*") if own.fullmatch(path.name)]
+
     def _configs(self) -> Iterator[RunConfig]:
         """Yield the settings of the runs so far, except unreadable ones."""
-        for path in glob(self.runs_dir, f"{self.name}_t*_s*"):
+        for path in self._runs():
             with contextlib.suppress(RequestError):
                 yield RunDirectory.open(path).config
 

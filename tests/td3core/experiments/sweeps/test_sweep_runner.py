@@ -109,6 +109,18 @@ def test_another_sweep_of_the_same_name_is_refused(runs_dir: Path) -> None:
         conduct(runs_dir, ScriptedExecutor(rising))
 
 
+def test_runs_of_another_sweep_whose_name_begins_alike_are_not_its_own(runs_dir: Path) -> None:
+    text = TEXT.format(trials=1, more="").replace("Pendulum-v1", "Own-v0")
+    other = launch.with_module(parse(text, "own_tqc"), "my_module")
+    values = {"tau": 0.5, "gamma": 0.9, "numerics": "avx2"}
+    SweepFolder(runs_dir, "own_tqc").make_run(0, 0, *other.run_settings(values, 0), "")
+    folder, spec = SweepFolder(runs_dir, "own"), parse(text, "own")
+    for _ in range(2):
+        # Neither of an earlier sweep of this name, nor of this one with another module.
+        folder.begin(text, spec)
+    assert folder.class_of_runs() == ""
+
+
 def test_a_sweep_of_an_environment_of_a_module_continues_with_the_same_module(
     runs_dir: Path,
 ) -> None:
