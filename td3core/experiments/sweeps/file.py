@@ -33,6 +33,8 @@ FIELDS = (
 )
 RANGE_FIELDS = ("low", "high", "log", "step", "points", "choices")
 _MOST_DIMENSIONS, _MOST_CHOICES, _MOST_POINTS = 64, 1_000, 10_000
+_FINEST_STEP = 1e-15
+"""Of a range, as a share of its width."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _ENV = "environment"
 
@@ -259,9 +261,16 @@ def _step(where: str, found: Mapping[str, Any], width: float, kind: Any) -> floa
         return None
     step = found["step"]
     sound = _is_whole(step) if kind is int else _is_number(step)
-    if not sound or not 0 < step <= width:
+    # Finer steps are lost in the rounding of numbers.
+    least = 1 if kind is int else width * _FINEST_STEP
+    if not sound or not least <= step <= width:
         what = "a whole number" if kind is int else "a number"
-        allowed = Text("{what} above 0 and at most {width:g}", what=what, width=width)
+        allowed = Text(
+            "{what} of at least {least:g} and at most {width:g}",
+            what=what,
+            least=least,
+            width=width,
+        )
         raise _refusal(f"{where}.step", step, allowed)
     return int(step) if kind is int else float(step)
 

@@ -50,7 +50,7 @@ class Range:
         # A little more than the quotient: 0.3 / 0.1 is 2.9999999999999996.
         count = math.floor((self.high - self.low) / step + 1e-9) + 1
         if count > LARGEST_GRID:
-            # Refused later; no need to make them all.
+            # Only for the sampler grid, which is refused so many; there may be billions.
             return (self.low,) * (LARGEST_GRID + 1)
         return self._numbers([self.low + index * step for index in range(count)])
 

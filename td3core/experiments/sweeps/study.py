@@ -242,12 +242,12 @@ class SweepStudy:
 def _distribution(dimension: Range | Choices) -> BaseDistribution:
     if isinstance(dimension, Choices):
         return CategoricalDistribution([_encode(value) for value in dimension.values])
-    # The last number that the steps reach; otherwise Optuna adjusts the end itself, and warns.
-    high = dimension.high if dimension.step is None else dimension.grid()[-1]
-    if dimension.whole:
-        step = int(dimension.step or 1)
-        return IntDistribution(int(dimension.low), int(high), log=dimension.log, step=step)
-    return FloatDistribution(dimension.low, high, log=dimension.log, step=dimension.step)
+    low, high, log = dimension.low, dimension.high, dimension.log
+    # Optuna moves the end to the last number that the steps reach, in exact decimals, and warns.
+    with _quietly():
+        if dimension.whole:
+            return IntDistribution(int(low), int(high), log=log, step=int(dimension.step or 1))
+        return FloatDistribution(low, high, log=log, step=dimension.step)
 
 
 def _encode(value: Any) -> Any:

@@ -130,6 +130,14 @@ def test_a_bundled_sweep_describes_runs_that_can_start(name: str) -> None:
         ({"space": {"tau": {"low": 0, "high": 1, "log": "yes"}}}, ["log cannot be 'yes'"]),
         ({"space": {"tau": {"low": 0, "high": 1, "step": 2}}}, ["step cannot be 2", "at most 1"]),
         (
+            {"space": {"tau": {"low": 0, "high": 1, "step": 1e-310}}},
+            ["at least 1e-15 and at most 1"],
+        ),
+        (
+            {"space": {"tau": {"low": 0, "high": 1, "step": 1e-310}}, "sampler": "grid"},
+            ["step cannot be 1e-310"],
+        ),
+        (
             {"space": {"tau": {"low": 0.1, "high": 1, "step": 0.1, "log": True}}},
             ["step or log, not both"],
         ),

@@ -67,6 +67,35 @@ def test_a_sweep_with_one_job_repeats(runs_dir: Path, sampler: str) -> None:
     assert settings_of(other)[0] != settings_of(first)[0]
 
 
+@pytest.mark.parametrize("sampler", ["tpe", "random", "cmaes"])
+def test_a_range_is_searched_to_its_end_however_fine_its_steps_are(
+    tmp_path: Path, sampler: str
+) -> None:
+    text = TEXT.format(trials=1, more=f"sampler = '{sampler}'").replace(
+        "tau = { low = 0.0, high = 1.0 }",
+        "tau = { low = 0.0, high = 1.0, step = 0.000001 }\n"
+        "buffer_size = { low = 5000, high = 999999, step = 2 }",
+    )
+    with SweepStudy(tmp_path / "study.db", parse(text, "fine")) as study:
+        drawn = [record.settings for _ in range(8) if (record := study.ask())]
+    for name, low, step in (("tau", 0.0, 1e-6), ("buffer_size", 5000, 2)):
+        values = [each[name] for each in drawn]
+        assert len(set(values)) == 8, name
+        assert [(value - low) / step for value in values] == pytest.approx(
+            [round((value - low) / step) for value in values]
+        )
+
+
+def test_steps_that_do_not_reach_the_end_of_a_range_cause_no_warning(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    text = TEXT.format(trials=1, more="").replace(
+        "low = 0.0, high = 1.0 }", "low = 0.0, high = 0.35, step = 0.1 }"
+    )
+    SweepStudy(tmp_path / "study.db", parse(text, "coarse")).close()
+    assert not recwarn.list
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The state of a sweep that was never killed."""
