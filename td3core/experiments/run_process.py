@@ -1,6 +1,7 @@
 """One run in a process of its own: the parent's side."""
 
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable
 
@@ -16,6 +17,9 @@ log = logging.getLogger(__name__)
 
 _CHILD = "td3core.experiments.run_child"
 _LAST_LINES = 40
+EXIT_S = 10.0
+"""Seconds that a process may live on after its last event; then it is killed. Its run is saved, but
+a thread of an environment may keep it alive for ever."""
 _KILLED_S = 10.0
 
 
@@ -49,6 +53,8 @@ class RunProcess(Requesting):
         self._report, self._forward_log = report, on_log
         self._lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._over = False
+        self._killer = threading.Timer(EXIT_S, self.kill)
+        self._killer.daemon = True
         self._changes = 0
         self.stopping = False
         self._gave_up = False
@@ -101,9 +107,8 @@ class RunProcess(Requesting):
     def join(self, timeout_s: float) -> None:
         """Wait until the process has ended and its last event was reported.
 
-        It is killed if it has not ended after ``timeout_s``: its run is saved by then, and a thread
-        of an environment may keep the process alive. A process waiting for an unresponsive disk
-        cannot even be killed, and is left.
+        It is killed if it has not ended after ``timeout_s``. A process waiting for an unresponsive
+        disk cannot even be killed, and is left.
         """
         if not self._process.join(timeout_s):
             self._process.kill()
@@ -111,7 +116,9 @@ class RunProcess(Requesting):
                 log.warning("process %d could not be ended", self.pid)
 
     def _on_event(self, event: Event) -> None:
-        self._over = isinstance(event, Ended | Failed)
+        if isinstance(event, Ended | Failed) and not self._over:
+            self._over = True
+            self._killer.start()
         self._report(event)
 
     def _on_log(self, line: str) -> None:
@@ -119,6 +126,7 @@ class RunProcess(Requesting):
         self._forward_log(line)
 
     def _on_end(self, code: int) -> None:
+        self._killer.cancel()
         if not self._over:
             self.lost = code
             message = _NO_ANSWER if self._gave_up else _cause(code, self._lines)

@@ -12,13 +12,12 @@ from td3core.experiments.groups.messages import (
     NewGroup,
     ResumedGroup,
 )
+from td3core.experiments.run_process import EXIT_S
 from td3core.protocol.steering import Ask, Verb
 from td3core.system.message_process import MessageProcess
 from td3core.text import Text
 
 _CHILD = "td3core.experiments.groups.child"
-_EXIT_S = 10.0
-"""A thread of an environment may keep the process alive after the end of its group."""
 
 
 class GroupProcess:
@@ -61,7 +60,7 @@ class GroupProcess:
             self._report(message)
             return
         self._ending = message
-        self._killer = threading.Timer(_EXIT_S, self._process.kill)
+        self._killer = threading.Timer(EXIT_S, self._process.kill)
         self._killer.daemon = True
         self._killer.start()
 

@@ -15,7 +15,7 @@ from td3core.experiments.groups.commands import Command, GroupInbox
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status_on_disk
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
-from td3core.experiments.run_process import RunProcess
+from td3core.experiments.run_process import EXIT_S, RunProcess
 from td3core.protocol.events import Event
 from td3core.protocol.steering import Ask, Verb, steer
 from td3core.runs.branching import changes_from
@@ -25,7 +25,6 @@ from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import AUTO
 from td3core.text import NO_TEXT, Text
 
-_EXIT_S = 10.0
 _SAVE_S = 60.0
 """Most seconds that the runs left at the end may together take to save."""
 _RELEASE_S, _RELEASE_LOOK_S = 60.0, 0.2
@@ -233,7 +232,7 @@ class GroupRunner:
         self._show(self.statuses[seed].after(event), event)
         if self.statuses[seed].state.is_over:
             # After its last event the process only has to exit; then its memory is free.
-            self._processes.pop(seed).join(_EXIT_S)
+            self._processes.pop(seed).join(EXIT_S)
 
     def _obey(self, command: Command) -> None:
         for seed in self._group.seeds if command.seed is None else (command.seed,):

@@ -1,0 +1,59 @@
+"""The executor of this machine; its processes are played by the test."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from td3core.experiments.jobs import ResumedRun
+from td3core.experiments.sweeps.executor import LocalExecutor, Outcome, RunEnd
+from td3core.protocol.events import Event
+from tests.support.events import ended
+
+PATIENCE_S = 60.0
+
+
+class Lingering:
+    """A process whose run ends at once, and which a thread of its environment keeps alive."""
+
+    pid = 4711
+
+    def __init__(
+        self,
+        _module: str,
+        _codec: object,
+        on_message: Callable[[Event], None],
+        on_end: Callable[[int], None],
+        *_: object,
+        **__: object,
+    ) -> None:
+        self._on_message, self._on_end = on_message, on_end
+        self._dead = threading.Event()
+
+    def send(self, message: object) -> None:
+        if isinstance(message, ResumedRun):
+            self._on_message(ended("finished"))
+
+    def kill(self) -> None:
+        self._on_end(-9)
+        self._dead.set()
+
+    def join(self, timeout_s: float) -> bool:
+        return self._dead.wait(timeout_s)
+
+
+@pytest.fixture
+def executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalExecutor:
+    monkeypatch.setattr("td3core.experiments.run_process.MessageProcess", Lingering)
+    return LocalExecutor(1, tmp_path)
+
+
+def test_a_run_has_ended_though_a_thread_of_its_environment_keeps_the_process_alive(
+    executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.experiments.run_process.EXIT_S", 0.0)
+    run = Path("run")
+    executor.start(run)
+    assert executor.wait(PATIENCE_S) == [RunEnd(run=run, outcome=Outcome(stopped="finished"))]
+    executor.close()
