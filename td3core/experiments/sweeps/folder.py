@@ -130,8 +130,8 @@ class SweepFolder:
                 reason=file_reason(problem),
             ) from problem
 
-    def begin(self, text: str, spec: SweepSpec) -> None:
-        """Make the folder, or check that it belongs to this sweep.
+    def make(self, spec: SweepSpec) -> None:
+        """Make the folder, or check that it belongs to this sweep; leave its file as it is.
 
         Raises:
             RequestError: another sweep has the name, or the folder cannot be written.
@@ -147,6 +147,18 @@ class SweepFolder:
         try:
             require_own(self.log_dir, folder=True)
             make_folder(self.log_dir)
+        except OSError as problem:
+            raise unwritable(self.path, problem) from problem
+
+    def begin(self, text: str, spec: SweepSpec) -> None:
+        """Write the sweep's file; only for the process that holds the folder's lock.
+
+        Raises:
+            RequestError: as :meth:`make`.
+        """
+        # Another process may have begun it before the lock was taken.
+        self.make(spec)
+        try:
             write_atomically(self.path / _FILE, text.encode())
         except OSError as problem:
             raise unwritable(self.path, problem) from problem

@@ -91,8 +91,9 @@ def conduct(
     with ExitStack() as resources:
         # Before the folder is made: it may be refused.
         connect = _ray_connection(request.ray, resources) if request.ray else None
-        folder.begin(request.text, spec)
+        folder.make(spec)
         resources.enter_context(RunLock(folder.path))
+        folder.begin(request.text, spec)
         # Drop a stop request that came too late for the previous process. Later ones are for this
         # one.
         folder.take_stop()

@@ -15,6 +15,7 @@ from td3core.experiments.sweeps.state import importance_of, read_sweep
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.runs.directory import RunDirectory
+from td3core.runs.lock import RunLock
 from td3core.text import Text
 from tests.support.marks import release, slow
 from tests.td3core.experiments.sweeps import scripted_runs
@@ -309,6 +310,17 @@ def test_a_stop_that_comes_while_a_sweep_starts_is_not_lost(
     assert not failed
     assert executor.stopped == ["scripted_t000_s0"]
     assert state.count("done") == 0
+
+
+def test_the_file_of_a_sweep_that_is_running_is_left_alone(runs_dir: Path) -> None:
+    conduct(runs_dir, ScriptedExecutor(rising), trials=1)
+    folder = SweepFolder(runs_dir, "scripted")
+    before = folder.text()
+    text = scripted_runs.TEXT.format(trials=9, more="name = 'scripted'")
+    request = launch.SweepRequest(text=text, spec=parse(text, "scripted"), runs_dir=runs_dir)
+    with RunLock(folder.path), pytest.raises(RequestError, match="is locked by a living process"):
+        launch.conduct(request, Control(), lambda _: None)
+    assert folder.text() == before
 
 
 def test_only_a_sweep_that_is_running_can_be_asked_to_stop(runs_dir: Path) -> None:
