@@ -54,7 +54,11 @@ class SweepRunner:
         self._shown_at = 0.0
 
     def run(self) -> SweepState:
-        """Conduct the sweep; return its state at the end."""
+        """Conduct the sweep; return its state at the end.
+
+        Raises:
+            RequestError: the study's file cannot be used any more; the runs are saved.
+        """
         try:
             self._pick_up()
             while True:
@@ -71,7 +75,9 @@ class SweepRunner:
                     break
         finally:
             self._executor.close()
-            self._study.use_seconds(self._seconds)
+            # Not worth a failure at the end, nor must it hide why the sweep failed.
+            with contextlib.suppress(RequestError):
+                self._study.use_seconds(self._seconds)
         if self._all_failed():
             self._give_up()
         return self._show(final=True)

@@ -25,7 +25,7 @@ from optuna.distributions import (
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.sweeps.spec import Choices, Range, SweepSpec
@@ -72,20 +72,24 @@ _STATES = {
 
 
 class SweepStudy:
-    """Optuna's study of one sweep, in a file. Also a context manager."""
+    """Optuna's study of one sweep, in a file. Also a context manager.
+
+    Every method that reads or writes the file raises a RequestError if it is damaged, locked or
+    cannot be written.
+    """
 
     def __init__(self, file: Path, spec: SweepSpec) -> None:
         """Open the study, or create it.
 
         Raises:
-            RequestError: the file is damaged, or cannot be written.
+            RequestError: the file cannot be used.
         """
         self._spec, self._file = spec, file
         self._distributions = {name: _distribution(each) for name, each in spec.space.items()}
         optuna.logging.set_verbosity(optuna.logging.CRITICAL)
         logging.getLogger("alembic").setLevel(logging.ERROR)
         url = URL.create("sqlite", database=str(file)).render_as_string(hide_password=False)
-        with self._reading():
+        with self._using_file():
             require_own(file)
             self._storage = optuna.storages.RDBStorage(
                 url, engine_kwargs={"connect_args": {"timeout": _PATIENCE_S}}
@@ -99,13 +103,18 @@ class SweepStudy:
             )
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Refuse a damaged file, whichever error Optuna raises."""
+    def _using_file(self) -> Iterator[None]:
+        """Say why the file cannot be used, whichever error Optuna raises."""
         try:
             with _quietly():
                 yield
+        except RequestError:
+            raise
         except _DAMAGE as problem:
-            cause = getattr(problem, "orig", None) or problem
+            # SQLite's own words, such as that the disk is full: Optuna speaks of invalid data.
+            known = (problem, problem.__cause__)
+            said = [each.orig for each in known if isinstance(each, DBAPIError) and each.orig]
+            cause = said[0] if said else problem
             raise RequestError(
                 "{file} cannot be used: {reason}.", file=str(self._file), reason=file_reason(cause)
             ) from problem
@@ -127,7 +136,7 @@ class SweepStudy:
         if len(complete) < _IMPORTANCE_AFTER_TRIALS:
             return {}
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-        with self._reading():
+        with self._using_file():
             found = optuna.importance.get_param_importances(self._study, evaluator=evaluator)
         return {name: float(share) for name, share in found.items() if math.isfinite(share)}
 
@@ -135,19 +144,20 @@ class SweepStudy:
 
     def trials(self) -> list[TrialRecord]:
         """Return all trials by number."""
-        with self._reading():
+        with self._using_file():
             return [self._record(each) for each in self._study.get_trials(deepcopy=False)]
 
     def ask(self) -> TrialRecord | None:
         """Begin the next trial; None if a grid has no points left."""
+        with self._using_file():
+            number = len(self._study.get_trials(deepcopy=False))
         if self._spec.sampler == "grid":
             size = math.prod(len(each.grid()) for each in self._spec.space.values())
-            if len(self._study.get_trials(deepcopy=False)) >= size:
+            if number >= size:
                 return None
-        number = len(self._study.get_trials(deepcopy=False))
         with self._sampling(number):
             trial = self._study.ask(fixed_distributions=self._distributions)
-        return self._record(self._frozen(trial.number))
+            return self._record(self._frozen(trial.number))
 
     def settings_of(self, record: TrialRecord) -> TrialRecord:
         """Draw the settings that a trial lacks because the sweep was killed while drawing them."""
@@ -157,19 +167,19 @@ class SweepStudy:
             trial = self._trial(record.number)
             for name, each in self._distributions.items():
                 _suggest(trial, name, each)
-        return self._record(self._frozen(record.number))
+            return self._record(self._frozen(record.number))
 
     def report(self, number: int, env_steps: int, value: float) -> bool:
         """Report the objective of a running trial at a step; return whether to prune it."""
-        with _quietly():
+        with self._using_file():
             if env_steps in self._frozen(number).intermediate_values:
                 return False
             trial = self._trial(number)
             trial.report(value, env_steps)
             if not trial.should_prune():
                 return False
-        trial.set_user_attr(_CLOSING, env_steps)
-        return True
+            trial.set_user_attr(_CLOSING, env_steps)
+            return True
 
     def complete(self, number: int, value: float) -> None:
         """Record the objective of a completed trial."""
@@ -181,22 +191,24 @@ class SweepStudy:
 
     def fail(self, number: int, reason: Text) -> None:
         """Record that a trial failed, and why."""
-        self._trial(number).set_user_attr(_REASON, plain(reason))
+        with self._using_file():
+            self._trial(number).set_user_attr(_REASON, plain(reason))
         self._tell(number, TrialState.FAIL)
 
     def seconds_used(self) -> float:
         """Return the time taken by earlier sessions of the sweep."""
-        with self._reading():
+        with self._using_file():
             return float(self._study.user_attrs.get("seconds", 0.0))
 
     def use_seconds(self, seconds: float) -> None:
         """Record how long the sweep has taken so far."""
-        self._study.set_user_attr("seconds", seconds)
+        with self._using_file():
+            self._study.set_user_attr("seconds", seconds)
 
     def _tell(self, number: int, state: TrialState, value: float | None = None) -> None:
         # At the last point, a grid's own sampler would stop Optuna's loop; there is none here.
         self._study.sampler = optuna.samplers.RandomSampler(seed=0)
-        with _quietly():
+        with self._using_file():
             self._study.tell(number, value, state=state, skip_if_finished=True)
 
     def _frozen(self, number: int) -> FrozenTrial:
@@ -213,7 +225,7 @@ class SweepStudy:
         CMA-ES and the grid keep their state in the study, TPE and random sampling have none.
         """
         self._study.sampler = _sampler(self._spec, number)
-        with self._reading():
+        with self._using_file():
             yield
 
     def _record(self, found: FrozenTrial) -> TrialRecord:

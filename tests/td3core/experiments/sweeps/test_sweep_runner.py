@@ -1,6 +1,8 @@
 """How a sweep goes: trials, seeds, pruning, failures, kills; without any training."""
 
-from collections.abc import Sequence
+import contextlib
+import sqlite3
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +247,55 @@ def test_a_worker_that_is_lost_three_times_fails_its_trial(runs_dir: Path) -> No
 def test_an_evaluation_that_is_not_finite_fails_its_trial(runs_dir: Path) -> None:
     state, _ = conduct(runs_dir, ScriptedExecutor(lambda _: [0.0, float("nan")]), trials=1)
     assert "not finite" in str(state.trials[0].reason)
+
+
+LOCKED = r"study\.db cannot be used: database is locked\."
+
+
+def lock(study_file: Path) -> sqlite3.Connection:
+    """Keep others from a study until the connection is closed."""
+    database = sqlite3.connect(study_file)
+    database.execute("BEGIN EXCLUSIVE")
+    return database
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda study: study.ask(),
+        lambda study: study.report(0, 1000, 1.0),
+        lambda study: study.complete(0, 1.0),
+        lambda study: study.prune(0),
+        lambda study: study.fail(0, Text("It broke.")),
+        lambda study: study.use_seconds(1.0),
+    ],
+    ids=["ask", "report", "complete", "prune", "fail", "use_seconds"],
+)
+def test_a_study_that_cannot_be_written_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[[SweepStudy], object]
+) -> None:
+    monkeypatch.setattr("td3core.experiments.sweeps.study._PATIENCE_S", 0)
+    file = tmp_path / "study.db"
+    with SweepStudy(file, parse(TEXT.format(trials=2, more=""), "locked")) as study:
+        study.ask()
+        with contextlib.closing(lock(file)), pytest.raises(RequestError, match=LOCKED):
+            use(study)
+
+
+def test_what_ends_a_sweep_is_told_though_its_study_cannot_be_written_either(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("td3core.experiments.sweeps.study._PATIENCE_S", 0)
+    with contextlib.ExitStack() as locked:
+
+        class Breaking(ScriptedExecutor):
+            def wait(self, timeout_s: float) -> list[RunEnd]:
+                file = SweepFolder(runs_dir, "scripted").study_file
+                locked.enter_context(contextlib.closing(lock(file)))
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            conduct(runs_dir, Breaking(rising))
 
 
 # Stopping ----------------------------------------------------------------------------------------
