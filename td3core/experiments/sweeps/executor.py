@@ -48,7 +48,10 @@ class RunEnd:
 
 
 class Executor(Protocol):
-    """Trains run folders, several at once. Every call except :meth:`wait` returns at once."""
+    """Trains run folders, several at once.
+
+    Every call except :meth:`wait` and :meth:`close` returns at once.
+    """
 
     @property
     def slots(self) -> int:
@@ -71,8 +74,11 @@ class Executor(Protocol):
     def wait(self, timeout_s: float) -> list[RunEnd]:
         """Return the runs that ended since the last call; wait for one, but no longer than this."""
 
+    def kill(self) -> None:
+        """End all remaining runs at once; they can be resumed from their last checkpoints."""
+
     def close(self) -> None:
-        """Stop all remaining runs and release the executor's resources."""
+        """Stop all remaining runs and release the executor's resources. Waits for them to save."""
 
 
 class LocalExecutor:
@@ -129,6 +135,11 @@ class LocalExecutor:
             if ended or time.monotonic() >= end:
                 return [self._workers.pop(run).end_of(run) for run in ended]
             time.sleep(_POLL_S)
+
+    def kill(self) -> None:
+        """End all remaining runs at once; they can be resumed from their last checkpoints."""
+        for worker in self._workers.values():
+            worker.process.kill()
 
     def close(self) -> None:
         """Stop all remaining runs, and kill those that do not stop."""

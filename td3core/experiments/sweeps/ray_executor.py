@@ -132,6 +132,12 @@ class RayExecutor:
         self._look_after()
         return [end for end in ends if end is not None]
 
+    def kill(self) -> None:
+        """End all remaining runs at once; they can be resumed from their last checkpoints."""
+        for job in self._jobs.values():
+            ray.kill(job.actor)
+        self._jobs.clear()
+
     def close(self) -> None:
         """Stop all remaining runs, and kill those that do not stop."""
         for run in self._jobs:
@@ -139,9 +145,7 @@ class RayExecutor:
         end = time.monotonic() + _CLOSE_S
         while self._jobs and time.monotonic() < end:
             self.wait(0.5)
-        for job in self._jobs.values():
-            ray.kill(job.actor)
-        self._jobs.clear()
+        self.kill()
 
     def _look_after(self) -> None:
         """Fetch new files of runs without a shared folder; repeat requests to stop.

@@ -54,7 +54,7 @@ class SweepRunner:
         self._shown_at = 0.0
 
     def run(self) -> SweepState:
-        """Conduct the sweep; return its state at the end.
+        """Conduct the sweep; return its state at the end. Ctrl-C kills all runs.
 
         Raises:
             RequestError: the study's file cannot be used any more; the runs are saved.
@@ -73,6 +73,9 @@ class SweepRunner:
                 if self._must_stop():
                     self._stop_all()
                     break
+        except KeyboardInterrupt:
+            self._executor.kill()
+            raise
         finally:
             self._executor.close()
             # Not worth a failure at the end, nor must it hide why the sweep failed.

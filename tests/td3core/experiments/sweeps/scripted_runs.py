@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from td3core.experiments.sweeps.executor import Outcome, RunEnd
+from td3core.experiments.sweeps.executor import Executor, Outcome, RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.runner import SweepRunner
@@ -84,6 +84,9 @@ class ScriptedExecutor:
             ends.append(RunEnd(run=run, outcome=outcome))
         return ends
 
+    def kill(self) -> None:
+        self.training.clear()
+
     def close(self) -> None:
         self.training.clear()
 
@@ -96,7 +99,7 @@ def add_evaluation(run: Path, env_steps: int, mean: float) -> None:
 
 def conduct(
     runs_dir: Path,
-    executor: ScriptedExecutor,
+    executor: Executor,
     *,
     trials: int = 4,
     more: str = "",

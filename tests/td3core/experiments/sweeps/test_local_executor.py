@@ -8,8 +8,11 @@ import pytest
 
 from td3core.experiments.jobs import ResumedRun
 from td3core.experiments.sweeps.executor import LocalExecutor, Outcome, RunEnd
+from td3core.experiments.sweeps.folder import SweepState
+from td3core.protocol.control import Control
 from td3core.protocol.events import Event
 from tests.support.events import ended
+from tests.td3core.experiments.sweeps.scripted_runs import conduct
 
 PATIENCE_S = 60.0
 
@@ -43,17 +46,40 @@ class Lingering:
         return self._dead.wait(timeout_s)
 
 
-@pytest.fixture
-def executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalExecutor:
-    monkeypatch.setattr("td3core.experiments.run_process.MessageProcess", Lingering)
-    return LocalExecutor(1, tmp_path)
-
-
 def test_a_run_has_ended_though_a_thread_of_its_environment_keeps_the_process_alive(
-    executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("td3core.experiments.run_process.MessageProcess", Lingering)
     monkeypatch.setattr("td3core.experiments.run_process.EXIT_S", 0.0)
-    run = Path("run")
+    executor, run = LocalExecutor(1, tmp_path), Path("run")
     executor.start(run)
     assert executor.wait(PATIENCE_S) == [RunEnd(run=run, outcome=Outcome(stopped="finished"))]
     executor.close()
+
+
+def test_the_second_ctrl_c_of_a_sweep_kills_its_runs_without_waiting_for_them(
+    runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    class Hanging(Lingering):
+        def send(self, message: object) -> None:
+            pass
+
+        def join(self, timeout_s: float) -> bool:
+            dead = super().join(0.0)
+            waited.extend([] if dead else [timeout_s])
+            return dead
+
+    monkeypatch.setattr("td3core.experiments.run_process.MessageProcess", Hanging)
+    control = Control()
+
+    def press(state: SweepState) -> None:
+        # The first one came before this report.
+        control.stop()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        conduct(runs_dir, LocalExecutor(1, tmp_path), control=control, report=press)
+    # Only looked after.
+    assert set(waited) == {0.0}
