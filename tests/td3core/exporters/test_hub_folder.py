@@ -87,6 +87,39 @@ def test_an_agent_without_an_evaluation_or_pictures_says_so(
     assert not (tmp_path / "a.hub" / "replay.mp4").exists()
 
 
+FAULTS = {
+    "error": (ZeroDivisionError("no light"), "no light"),
+    "file": (OSError("no light"), "The environment Pendulum-v1 raised OSError: no light."),
+    "exit": (SystemExit(1), "it called sys.exit(1)"),
+}
+
+
+@pytest.mark.parametrize(("fault", "reason"), FAULTS.values(), ids=FAULTS)
+def test_an_environment_that_fails_to_be_drawn_costs_the_film_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: BaseException, reason: str
+) -> None:
+    def fail(_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("td3core.exporters.film.frames.draw", fail)
+    said = hub_folder.export(PENDULUM, tmp_path / "a.hub")
+    assert str(said).endswith(f"; no film: {reason}")
+    files = {each.name for each in (tmp_path / "a.hub").iterdir()}
+    assert files == {"README.md", "config.json", "model.safetensors", "actor.py"}
+
+
+def test_ctrl_c_while_a_film_is_drawn_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("td3core.exporters.film.frames.draw", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        hub_folder.export(PENDULUM, tmp_path / "a.hub")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.hub").mkdir()
     with pytest.raises(RequestError, match="already exists; choose another name"):
