@@ -6,6 +6,8 @@ import socket
 import struct
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +31,13 @@ from td3core.system.files import make_folder, write_atomically
 from td3core.system.packages import missing
 
 if TYPE_CHECKING:
-    from tensorboardX import SummaryWriter
+    from tensorboardX.event_file_writer import EventFileWriter
 
 log = logging.getLogger(__name__)
 
 WINDOW = 100
 """Number of episodes that stable-baselines3 averages."""
+_FLUSH_S = 120.0
 _FILM = ".film"
 """Suffix of a film's file, after the steps of its agent."""
 
@@ -64,27 +67,47 @@ class TensorBoardSink:
             raise missing("TensorBoard", "tensorboard", problem) from problem
         # An environment may change the current folder.
         self._folder = folder.absolute()
-        self._writer: SummaryWriter | None = None
+        self._writer: EventFileWriter | None = None
+        self._flush_at = 0.0
         self._recent: deque[tuple[int, float, float]] = deque(maxlen=WINDOW)
 
     def report(self, event: Event) -> None:
         """Write an event; a folder that cannot be written costs a warning, never the run."""
-        try:
+        with self._guarded():
             self._take(event)
-        except OSError as problem:
-            log.warning("TensorBoard is written no more: %s", file_reason(problem))
-            self._writer = None
+            if time.monotonic() >= self._flush_at:
+                self._flush()
 
     def idle(self) -> None:
         """Flush while the run is paused."""
-        if self._writer is not None:
-            self._writer.flush()
+        with self._guarded():
+            self._flush()
 
     def close(self) -> None:
         """Write the rest."""
+        with self._guarded():
+            if self._writer is not None:
+                self._writer.close()
+            self._writer = None
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Write no more, after a warning, once something cannot be written."""
+        try:
+            yield
+        except OSError as problem:
+            log.warning("TensorBoard is written no more: %s", file_reason(problem))
+            writer, self._writer = self._writer, None
+            if writer is not None:
+                # Its own way to close begins with writing the rest, which would fail again.
+                writer._worker.stop()
+                with contextlib.suppress(OSError):
+                    writer._ev_writer._py_recordio_writer.close()
+
+    def _flush(self) -> None:
         if self._writer is not None:
-            self._writer.close()
-        self._writer = None
+            self._writer.flush()
+            self._flush_at = time.monotonic() + _FLUSH_S
 
     def film(self, run: Path, env_steps: int) -> Path | None:
         """Return the film of a run's agent at these steps, if there is one."""
@@ -135,7 +158,8 @@ class TensorBoardSink:
                 self.close()
 
     def _start(self, event: Started) -> None:
-        from tensorboardX import SummaryWriter
+        from tensorboardX import writer
+        from tensorboardX.proto.event_pb2 import SessionLog
 
         self.close()
         # Records after this step no longer hold.
@@ -144,9 +168,13 @@ class TensorBoardSink:
         _drop_films(folder, after=event.env_steps)
         # Files are read in the order of their names, whose time is in seconds only.
         suffix = f".{time.time_ns()}"
-        self._writer = SummaryWriter(
-            str(folder), purge_step=event.env_steps + 1, filename_suffix=suffix
-        )
+        # Under this name, which W&B replaces to learn of the folder.
+        self._writer = writer.EventFileWriter(str(folder), filename_suffix=suffix)
+        self._flush_at = 0.0
+        # TensorBoard drops the records from this step on.
+        purged = event.env_steps + 1
+        self._write(purged, file_version="brain.Event:2")
+        self._write(purged, session_log=SessionLog(status=SessionLog.START))
         self._add_settings(event.config, event.tunables)
 
     def _add_settings(self, config: RunConfig, tunables: Tunables) -> None:
@@ -154,9 +182,8 @@ class TensorBoardSink:
 
         settings = to_dict(config) | to_dict(tunables)
         plain = {name: _plain(value) for name, value in settings.items()}
-        assert self._writer is not None
         for summary in hparams(plain, {"eval/mean_reward": 0.0})[:2]:
-            self._writer.file_writer.add_summary(summary)
+            self._write(0, summary=summary)
 
     def _add_episodes(self, ended: Episodes) -> None:
         for step, total, length in ended.columns("env_steps", "episode_return", "length"):
@@ -186,8 +213,19 @@ class TensorBoardSink:
             self._add(event.env_steps, "time/fps", event.steps_per_s)
 
     def _add(self, step: int, tag: str, value: float) -> None:
-        if self._writer is not None and not np.isnan(value):
-            self._writer.add_scalar(tag, value, step)
+        from tensorboardX.summary import scalar
+
+        if not np.isnan(value):
+            self._write(step, summary=scalar(tag, value))
+
+    def _write(self, step: int, **content: Any) -> None:
+        from tensorboardX.proto.event_pb2 import Event
+
+        if self._writer is not None:
+            record = Event(wall_time=time.time(), step=step, **content)
+            # Not through its queue: the thread that empties it ends at the first error, and once
+            # the queue is full it would block the run for ever.
+            self._writer._ev_writer.write_event(record)
 
 
 def _drop_films(folder: Path, after: int) -> None:

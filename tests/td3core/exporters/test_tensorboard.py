@@ -1,10 +1,11 @@
 """Event files, read by TensorBoard itself: tags, settings, and what a resumed run takes back."""
 
+import errno
+import io
 import json
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from td3core.errors import RequestError
 from td3core.exporters.live.registry import TENSORBOARD, told_of_all_runs
 from td3core.exporters.live.tensorboard import TensorBoardSink
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Evaluated, Warned
+from td3core.protocol.events import Ended, Warned
 from td3core.runs.tables import read_table
 from td3core.training.launch import branch, resume, train
+from tests.support.events import evaluated
 from tests.support.events import started as began
 from tests.td3core.helpers import finish, run, tiny
 
@@ -71,9 +73,8 @@ def test_a_resumed_run_takes_back_what_was_written_after_its_checkpoint(
     assert isinstance(ended, Ended), ended
     again = TensorBoardSink(tmp_path)
     started = began(config, tunables, 200, run=ended.run)
-    evaluated = partial(Evaluated, lengths=(200,), seed=0, is_best=False, wall_s=1.0)
     again.report(started)
-    again.report(evaluated(env_steps=300, returns=(-7.0,)))
+    again.report(evaluated(300, -7.0))
     again.close()
     found = opened(reader, tmp_path / ended.run.name)
     kept, new = scalars(found, "eval/mean_reward")
@@ -122,6 +123,53 @@ def test_a_folder_that_cannot_be_written_costs_no_run(
     assert isinstance(ended, Ended), ended
     assert checkpoint.read_header(ended.last_checkpoint).counters.env_steps == 400
     assert "TensorBoard is written no more" in caplog.text
+
+
+class Disk(io.FileIO):
+    """A file on a disk that may be full."""
+
+    full = False
+
+    def write(self, data: Any) -> int:
+        self._require_space()
+        return super().write(data)
+
+    def flush(self) -> None:
+        self._require_space()
+        super().flush()
+
+    def _require_space(self) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("noticed", ["in a report", "in a pause", "at the end"])
+def test_a_disk_that_becomes_full_costs_a_warning_and_never_the_run(
+    tmp_path: Path,
+    reader: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    noticed: str,
+) -> None:
+    files: list[Disk] = []
+
+    def create(path: str) -> Disk:
+        files.append(Disk(path, "wb"))
+        return files[-1]
+
+    monkeypatch.setattr("tensorboardX.record_writer.open_file", create)
+    sink = TensorBoardSink(tmp_path)
+    sink.report(began(*tiny("Pendulum-v1")))
+    files[0].full = True
+    if noticed == "in a report":
+        # More than any queue takes.
+        for step in range(100):
+            sink.report(evaluated(step, 1.0))
+    if noticed == "in a pause":
+        sink.idle()
+    sink.close()
+    assert [file.closed for file in files] == [True]
+    assert caplog.text.count("TensorBoard is written no more: No space left on device") == 1
 
 
 def test_without_the_extra_nothing_starts(
