@@ -26,8 +26,10 @@ from td3core.runs.layout import (
     JOURNAL,
     LAST,
     REPLAY,
+    by_step,
     run_of,
     step_checkpoint,
+    step_in_name,
 )
 from td3core.runs.metadata import Ending, Parent, RunLabel
 from td3core.runs.new_run import describe, new_folder
@@ -368,9 +370,8 @@ class RunDirectory:
         halves = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
         # A window may be writing its notes right now.
         halves = [path for path in halves if not path.name.startswith(f".{metadata.NOTES}")]
-        later = [p for p in self.pending() if p > self.pending_checkpoint(env_steps)]
-        steps = self.checkpoints.glob(f"step_*{SUFFIX}")
-        later += [path for path in steps if path > self.step_checkpoint(env_steps)]
+        agents = [*self.pending(), *self.checkpoints.glob(f"step_*{SUFFIX}")]
+        later = [path for path in agents if (step_in_name(path) or 0) > env_steps]
         for path in (*halves, *later):
             path.unlink(missing_ok=True)
 
@@ -404,11 +405,11 @@ class RunDirectory:
 
     def pending(self) -> list[Path]:
         """Return the agents with a pending evaluation, by step."""
-        return glob(self.checkpoints, f"{_PENDING}*{SUFFIX}")
+        return by_step(glob(self.checkpoints, f"{_PENDING}*{SUFFIX}"))
 
     def saved(self) -> list[Path]:
         """Return all checkpoints: by step, then best, then last."""
-        steps = glob(self.checkpoints, f"step_*{SUFFIX}")
+        steps = by_step(glob(self.checkpoints, f"step_*{SUFFIX}"))
         return steps + [path for path in (self.best, self.last) if exists(path)]
 
     def evaluations(self) -> list[tuple[int, float]]:

@@ -16,7 +16,7 @@ from td3core.errors import RequestError, file_reason, message_of
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
-from td3core.runs.layout import DESCRIPTION
+from td3core.runs.layout import DESCRIPTION, step_in_name
 from td3core.runs.metadata import MOST_STEPS, Ending, Parent
 from td3core.runs.naming import Usual, changed_settings, describe, with_env
 from td3core.runs.tables import number, read_last_row, read_means
@@ -25,7 +25,6 @@ from td3core.text import NO_TEXT, Text
 
 _MOST_BYTES = 8 * 2**20
 """Size of an evaluations table that a list still reads: some ten thousand rows."""
-_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +208,8 @@ def _evaluations(path: Path) -> Doubles:
 
 def steps_saved(run: RunDirectory) -> int:
     """Return the last step with a checkpoint, by file names and by the header of ``last``."""
-    names = (path.stem.removeprefix("step_") for path in glob(run.checkpoints, f"step_*{SUFFIX}"))
-    reached = [int(name) for name in names if name.isdecimal() and len(name) < _DIGITS]
-    return max(_steps_of_last(run), *reached, 0)
+    named = (step_in_name(path) for path in glob(run.checkpoints, f"step_*{SUFFIX}"))
+    return max(_steps_of_last(run), *(step for step in named if step is not None), 0)
 
 
 def _steps_of_last(run: RunDirectory) -> int:

@@ -25,6 +25,7 @@ from td3core.runs.directory import TABLES, RunDirectory
 from td3core.runs.disk_usage import used_bytes
 from td3core.runs.growing import GrowingJournal, GrowingTables, NewRows
 from td3core.runs.journal import Entry
+from td3core.runs.layout import by_step
 from td3core.runs.listing import state_of, steps_saved
 from td3core.runs.liveness import Liveness
 from td3core.runs.messages import from_keys
@@ -362,7 +363,7 @@ class _Checkpoints:
         if self._listed_at is not None and now - self._listed_at < _LIST_S:
             return
         steps = set(glob(self._run.checkpoints, f"step_*{SUFFIX}"))
-        fresh = [] if self._listed_at is None else sorted(steps - self._steps)
+        fresh = [] if self._listed_at is None else by_step(steps - self._steps)
         self._listed_at, self._steps = now, steps
         yield from (saved for path in fresh if (saved := self._saved(path)))
         best = stamp(self._run.best)

@@ -6,6 +6,7 @@ from pathlib import Path
 from td3core.config import RunConfig
 from td3core.protocol.events import JournalEvent
 from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import step_in_name
 
 
 def keeps_all(config: RunConfig) -> bool:
@@ -26,7 +27,7 @@ def expired_checkpoints(run: RunDirectory, requested: Iterable[int] = ()) -> lis
     whose evaluation may be pending is kept until the result is there.
     """
     config = run.config
-    steps = {_step_of(path): path for path in run.saved() if path not in (run.best, run.last)}
+    steps = {step_in_name(path): path for path in run.saved() if path not in (run.best, run.last)}
     steps.pop(None, None)
     means = run.evaluations() if config.keep_best else []
     judged = max((step for step, _ in means), default=-1)
@@ -53,8 +54,3 @@ def _has_its_turn(config: RunConfig, env_steps: int) -> bool:
 def _requested_in(run: RunDirectory) -> set[int]:
     """Return the steps at which the user saved."""
     return {entry["step"] for entry in run.journal() if entry.get("event") == JournalEvent.SAVE}
-
-
-def _step_of(path: Path) -> int | None:
-    number = path.stem.removeprefix("step_")
-    return int(number) if number.isdecimal() else None

@@ -285,14 +285,14 @@ def test_of_steps_that_were_taken_again_the_later_evaluations_count(runs_dir: Pa
 
 def test_checkpoints_are_told_by_step_then_best_then_last(runs_dir: Path) -> None:
     run = create(runs_dir)
-    for path in (run.last, run.step_checkpoint(1_000_000), run.best, run.step_checkpoint(20)):
+    # Longer than the nine digits of most names.
+    steps = (20, 1_000_000, 999_999_999, 1_000_000_000, 9_999_999_999, 10_000_000_000)
+    for path in (run.last, *map(run.step_checkpoint, reversed(steps)), run.best):
         path.write_bytes(b"")
-    assert run.saved() == [
-        run.step_checkpoint(20),
-        run.step_checkpoint(1_000_000),
-        run.best,
-        run.last,
-    ]
+    assert run.saved() == [*map(run.step_checkpoint, steps), run.best, run.last]
+    for path in map(run.pending_checkpoint, steps):
+        path.write_bytes(b"")
+    assert run.pending() == [run.pending_checkpoint(step) for step in steps]
 
 
 def test_a_table_of_an_earlier_version_is_read_and_goes_on_with_its_own_columns(

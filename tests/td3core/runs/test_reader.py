@@ -127,6 +127,18 @@ def test_of_an_ending_without_returns_those_of_the_evaluations_are_told(runs_dir
     assert (ended.last_eval_return, ended.best_eval_return) == (1.5, 3.0)
 
 
+def test_agents_saved_between_two_looks_are_reported_by_step(runs_dir: Path) -> None:
+    run = RunDirectory.open(finish(runs_dir).run)
+    new = [run.step_checkpoint(step) for step in (999_999_999, 1_000_000_000)]
+    looks = iter(range(0, 100, 10))
+    reader = RunReader(run.path, lambda: next(looks))
+    with RunLock(run.path):
+        reader.poll()
+        for path in new:
+            path.write_bytes(run.last.read_bytes())
+        assert [each.path for each in of(Saved, reader.poll())] == new
+
+
 def test_an_agent_saved_right_before_the_end_is_reported_before_it(runs_dir: Path) -> None:
     path = finish(runs_dir).run
     status, last = status_of(path), RunDirectory.open(path).last

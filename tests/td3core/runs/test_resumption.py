@@ -9,7 +9,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import resume_point
 from td3core.runs.tables import read_table
 from tests.support.lives import differences
-from tests.td3core.helpers import finish
+from tests.td3core.helpers import finish, tiny
 from tests.td3core.training.resuming import VALUES, contents, go_on_well, refused, stopped
 
 
@@ -107,6 +107,19 @@ def test_a_table_that_is_none_is_a_wrong_request_and_stays_as_it_is(runs_dir: Pa
     (ended.run / "episodes.csv").write_text("nonsense\n1,2,3\n")
     assert "episodes.csv is damaged" in refused(ended.run)
     assert (ended.run / "episodes.csv").read_text() == "nonsense\n1,2,3\n"
+
+
+def test_only_agents_of_later_steps_are_dropped_also_after_a_billion(runs_dir: Path) -> None:
+    run = RunDirectory.create(runs_dir, *tiny())
+    steps = [999_999_999, 1_000_000_000, 1_000_000_001, 10_000_000_000]
+    for path in (run.step_checkpoint, run.pending_checkpoint):
+        for step in steps:
+            path(step).write_bytes(b"")
+    # A person's own file.
+    (run.checkpoints / "step_mine.safetensors").write_bytes(b"")
+    run.prepare_resume(1_000_000_000)
+    assert [path.stem for path in run.saved()] == ["step_999999999", "step_1000000000", "step_mine"]
+    assert run.pending() == [run.pending_checkpoint(step) for step in steps[:2]]
 
 
 def test_what_a_killed_process_was_writing_is_swept_away(runs_dir: Path) -> None:
