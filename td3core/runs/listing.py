@@ -155,10 +155,10 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
     """
     state, ending = state_of(run)
     label = run.label()
-    evaluations = np.empty((0, 2))
+    evaluations, complete = np.empty((0, 2)), True
     # The record of an ending holds the figures, unless the run was resumed since.
     if ending is None or ending.best_eval_return is None or state is not ending.state:
-        evaluations = _evaluations(run.path / "evaluations.csv")
+        evaluations, complete = _evaluations(run.path / "evaluations.csv")
     evaluations = evaluations[np.isfinite(evaluations).all(axis=1)]
     means = [float(mean) for mean in evaluations[:, 1]]
     rows = [read_last_row(run.path / f"{name}.csv") for name in ("training", "episodes")]
@@ -167,7 +167,8 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
     evaluated = (int(step) for step in evaluations[-1:, 0] if 0 <= step < MOST_STEPS)
     env_steps = max(saved, *seen, *evaluated)
     wall_s = max(number(row, "time_s") for row in rows)
-    last, best = (means[-1], max(means)) if means else (None, None)
+    last = means[-1] if means else None
+    best = max(means, default=None) if complete else _mean_of_best(run)
     if ending is not None:
         env_steps, wall_s = max(env_steps, ending.env_steps), max(wall_s, ending.wall_s)
         last = ending.last_eval_return if last is None else last
@@ -195,15 +196,27 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
     )
 
 
-def _evaluations(path: Path) -> Doubles:
-    """Return step and mean return (n, 2) of evaluations; only of the last one if there are many."""
+def _evaluations(path: Path) -> tuple[Doubles, bool]:
+    """Return step and mean return (n, 2) of evaluations, and whether these are all.
+
+    Of a very long table only the last row is read.
+    """
     found = read_means(path, _MOST_BYTES)
     if len(found):
-        return found
+        return found, True
     row = read_last_row(path)
     with contextlib.suppress(KeyError, ValueError):
-        return np.array([[float(row["env_steps"]), float(row["mean"])]])
-    return np.empty((0, 2))
+        return np.array([[float(row["env_steps"]), float(row["mean"])]]), False
+    return np.empty((0, 2)), True
+
+
+def _mean_of_best(run: RunDirectory) -> float | None:
+    """Return the mean return in the file of the best agent; None without one."""
+    if exists(run.best):
+        with contextlib.suppress(RequestError):
+            evaluation = read_header(run.best).evaluation
+            return evaluation.mean if evaluation else None
+    return None
 
 
 def steps_saved(run: RunDirectory) -> int:

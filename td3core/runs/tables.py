@@ -162,19 +162,23 @@ def read_table(
 
 def read_last_row(path: Path) -> dict[str, str]:
     """Return the last whole row of a table, reading only its ends; empty if there is none."""
-    try:
-        with open_regular(path) as file:
-            names = file.readline(_TAIL_BYTES)
-            start = max(file.seek(0, 2) - _TAIL_BYTES, len(names))
+    with contextlib.suppress(OSError), open_regular(path) as file:
+        names = file.readline(_TAIL_BYTES)
+        columns, first, end = _cells(names), len(names), file.seek(0, 2)
+        length = _TAIL_BYTES
+        # A row of evaluations has all their returns, and may be long.
+        while length <= _LONGEST_LINE:
+            start = max(end - length, first)
             file.seek(start)
-            lines = file.read().split(b"\n")[:-1]
-    except OSError:
-        return {}
-    columns = _cells(names)
-    for line in reversed(lines):
-        cells = _cells(line)
-        if cells and len(cells) == len(columns):
-            return dict(zip(columns, cells, strict=True))
+            # What comes before the first end of a line may be the rest of a row.
+            lines = file.read(end - start).split(b"\n")[int(start > first) : -1]
+            for line in reversed(lines):
+                cells = _cells(line)
+                if cells and len(cells) == len(columns):
+                    return dict(zip(columns, cells, strict=True))
+            if start == first:
+                break
+            length *= 4
     return {}
 
 

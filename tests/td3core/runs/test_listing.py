@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from td3core.checkpoint import read_header
 from td3core.cli import app
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
@@ -287,6 +288,39 @@ def test_the_last_row_of_a_long_table_is_read_from_its_end(tmp_path: Path) -> No
         path.write_text(text)
         assert read_last_row(path) == {}
     assert read_last_row(tmp_path / "none.csv") == {}
+
+
+@pytest.mark.parametrize("length", [4_096, 4_097, 20_000, 500_000])
+def test_a_last_row_however_long_is_read(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "t.csv"
+    returns = "1.5 " * (length // 4)
+    path.write_text(f"step,mean,returns\n10,1.0,{returns}\n20,2.0,{returns}\n30,3.0,1.5")
+    assert read_last_row(path) == {"step": "20", "mean": "2.0", "returns": returns}
+
+
+def test_the_rest_of_a_step_is_not_taken_for_one(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    # The last 4 KiB begin within the step.
+    returns = "1" * (4096 - len("000,\n"))
+    path.write_text(f"step,returns\n123000,{returns}\n")
+    assert read_last_row(path) == {"step": "123000", "returns": returns}
+
+
+def test_the_last_of_too_many_evaluations_is_not_told_as_the_best(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = create(runs_dir)
+    table = run.table("evaluations", PLAIN_EVALUATION)
+    for i in range(1, 20):
+        table.add((1000 * i, -i, 0.0, "", 0, str(-i), "1", 0, 0.0))
+    table.flush()
+    monkeypatch.setattr("td3core.runs.listing._MOST_BYTES", 100)
+    found = summarise(run)
+    assert (found.env_steps, found.last_eval_return, found.best_eval_return) == (19_000, -19, None)
+    write_checkpoint(run.best)
+    evaluation = read_header(run.best).evaluation
+    assert evaluation is not None
+    assert summarise(run).best_eval_return == evaluation.mean
 
 
 def test_columns_are_read_in_blocks_without_torn_and_damaged_rows(tmp_path: Path) -> None:
