@@ -131,7 +131,7 @@ def _columns_of(path: Path) -> tuple[str, ...]:
     """Return the columns of a table on disk; none if there is no valid one."""
     try:
         with open_regular(path) as file:
-            first = file.readline(_TAIL_BYTES).decode("utf-8", "replace")
+            first = file.readline(_LONGEST_LINE + 1).decode("utf-8", "replace")
     except OSError:
         return ()
     # As in read_last_row and read_numbers: no name contains a comma.
@@ -163,7 +163,7 @@ def read_table(
 def read_last_row(path: Path) -> dict[str, str]:
     """Return the last whole row of a table, reading only its ends; empty if there is none."""
     with contextlib.suppress(OSError), open_regular(path) as file:
-        names = file.readline(_TAIL_BYTES)
+        names = file.readline(_LONGEST_LINE + 1)
         columns, first, end = _cells(names), len(names), file.seek(0, 2)
         length = _TAIL_BYTES
         # A row of evaluations has all their returns, and may be long.
@@ -231,7 +231,7 @@ def read_numbers(
     """
     blocks = [np.empty((0, len(columns)))]
     with contextlib.suppress(OSError), open_regular(path) as file:
-        names = _cells(file.readline(_TAIL_BYTES))
+        names = _cells(file.readline(_LONGEST_LINE + 1))
         if columns[0] not in names:
             return blocks[0]
         rest, count = b"", 0

@@ -11,7 +11,7 @@ from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from td3core.runs.new_run import default_runs_dir
-from td3core.runs.tables import Table, read_table
+from td3core.runs.tables import Table, keep_rows, read_last_row, read_table
 from td3core.system import files
 from tests.support.tables import PLAIN_EVALUATION
 from tests.td3core.helpers import tiny, write_checkpoint
@@ -319,3 +319,15 @@ def test_a_table_of_an_earlier_version_is_read_and_goes_on_with_its_own_columns(
         "seed": "0",
         "time_s": "2.0",
     }
+
+
+def test_a_table_with_very_long_columns_keeps_its_rows(tmp_path: Path) -> None:
+    columns = ("env_steps", *(f"info.{'x' * 300}{n}" for n in range(20)))
+    file = tmp_path / "episodes.csv"
+    table = Table(file, columns)
+    table.add((10, *range(20)))
+    table.flush()
+    keep_rows(file, 10)
+    (row,) = read_table(file)
+    assert row["env_steps"] == "10"
+    assert read_last_row(file) == row
