@@ -1,7 +1,6 @@
 """The panel of the algorithm view: requests updates while visible, and single updates."""
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from studio.algorithm_view.boxes import boxes_of, climbed_critics
@@ -20,6 +19,7 @@ from studio.session.model import RunModel
 from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_button, make_label, make_row
 from studio.widgets.labels import ElidedLabel, plain_label
+from studio.widgets.sight import Sight
 from td3core.config import Tunables
 from td3core.config.algorithms import TD3, entry_of
 from td3core.protocol.events import Traced
@@ -61,7 +61,7 @@ class _DiagramArea(QScrollArea):
 
 
 class AlgorithmPanel(QWidget):
-    """One update as a picture. While closed, nothing is computed or sent for it."""
+    """One update as a picture. While it cannot be seen, nothing is computed or sent for it."""
 
     def __init__(self, model: RunModel, controller: RunController, theme: Theme) -> None:
         super().__init__()
@@ -69,6 +69,8 @@ class AlgorithmPanel(QWidget):
         self._model, self._controller = model, controller
         self._seen: Traced | None = None
         self._tracing = False
+        self._sight = Sight(self)
+        self._sight.changed.connect(self._on_sight)
         self._boxes = boxes_of(TD3)
         self._chosen = "y"
         self.step_button = make_button(
@@ -187,7 +189,7 @@ class AlgorithmPanel(QWidget):
 
     @Slot()
     def _show(self) -> None:
-        if not self.isVisible():
+        if not self._sight.seen:
             return
         seen, record = self._seen, self._model.record
         tunables = self._tunables()
@@ -216,19 +218,12 @@ class AlgorithmPanel(QWidget):
         self._numbers.setText(known or " ")
         self._about.setText(str(box.about))
 
-    # Qt -----------------------------------------------------------------------------------------
+    # Requesting ---------------------------------------------------------------------------------
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Request updates while the panel is visible."""
-        super().showEvent(event)
-        self._trace(True)
+    @Slot()
+    def _on_sight(self) -> None:
+        self._trace(self._sight.seen)
         self._show()
-
-    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Stop computing for a panel that is closed, or behind another one."""
-        super().hideEvent(event)
-        if not event.spontaneous():
-            self._trace(False)
 
     def _trace(self, wanted: bool) -> None:
         if wanted is not self._tracing:

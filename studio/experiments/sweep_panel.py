@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QSortFilterProxyModel, Qt, QTimer, QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices, QHideEvent, QShowEvent
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -38,6 +38,7 @@ from studio.widgets.controls import (
     make_narrow_combo,
 )
 from studio.widgets.figure_export import make_export_button
+from studio.widgets.sight import Sight
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.text import Text, tr
 
@@ -79,6 +80,8 @@ class SweepPanel(QWidget):
         self._measure = CliProcess(self)
         self._look, self._read = (BackgroundTask(n, self) for n in ("look-sweeps", "read-sweep"))
         self._timer = QTimer(self, interval=_LOOK_EVERY_MS)
+        self._timer.setObjectName("look_timer")
+        self._sight = Sight(self)
         self.table = TrialTable(theme, self)
         self._proxy = QSortFilterProxyModel(self)
         self._proxy.setSourceModel(self.table)
@@ -171,6 +174,7 @@ class SweepPanel(QWidget):
         self.view.doubleClicked.connect(self._open_chosen)
         self.view.selectionModel().selectionChanged.connect(self._show_what_is_possible)
         self._timer.timeout.connect(self.look)
+        self._sight.changed.connect(self._on_sight)
         self._look.failed.connect(self.refused)
         self._read.failed.connect(self.refused)
         self._process.refused.connect(self.refused)
@@ -213,16 +217,13 @@ class SweepPanel(QWidget):
         self._look.cancel()
         self._read.cancel()
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Check for sweeps while the panel is visible."""
-        super().showEvent(event)
-        self._timer.start()
-        self.look()
-
-    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Stop checking for sweeps."""
-        super().hideEvent(event)
-        if not self.busy:
+    @Slot()
+    def _on_sight(self) -> None:
+        """Check for sweeps while the panel can be seen."""
+        if self._sight.seen:
+            self._timer.start()
+            self.look()
+        else:
             self._timer.stop()
 
     # Starting and stopping ----------------------------------------------------------------------
@@ -244,7 +245,6 @@ class SweepPanel(QWidget):
     @Slot()
     def _on_started(self) -> None:
         self._pending = self._process.name
-        self._timer.start()
         self.started.emit()
 
     @Slot()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -25,6 +25,7 @@ from studio.tasks.background_task import BackgroundTask
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel, plain_label
+from studio.widgets.sight import Sight
 from td3core.analysis.saturation import saturation
 from td3core.errors import RequestError
 from td3core.runs.layout import CHECKPOINTS, LAST
@@ -69,7 +70,10 @@ class HealthPanel(QWidget):
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_REFRESH_MS)
+        self._soon.setObjectName("refresh_timer")
         self._soon.timeout.connect(self.refresh)
+        self._sight = Sight(self)
+        self._sight.changed.connect(self.refresh)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 4, 8, 6)
         layout.setSpacing(10)
@@ -149,26 +153,16 @@ class HealthPanel(QWidget):
         self._delegate.set_theme(theme)
         self._view.viewport().update()
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Show what happened while hidden."""
-        super().showEvent(event)
-        self.refresh()
-
-    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        """Stop reading."""
-        super().hideEvent(event)
-        self._soon.stop()
-
     @Slot()
     def _refresh_soon(self) -> None:
-        if self.isVisible() and not self._soon.isActive():
+        if self._sight.seen and not self._soon.isActive():
             self._soon.start()
 
     @Slot()
     def refresh(self) -> None:
         """Show the present values, if the panel is visible."""
         board = self._board
-        if board is None or not self.isVisible():
+        if board is None or not self._sight.seen:
             return
         record, advice = self._model.record, board.advice
         rules = board.rules

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QHBoxLayout,
@@ -26,6 +26,7 @@ from studio.tasks.background_task import BackgroundTask
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
+from studio.widgets.sight import Sight
 from td3core.runs.metadata import RunLabel
 from td3core.text import Text, tr
 
@@ -62,6 +63,8 @@ class RunBrowser(QWidget):
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_SOON_MS)
+        self._soon.setObjectName("scan_timer")
+        self._sight = Sight(self)
         self.run_actions = RunActions(self.view, self.model, self.proxy)
         self._lay_out()
         self._connect()
@@ -122,6 +125,7 @@ class RunBrowser(QWidget):
         self.search.textChanged.connect(self._search)
         self.view.itemDelegate().closeEditor.connect(self._take_held_back)
         self._soon.timeout.connect(self.refresh)
+        self._sight.changed.connect(self._catch_up)
         self._scanner.reported.connect(self._take)
         self._scanner.finished.connect(self._on_scanned)
         self._scanner.failed.connect(self.refused)
@@ -181,8 +185,14 @@ class RunBrowser(QWidget):
     @Slot()
     def refresh_soon(self) -> None:
         """Scan the folder soon, if the list is visible."""
-        if self.isVisible() and not self._soon.isActive():
+        if self._sight.seen and not self._soon.isActive():
             self._soon.start()
+
+    @Slot()
+    def _catch_up(self) -> None:
+        """Scan for what changed while the list could not be seen."""
+        if self._sight.seen:
+            self.refresh()
 
     @Slot()
     def refresh(self) -> None:
@@ -271,8 +281,3 @@ class RunBrowser(QWidget):
         found, buttons = (line.minimumSize().width() for line in self._lines)
         around = whole.width() - self._bar.minimumSize().width()
         return QSize(around + max(found, buttons), whole.height())
-
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Catch up with what changed while the list was hidden."""
-        super().showEvent(event)
-        self.refresh()

@@ -66,6 +66,7 @@ def panel(qtbot: Any, model: RunModel, run: Asked) -> AlgorithmPanel:
     qtbot.addWidget(made)
     made.resize(420, 640)
     made.show()
+    qtbot.waitUntil(lambda: run.asked == [True])
     return made
 
 
@@ -200,11 +201,11 @@ def test_a_run_of_another_algorithm_is_not_passed_off_as_td3(
     assert panel.message.text() == "This run trains with TQC; the picture is of TD3."
 
 
-def test_only_an_open_panel_asks_for_updates(panel: AlgorithmPanel, run: Asked) -> None:
-    assert run.asked == [True]
+def test_only_an_open_panel_asks_for_updates(qtbot: Any, panel: AlgorithmPanel, run: Asked) -> None:
     panel.hide()
-    assert run.asked == [True, False]
+    qtbot.waitUntil(lambda: run.asked == [True, False])
     panel.show()
+    qtbot.waitUntil(lambda: run.asked == [True, False, True])
     panel.shutdown()
     assert run.asked == [True, False, True, False]
 
@@ -314,4 +315,4 @@ def test_a_run_of_the_window_is_watched_paused_and_stepped_through_a_cycle(
     assert all(each.single for each in seen)
     assert asked == [True]
     window.docks.close("algorithm")
-    assert asked == [True, False]
+    qtbot.waitUntil(lambda: asked == [True, False], timeout=10_000)

@@ -150,6 +150,7 @@ def test_a_run_of_before_says_that_it_was_not_measured_and_a_closed_panel_reads_
 
 def begin_trial(qtbot, window: MainWindow, steps: int, pairs: int) -> None:
     open_panel(qtbot, window)
+    qtbot.waitUntil(lambda: bool(window.findChild(QPushButton, "try_rank_collapsed")))
     button = window.findChild(QPushButton, "try_rank_collapsed")
     qtbot.waitUntil(button.isEnabled)
     button.click()
