@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -177,19 +176,11 @@ class ImportDialog(TaskDialog):
             field.setEnabled(not busy)
 
     def shutdown(self) -> None:
-        """Stop reading, and end the command: the window is closing."""
-        self._stop_reading()
-        super().shutdown()
-
-    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """Stop reading with the dialog."""
-        self._stop_reading()
-        super().closeEvent(event)
-
-    def _stop_reading(self) -> None:
+        """Stop reading, and end the command: the dialog, or the window, is closing."""
         # A deleted field that loses the focus reports that it was edited.
         self.statistics.edit.blockSignals(True)
         self._reader.cancel()
+        super().shutdown()
 
 
 class _StatisticsField(QWidget):

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Slot
-from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -79,6 +78,8 @@ class TaskDialog(QDialog):
         self.buttons.rejected.connect(self.close)
         self.job.busy_changed.connect(self._on_busy)
         self.job.answered.connect(self.show_answer)
+        # Also after Escape, which closes without a closeEvent.
+        self.finished.connect(self.shutdown)
 
     def add_number(
         self, name: str, label: str, least: int, most: int, value: int, tip: str, zero: str = ""
@@ -140,7 +141,7 @@ class TaskDialog(QDialog):
         grow_with_texts(self, self.column)
 
     def shutdown(self) -> None:
-        """End the command: the window is closing."""
+        """End the command: the dialog, or the window, is closing."""
         self.job.shutdown()
 
     @Slot()
@@ -167,8 +168,3 @@ class TaskDialog(QDialog):
         if event.type() == QEvent.Type.LayoutRequest:
             self.grow()
         return handled
-
-    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """End the command with the dialog."""
-        self.job.shutdown()
-        super().closeEvent(event)

@@ -1,6 +1,7 @@
 """The import dialog: what it shows of a file, what it asks, and its result."""
 
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from studio.share.import_dialog import ImportDialog
+from studio.tasks.background_task import Stopped
 from studio.window.main_window import MainWindow
 from td3core.checkpoint import read_header
 from td3core.runs.directory import RunDirectory
@@ -144,3 +146,23 @@ def test_statistics_of_observations_are_asked_for_and_read(
     dialog = opened(qtbot, window, lambda: drop(window, files.write_cleanrl(tmp_path)))
     assert not dialog.statistics.isVisible()
     dialog.close()
+
+
+def test_escape_ends_the_reading_of_a_file(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended, go_on = threading.Event(), threading.Event()
+
+    def read(_file: Path, _statistics: Path | None, stopped: Stopped) -> None:
+        while not stopped() and not go_on.wait(0.01):
+            pass
+        ended.set()
+
+    monkeypatch.setattr("studio.share.import_dialog._examine", read)
+    window.importing.show_file(tmp_path / "agent.zip")
+    qtbot.keyClick(dialog_of(window), Qt.Key.Key_Escape)
+    try:
+        qtbot.waitUntil(ended.is_set, timeout=WAIT_MS)
+        qtbot.waitUntil(lambda: not window.findChildren(ImportDialog), timeout=WAIT_MS)
+    finally:
+        go_on.set()

@@ -172,6 +172,26 @@ def test_a_cancelled_film_ends_its_process_and_leaves_no_file(
     assert len(renderers()) == processes
 
 
+def test_escape_ends_the_process_of_a_film_and_leaves_no_file(
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, processes = set(tmp_path.iterdir()), len(renderers())
+    answer_with(monkeypatch, tmp_path / "long.mp4")
+    dialog = opened(share, "film", AgentFilmDialog)
+    dialog.episodes.setValue(1000)
+    qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    half = tmp_path / ".long.mp4.part"
+    qtbot.waitUntil(half.exists, timeout=2 * WAIT_MS)
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: share.tasks.dialogs == [], timeout=WAIT_MS)
+    assert set(tmp_path.iterdir()) == before
+    assert len(renderers()) == processes
+
+
 def test_an_evaluation_gives_the_numbers_of_the_command(
     qtbot: QtBot,
     shown: ReplayPane,
