@@ -172,6 +172,7 @@ class CompareTable(QWidget):
     def _fill(self, shown: ShownComparison) -> None:
         unfolded = {item.data(0, _KEY) for item in self._items() if item.isExpanded()}
         scrolled = self.tree.verticalScrollBar().value()
+        current = self._current()
         self.tree.clear()
         differing = shown.comparison.differing
         of_bias = shown.comparison.metric == "bias"
@@ -204,11 +205,32 @@ class CompareTable(QWidget):
         header.setStretchLastSection(True)
         self._fit_names()
         self._keep_rows()
+        self._return_to(*current)
         self.tree.verticalScrollBar().setValue(scrolled)
 
     def _items(self) -> list[QTreeWidgetItem]:
         found = (self.tree.topLevelItem(at) for at in range(self.tree.topLevelItemCount()))
         return [item for item in found if item is not None]
+
+    def _current(self) -> tuple[object, int]:
+        """Return the key of the row with the keyboard focus, and the place of its group."""
+        item = self.tree.currentItem()
+        if item is None:
+            return None, -1
+        return item.data(0, _KEY), self.tree.indexOfTopLevelItem(item.parent() or item)
+
+    def _return_to(self, key: object, place: int) -> None:
+        """Return to the row with this key, else to the group in its place: it was renamed."""
+        groups = self._items()
+        for item in groups:
+            runs = [item.child(at) for at in range(item.childCount())]
+            # Going to a hidden run would expand its group.
+            for row in (item, *(runs if item.isExpanded() else ())):
+                if row.data(0, _KEY) == key:
+                    self.tree.setCurrentItem(row)
+                    return
+        if 0 <= place < len(groups):
+            self.tree.setCurrentItem(groups[place])
 
     def _group_row(self, each: GroupResult, place: int, shown: ShownComparison) -> QTreeWidgetItem:
         decimals = decimals_of(shown.comparison.metric)
@@ -276,6 +298,9 @@ class CompareTable(QWidget):
 
     def offer_groups(self, names: list[str]) -> None:
         """Offer these groups for the comparison of two of them; the present choice stays."""
+        if names == [self._better.itemText(at) for at in range(self._better.count())]:
+            # A list may be open.
+            return
         for combo, at in ((self._better, 0), (self._worse, 1)):
             before = combo.currentText()
             combo.clear()

@@ -209,6 +209,34 @@ def test_a_group_has_the_name_that_is_typed_in_table_legend_and_figure(
     assert [row(alone.find, at).text(0) for at in (0, 1)] == [first, second]
 
 
+def test_the_keyboard_stays_on_its_row_when_the_table_is_filled_again(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    tree = alone.find("compare_table")
+    row(alone.find, 1).setExpanded(True)
+    tree.setCurrentItem(row(alone.find, 1).child(2))
+    # As once a second while a run trains.
+    alone.comparison.session.shown_changed.emit()
+    assert tree.currentItem() is row(alone.find, 1).child(2)
+    row(alone.find, 1).setExpanded(False)
+    alone.comparison.session.shown_changed.emit()
+    assert tree.currentItem() is row(alone.find, 1)
+    assert not row(alone.find, 1).isExpanded()
+    type_name(qtbot, alone, 1, "slow targets")
+    assert tree.currentItem().text(0) == "slow targets"
+
+
+def test_an_open_list_of_groups_stays_as_it_is_when_the_table_is_filled_again(
+    qtbot, alone, groups
+) -> None:
+    alone.start(qtbot, groups)
+    better = alone.find("compare_better_combo")
+    better.showPopup()
+    better.view().setCurrentIndex(better.model().index(1, 0))
+    alone.comparison.session.shown_changed.emit()
+    assert better.view().currentIndex().row() == 1
+    better.hidePopup()
+
+
 def card_legend(window, plot: str = "compare_return"):
     return window.comparison.plots.card(plot).layers[0].legend()
 
