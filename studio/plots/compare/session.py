@@ -63,6 +63,8 @@ class CompareSession(QObject):
         self.live = LiveRuns(self)
         """The runs that train from this window; the code that trains them feeds it."""
         self._runs, self._paths = RunSet(), tuple[Path, ...]()
+        self._accepted = self._paths, self.group, self.series
+        """Runs, group and series of what is shown; others are being read, and may be refused."""
         self._task = BackgroundTask("compare-runs", self)
         self._task.reported.connect(self._take)
         self._task.failed.connect(self.refused)
@@ -313,7 +315,7 @@ class CompareSession(QObject):
     @Slot(object)
     def _take(self, found: object) -> None:
         if isinstance(found, RequestError):
-            self._paths = tuple(run.path for run in self._runs.runs)
+            self._take_back()
             self.refused.emit(found.message)
             return
         assert isinstance(found, tuple)
@@ -321,9 +323,19 @@ class CompareSession(QObject):
         self._runs, self.shown = found
         assert self.shown is not None
         self.view = self.shown.view
+        self._accepted = self._paths, self.group, self.series
         if not was_active:
             self.opening.emit()
             self.opened.emit()
+        self.shown_changed.emit()
+
+    def _take_back(self) -> None:
+        """Return to what is shown."""
+        if self.shown is None:
+            self._paths = ()
+            return
+        self._paths, self.group, self.series = self._accepted
+        self.view = self.shown.view
         self.shown_changed.emit()
 
     @Slot()

@@ -515,6 +515,21 @@ def test_compare_needs_a_readable_run(qtbot, window, find, groups) -> None:
     assert window.plots.isVisible()
 
 
+def test_a_comparison_that_is_refused_leaves_the_one_that_is_shown(qtbot, alone, groups) -> None:
+    session = alone.comparison.session
+    session.compare(groups[:3], "three seeds")
+    settle(qtbot, alone)
+    heading, view = alone.find("compare_heading").text(), session.view
+    (groups[3] / "run.toml").write_text("nonsense =")
+    session.compare(groups[3:4], "a series", series=True, names={groups[3]: "other"})
+    qtbot.waitUntil(lambda: bool(alone.said) and not session.busy, timeout=20_000)
+    assert "cannot be read" in str(alone.said[0])
+    assert alone.find("compare_heading").text() == heading
+    assert (session.group, session.series) == ("three seeds", False)
+    assert session.paths == tuple(groups[:3])
+    assert session.view == view
+
+
 def test_the_window_reads_no_run_in_its_own_thread(
     qtbot, window, find, groups, runs_dir, monkeypatch
 ) -> None:
