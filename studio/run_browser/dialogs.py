@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QLabel,
-    QMessageBox,
     QPlainTextEdit,
     QTreeWidget,
     QTreeWidgetItem,
@@ -20,6 +19,7 @@ from studio.run_browser.rows import RunRow
 from studio.theme.sizes import scaled
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel, shortened
+from studio.widgets.messages import choose
 from td3core.config import RunConfig, Tunables, default, given, specs
 from td3core.runs.directory import RunDirectory
 from td3core.text import Text, tr
@@ -39,7 +39,7 @@ def ask_note(parent: QWidget, name: str, note: str) -> str | None:
 def ask_to_trash(parent: QWidget, runs: Sequence[RunRow]) -> bool:
     """Ask whether runs may go to the trash."""
     question = tr("Move {runs} to the trash?", runs=_several(runs))
-    return agreed(parent, question, tr("Move to trash"))
+    return _agreed(parent, question, tr("Move to trash"))
 
 
 def ask_to_delete(parent: QWidget, runs: Sequence[RunRow]) -> bool:
@@ -49,7 +49,7 @@ def ask_to_delete(parent: QWidget, runs: Sequence[RunRow]) -> bool:
         " The agents and records cannot be recovered.",
         runs=_several(runs),
     )
-    return agreed(parent, question, tr("Delete permanently"))
+    return _agreed(parent, question, tr("Delete permanently"))
 
 
 def _several(runs: Sequence[RunRow]) -> str:
@@ -60,17 +60,10 @@ def _several(runs: Sequence[RunRow]) -> str:
     return f"{shortened(run.title)} ({folder})" if run.summary else folder
 
 
-def agreed(parent: QWidget, question: str, action: str) -> bool:
+def _agreed(parent: QWidget, question: str, action: str) -> bool:
     """Ask a question; return whether the answer was ``action``, the text of a button."""
-    box = QMessageBox(QMessageBox.Icon.Question, tr("Delete runs"), "", parent=parent)
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(question)
-    yes = box.addButton(action, QMessageBox.ButtonRole.DestructiveRole)
-    cancel = box.addButton(QMessageBox.StandardButton.Cancel)
-    box.setDefaultButton(cancel)
-    box.setEscapeButton(cancel)
-    box.exec()
-    return box.clickedButton() is yes
+    title, ways = tr("Delete runs"), {"delete": action}
+    return choose(parent, "delete_question", title, "", ways, question=question) == "delete"
 
 
 class NoteDialog(QDialog):

@@ -156,35 +156,44 @@ class Banner(QFrame):
             action()
 
 
-def ask(parent: QWidget, name: str, title: str, text: str, *, accept: str) -> bool:
-    """Ask in a dialog whether to do something unusual; Cancel is the default.
+def choose(
+    parent: QWidget,
+    name: str,
+    title: str,
+    text: str,
+    ways: Mapping[str, str],
+    *,
+    question: str = "",
+    no: str = "",
+    default: str = "",
+) -> str:
+    """Ask in a dialog for one of several options; empty for none of them.
 
     Args:
         parent: the window that the dialog belongs to.
-        name: object name of the dialog; its buttons are ``<name>_accept`` and ``<name>_cancel``.
-        title: the question in a few words.
+        name: object name of the dialog; its buttons are ``<name>_<way>`` and ``<name>_cancel``.
+        title: what it is about, in a few words.
         text: what would happen.
-        accept: text of the button that does it.
-    """
-    return choose(parent, name, title, text, {"accept": accept}) == "accept"
-
-
-def choose(parent: QWidget, name: str, title: str, text: str, ways: Mapping[str, str]) -> str:
-    """Ask in a dialog for one of several options, as :func:`ask` does; empty for none.
-
-    ``ways`` has the button text of each; its object name is ``<name>_<way>``.
+        ways: the options, each with the text of its button.
+        question: the sentence above the text; by default, the title is.
+        no: text of the button for none of them; by default, that of Cancel.
+        default: the option that Enter chooses; by default, none of them.
     """
     box = QMessageBox(parent)
     box.setObjectName(name)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(title)
-    box.setText(tr("{title}.", title=title))
+    # Names of runs are no markup.
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(question or tr("{title}.", title=title))
     box.setInformativeText(text)
     buttons = {way: box.addButton(ways[way], QMessageBox.ButtonRole.AcceptRole) for way in ways}
-    no = box.addButton(QMessageBox.StandardButton.Cancel)
-    for way, button in {**buttons, "cancel": no}.items():
+    cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+    if no:
+        cancel.setText(no)
+    for way, button in {**buttons, "cancel": cancel}.items():
         button.setObjectName(f"{name}_{way}")
-    box.setDefaultButton(no)
+    box.setDefaultButton(buttons.get(default, cancel))
     box.exec()
     return next((way for way, button in buttons.items() if box.clickedButton() is button), "")
 

@@ -231,8 +231,8 @@ def close_the_window(by: User) -> None:
     by.expect_state("learning")
 
     def look_and_leave() -> None:
-        by.expect("it can be stopped", lambda: "Stop and close" in by.text("close_stop_button"))
-        by.expect("it can go on", lambda: "Keep training" in by.text("close_keep_button"))
+        by.expect("it can be stopped", lambda: "Stop and close" in by.text("close_question_stop"))
+        by.expect("it can go on", lambda: "Keep training" in by.text("close_question_cancel"))
         by.take("close_question")
         by.press("Escape", by.part("close_question"))
 
@@ -241,6 +241,6 @@ def close_the_window(by: User) -> None:
     by.in_dialog(
         "close_question",
         lambda: by.press("Ctrl+Q"),
-        lambda: by.press("Return", by.part("close_stop_button")),
+        lambda: by.press("Return", by.part("close_question_stop")),
     )
     by.expect("the window is closed", lambda: not by.window.isVisible())

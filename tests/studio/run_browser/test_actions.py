@@ -70,7 +70,7 @@ def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monk
 def answers(monkeypatch) -> list[bool]:
     """Answer questions about deleting in this order; the questions are kept in ``asked``."""
     given: list[bool] = []
-    monkeypatch.setattr(dialogs, "agreed", lambda *_: given.pop(0))
+    monkeypatch.setattr(dialogs, "choose", lambda *_, **__: "delete" if given.pop(0) else "")
     return given
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QDialog, QMessageBox, QPushButton, QWidget
 
 from studio.launch.branch_dialog import BranchDialog
 from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
@@ -215,8 +215,7 @@ def test_a_run_is_named_noted_shown_with_its_settings_and_deleted(
 
     def agree(box: QMessageBox) -> None:
         asked.append(box.text())
-        role = QMessageBox.ButtonRole.DestructiveRole
-        next(button for button in box.buttons() if box.buttonRole(button) == role).click()
+        box.findChild(QPushButton, "delete_question_delete").click()
 
     monkeypatch.setattr(QMessageBox, "exec", agree)
     action(runs, "delete").trigger()
