@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QWidget
 
 from studio.health.board import AdviceBoard
@@ -22,6 +23,7 @@ class ThresholdsDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("thresholds_dialog")
         self.setWindowTitle(tr("Thresholds of a run's health"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._board = board
         self._boxes: dict[str, NumberBox] = {}
         layout = make_dialog_column(self, _WIDTH)

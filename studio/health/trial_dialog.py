@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QSpinBox, QWidget
 
 from studio.formatting import format_count, format_minutes
@@ -42,6 +42,7 @@ class TrialDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("trial_dialog")
         self.setWindowTitle(tr("Try a change"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._seconds = seconds
         layout = make_dialog_column(self, _WIDTH)
         about = Text(

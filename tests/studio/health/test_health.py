@@ -22,6 +22,7 @@ from studio.health.table import HealthColumn
 from studio.health.thresholds_dialog import ThresholdsDialog
 from studio.session.model import RunModel
 from studio.widgets.number_box import NumberBox
+from studio.window.health_advice import thresholds_page
 from studio.window.main_window import MainWindow
 from td3core.analysis.advice import load_rules
 from td3core.config import make_settings
@@ -118,6 +119,14 @@ def test_a_threshold_that_the_user_has_changed_counts_from_then_on(
     assert not find("status_advice").isVisible()
 
 
+def test_the_dialog_of_the_thresholds_is_gone_once_it_is_closed(qtbot, window: MainWindow) -> None:
+    for _ in range(2):
+        thresholds_page(window.health.board, window).open()
+        (dialog,) = window.findChildren(ThresholdsDialog)
+        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: not window.findChildren(ThresholdsDialog))
+
+
 def test_damaged_thresholds_among_the_settings_count_as_none_and_stop_no_window(
     qtbot, tmp_path: Path
 ) -> None:
@@ -160,6 +169,7 @@ def begin_trial(qtbot, window: MainWindow, steps: int, pairs: int) -> None:
     dialog.findChild(QSpinBox, "trial_pairs").setValue(pairs)
     assert f"{2 * pairs} runs of {steps} steps" in dialog.findChild(QLabel, "trial_cost").text()
     dialog.accept()
+    qtbot.waitUntil(lambda: window.findChild(QDialog, "trial_dialog") is None)
 
 
 def open_broken(qtbot, window: MainWindow, runs_dir: Path):
