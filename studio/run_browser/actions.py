@@ -348,9 +348,12 @@ class RunActions(QObject):
 
     def _on_labelled(self, path: Path, outcome: RunLabel | OSError) -> None:
         if isinstance(outcome, OSError):
-            reason = file_reason(outcome)
+            row = self._model.rows.get(path)
+            # Both are in one file.
             refusal = Text(
-                "The note on {run} cannot be written: {reason}.", run=path.name, reason=reason
+                "Name and note of {run} cannot be written: {reason}.",
+                run=row.title if row is not None else path.name,
+                reason=file_reason(outcome),
             )
             self.refused.emit(refusal)
         else:

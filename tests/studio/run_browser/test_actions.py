@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox
 from studio.run_browser import deletion, dialogs
 from studio.run_browser.deletion import RunDeletion, move_to_trash
 from td3core.runs.lock import RunLock
-from td3core.runs.naming import description_of
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import action, choose, listed, read_again
 from tests.studio.window.test_main_job import click
@@ -53,7 +52,7 @@ def test_a_note_is_kept_searched_and_shown_in_the_tooltip(
 
 
 def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monkeypatch) -> None:
-    run = make_run(runs_dir)
+    run = make_run(runs_dir, name="my walk")
     read_again(qtbot, browser)
 
     def full(*_: object) -> None:
@@ -62,8 +61,10 @@ def test_a_name_that_cannot_be_written_is_refused(qtbot, browser, runs_dir, monk
     monkeypatch.setattr("studio.run_browser.actions.write_label", full)
     with qtbot.waitSignal(browser.refused) as said:
         browser.model.setData(browser.model.find(run.path), "new")
-    assert "No space left" in str(said.args[0])
-    assert listed(browser) == [description_of(run)]
+    reason = "No space left on device"
+    title = "Pendulum-v1 · my walk"
+    assert str(said.args[0]) == f"Name and note of {title} cannot be written: {reason}."
+    assert listed(browser) == ["my walk"]
 
 
 @pytest.fixture
