@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from studio.help.shortcuts import ShortcutsDialog
@@ -38,7 +39,16 @@ class HelpWindows(QObject):
     def show_keys(self) -> None:
         """Open the list of the keys."""
         keys = self._window.findChild(ShortcutsDialog)
-        bring_to_front(keys or ShortcutsDialog(self._toolbar.keys(), self._window))
+        bring_to_front(keys or ShortcutsDialog(self._keys(), self._window))
+
+    def _keys(self) -> list[tuple[str, str]]:
+        """Return the keys that work wherever the focus is: of the toolbar, and of menus."""
+        found = dict(self._toolbar.keys())
+        for action in self._window.findChildren(QAction):
+            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            if keys and action.shortcutContext() is Qt.ShortcutContext.WindowShortcut:
+                found.setdefault(keys, action.text())
+        return list(found.items())
 
     @Slot()
     def close_manual(self) -> None:

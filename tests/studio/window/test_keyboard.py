@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from studio.help.shortcuts import ShortcutsDialog
 from studio.plots.legend import Legend
 from tests.studio.fake_runs import make_run
 from tests.studio.window.test_details import open_run
@@ -95,6 +96,23 @@ def test_help_opens_at_what_has_the_focus(window, find) -> None:
         viewer = window.findChild(HelpViewer)
         assert viewer.view.page.name == page
         viewer.close()
+
+
+def test_every_key_of_the_window_is_listed_with_what_it_does(window) -> None:
+    window.toolbar.action("keys").trigger()
+    (dialog,) = window.findChildren(ShortcutsDialog)
+    everywhere = dialog.table.topLevelItem(0)
+    rows = [everywhere.child(at) for at in range(everywhere.childCount())]
+    listed = {row.text(0): row.text(1) for row in rows}
+    assert len(listed) == len(rows), "each once"
+    assert listed["Ctrl+T"] == "Start a new run with the settings on the left"
+    assert listed["Ctrl+O"] == "Open agent or run…"
+    assert listed["Ctrl+Shift+O"] == "Import from other programs…"
+    assert listed["Ctrl+Shift+M"] == "Compare agents…"
+    assert {f"Ctrl+Shift+{key}" for key in "FGPEX"} <= listed.keys()
+    # Del works in the list of runs only.
+    assert "Del" not in listed
+    dialog.close()
 
 
 @pytest.mark.own_window
