@@ -14,7 +14,7 @@ from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import curve_pen
 from studio.session.curves import RunCurves
 from studio.session.model import RunModel
-from studio.session.series import thinned
+from studio.session.series import Series, thinned
 from studio.theme.theme import Theme
 from td3core.analysis.results import SMOOTHED_EPISODES, trailing_mean
 from td3core.arrays import Doubles
@@ -126,10 +126,7 @@ class CurveLayer(Layer):
         if series is None:
             return np.empty(0), np.empty(0)
         count = self._smoothed_over(curve)
-        column = curve.column if count is None else _raw(curve)
-        x, y = series.column(series.columns[0]), series.column(column)
-        known = np.isfinite(y)
-        x, y = x[known], y[known]
+        x, y = _known(series, curve.column if count is None else _raw(curve))
         return (x, y) if count is None else (x, trailing_mean(y, max(1, count // series.rows_each)))
 
     def _smoothed_over(self, curve: Curve) -> int | None:
@@ -195,7 +192,7 @@ class CurveLayer(Layer):
         pairs = [(curve, curve.series_in(self._model.record.curves)) for curve in self._items]
         return [
             # Files name the curves in English, whatever the window's language.
-            Points(curve.label.english, series.column("env_steps"), series.column(curve.column))
+            Points(curve.label.english, *_known(series, curve.column))
             for curve, series in pairs
             if series is not None
         ]
@@ -204,6 +201,13 @@ class CurveLayer(Layer):
 def _raw(curve: Curve) -> str:
     """Return the column from which a smoothed curve is computed."""
     return "return" if curve.column == SMOOTHED else curve.column
+
+
+def _known(series: Series, column: str) -> tuple[Doubles, Doubles]:
+    """Return x and y of a column, shapes (n,), without NaN."""
+    x, y = series.column(series.columns[0]), series.column(column)
+    known = np.isfinite(y)
+    return x[known], y[known]
 
 
 def make_item(name: str | None = None) -> pg.PlotDataItem:

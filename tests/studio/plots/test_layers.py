@@ -1,6 +1,7 @@
 """Layers: a new kind needs no change of the card, and a missing column draws nothing."""
 
 import csv
+import math
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,6 @@ from studio.session.curves import RunCurves
 from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
 from studio.session.model import RunModel
-from studio.session.series import Series
 from studio.theme.theme import load_theme
 from td3core.text import Text
 from tests.studio.fake_runs import add_training, open_record
@@ -177,8 +177,9 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     items = {item.name(): item for item in plots.card("plot_q").plot.listDataItems()}
     assert drawn_points(items["q2"]) == 10
 
-    curves = RunCurves(training=Series(("env_steps", "updates", "q1", "target")))
-    add_training(curves.training, [(float(step), step, -5.0, -5.5) for step in range(50, 801, 50)])
+    curves, nan = RunCurves(), math.nan
+    rows = [(float(step), step, -5.0, nan, -5.5, nan, nan, nan) for step in range(50, 801, 50)]
+    add_training(curves.training, rows)
     open_record(window, curves=curves)
     redraw(qtbot, window)
     card = plots.card("plot_q")
@@ -196,8 +197,9 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
 
 
 def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, window) -> None:
-    past = RunCurves(training=Series(("env_steps", "updates", "q1")))
-    add_training(past.training, [(float(step), step, -5.0) for step in range(50, 501, 50)])
+    past, nan = RunCurves(), math.nan
+    rows = [(float(step), step, -5.0, *5 * (nan,)) for step in range(50, 501, 50)]
+    add_training(past.training, rows)
     open_record(window, parent_curves=past)
     redraw(qtbot, window)
     dimmed = window.plots.card("plot_q").plot.listDataItems()[-5:]
