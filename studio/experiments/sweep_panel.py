@@ -312,8 +312,6 @@ class SweepPanel(QWidget):
             self._sweeps.blockSignals(blocked)
         if self._pending in news.names and not self.busy:
             self._pending = ""
-        if news.state is None and self.name and self.name != wanted:
-            self.look()
         self._show_state(news.state)
 
     def _show_state(self, state: SweepState | None) -> None:

@@ -160,8 +160,6 @@ class HealthTable(QAbstractTableModel):
 
 def _measured(quantity: Quantity, curves: RunCurves) -> _Row:
     series = curves.evaluations if quantity.of_evaluations else curves.training
-    if quantity.column not in series.columns:
-        return _Row(quantity)
     values = series.column(quantity.column)
     if quantity.minus:
         values = values - series.column(quantity.minus)

@@ -46,7 +46,7 @@ class Curve:
     def series_in(self, curves: RunCurves) -> Series | None:
         """Return the series that has the curve's column.
 
-        None if it lacks the column: the run was recorded before the metric existed.
+        None if it lacks the column: the run recorded no such number of the environment's info.
         """
         series = self.source(curves)
         return series if self.column in series.columns else None

@@ -21,10 +21,9 @@ CLOCK = ("env_steps", "wall_s")
 class RunCurves:
     """Curves that grow with the reports of a run, or are filled at once when it is read."""
 
-    def __init__(self, training: Series | None = None) -> None:
-        """Start a series with other columns for runs of versions that measured other quantities."""
+    def __init__(self) -> None:
         self.episodes = Series(EPISODES)
-        self.training = Series(TRAINING_COLUMNS) if training is None else training
+        self.training = Series(TRAINING_COLUMNS)
         self.evaluations = Series(EVALUATIONS)
         self.clock = Series(CLOCK)
         self._recent: Doubles = np.empty(0)
