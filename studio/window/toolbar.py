@@ -120,9 +120,9 @@ class Toolbar(QToolBar):
         self._group_state: SessionState | None = None
         """None while pause, stop and save do not apply to a group."""
         self._paused = self._several = False
+        """Whether what trains is paused; whether Train starts several runs."""
         self._resumable = ""
         """What the run is called that Resume would continue."""
-        """Whether what trains is paused; whether Train starts several runs."""
         self._run = self._group = ""
         """Name of the current run, and of the training group."""
         self._theme: Theme | None = None

@@ -15,9 +15,9 @@ from td3core.text import Text, tr
 
 _NONE = "–"
 _GAP, _MARGIN = 2, 5
+"""Pixels."""
 _WIDE, _WIDE_MARGIN = 420, 10
 """From this width in pixels, the numbers begin where the titles of the plots do."""
-"""Pixels."""
 _CAPTIONS = {
     "last": (Text("Last evaluation"), Text("Last eval")),
     "best": (Text("Best evaluation"), Text("Best eval")),
