@@ -234,8 +234,9 @@ class RunController(QObject):
         elif self._control and self._state is not SessionState.IDLE:
             self._control.stop()
             if self._state is not SessionState.STOPPING:
-                self._set_state(SessionState.STOPPING)
+                # First: whoever hears of the new state asks whether the run can be given up.
                 self._patience.start()
+                self._set_state(SessionState.STOPPING)
 
     @property
     def can_give_up(self) -> bool:
