@@ -483,8 +483,11 @@ class MainWindow(QMainWindow):
             self.controller.stop()
         if self._trains and not self._closing:
             answer = self._ask_about_training()
+            if answer == "cancel":
+                event.ignore()
+                return
             # It may have ended by itself while the question was open.
-            self._closing = answer != "cancel" and self._trains
+            self._closing = self._trains
             if answer == "stop":
                 self.many.stop_all()
                 self.health.trials.stop()

@@ -13,7 +13,7 @@ from studio.run_browser.columns import RunColumn
 from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.widgets import messages
-from studio.window import docks, start_request
+from studio.window import docks, main_window, start_request
 from td3core.protocol import events
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import read_again
@@ -61,6 +61,21 @@ def test_a_run_that_would_never_learn_is_asked_about(
     assert len(started) == (1 if name.endswith("cancel") else 2)
     assert find("field_learning_starts").value() == warm_up
     assert started[-1].config.learning_starts == warm_up
+
+
+def test_cancelling_the_close_keeps_the_window_though_training_ended_meanwhile(
+    window, monkeypatch
+) -> None:
+    trains = [True]
+    monkeypatch.setattr(type(window.many), "busy", property(lambda _: trains[0]))
+
+    def end_and_cancel(*_args, **_more) -> str:
+        trains[0] = False
+        return "cancel"
+
+    monkeypatch.setattr(main_window, "ask_what_to_do", end_and_cancel)
+    assert not window.close()
+    assert window.isVisible()
 
 
 def test_no_button_moves_when_another_changes_its_text(window, find) -> None:
