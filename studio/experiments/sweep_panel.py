@@ -3,7 +3,16 @@
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QSortFilterProxyModel, Qt, QTimer, QUrl, Signal, Slot
+from PySide6.QtCore import (
+    QModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    QTimer,
+    QUrl,
+    Signal,
+    SignalInstance,
+    Slot,
+)
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -25,7 +34,7 @@ from studio.experiments.sweep_reader import (
     write_example,
 )
 from studio.experiments.sweep_table import FIRST, SORT, TrialTable, words_of
-from studio.session.history import read_history
+from studio.session.history import RunHistory, read_history
 from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
 from studio.theme.sizes import scaled
@@ -415,14 +424,17 @@ class SweepPanel(QWidget):
         trial = self._chosen()
         if trial is not None and self._open_run.isEnabled():
             run = self._runs_dir / trial.runs[0]
-            self._read.read(partial(read_history, run), self.opened.emit)
+            self._read.read(partial(read_history, run), partial(self._hand_over, self.opened))
 
     @Slot()
     def _use_chosen(self) -> None:
         trial = self._chosen()
         if trial is not None:
             run = self._runs_dir / trial.runs[0]
-            self._read.read(lambda _: read_settings(run), self._hand_over)
+            hand_over = partial(self._hand_over, self.settings_chosen)
+            self._read.read(lambda _: read_settings(run), hand_over)
 
-    def _hand_over(self, found: TrialSettings) -> None:
-        self.settings_chosen.emit(found)
+    def _hand_over(self, announce: SignalInstance, found: RunHistory | TrialSettings) -> None:
+        # A run may have started since.
+        if not self._training:
+            announce.emit(found)

@@ -2,15 +2,19 @@
 
 import csv
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
 
+from studio.consent.code_consent import CodeConsent
 from studio.consent.dialog import ConsentDialog
+from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_plots import VIEWS, SweepPlots, View
+from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
 from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow
@@ -18,6 +22,7 @@ from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialStat
 from td3core.runs.lock import RunLock
 from td3core.system import allowed_code
 from td3core.system.files import make_folder
+from tests.studio.fake_runs import make_run
 from tests.support.stranger import Stranger
 
 PATIENCE_MS = 60_000
@@ -234,3 +239,30 @@ def test_the_menu_of_a_sweeps_plot_offers_what_its_button_does(qtbot) -> None:
     ]
     assert menu.isVisible()
     menu.close()
+
+
+@pytest.mark.parametrize(
+    ("button", "announced"),
+    [("sweep_open_run_button", "opened"), ("sweep_use_button", "settings_chosen")],
+)
+def test_a_trial_that_is_read_while_a_run_starts_is_not_put_in_its_place(
+    qtbot, tmp_path: Path, button: str, announced: str
+) -> None:
+    run, outer = make_run(tmp_path), QWidget()
+    qtbot.addWidget(outer)
+    panel = SweepPanel(tmp_path, CodeConsent(outer), load_theme("light"), outer)
+    panel.table.show_state(
+        replace(STATE, trials=(replace(STATE.trials[0], runs=(run.path.name,)),))
+    )
+    panel.choose(0)
+    reads = panel.findChildren(BackgroundTask)
+    found: list[object] = []
+    getattr(panel, announced).connect(found.append)
+    for training in (True, False):
+        panel.findChild(QPushButton, button).click()
+        assert any(each.busy for each in reads)
+        panel.set_busy(training)
+        qtbot.waitUntil(lambda: not any(each.busy for each in reads), timeout=PATIENCE_MS)
+        assert len(found) == (0 if training else 1)
+        panel.set_busy(False)
+    panel.shutdown()
