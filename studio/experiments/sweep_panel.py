@@ -68,8 +68,8 @@ class SweepPanel(QWidget):
     """The settings of a trial (:class:`~studio.experiments.sweep_reader.TrialSettings`)."""
     started = Signal()
     """A sweep is starting here; its process may be asked to stop."""
-    ended = Signal()
-    """The sweep started here has ended."""
+    ended = Signal(str)
+    """The sweep of this name, started here, has ended."""
     exported = Signal()
     report_wanted = Signal(str)
     """The name of the sweep to report on."""
@@ -295,11 +295,11 @@ class SweepPanel(QWidget):
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
         self._status.setText(tr("Edit {name}, save it, and open it here.", name=path.name))
 
-    @Slot()
-    def _on_ended(self) -> None:
+    @Slot(str)
+    def _on_ended(self, name: str) -> None:
         self.look()
         self._show_what_is_possible()
-        self.ended.emit()
+        self.ended.emit(name)
 
     # Showing ------------------------------------------------------------------------------------
 

@@ -27,8 +27,8 @@ class SweepProcess(QObject):
 
     refused = Signal(object)
     started = Signal()
-    ended = Signal()
-    """The process has ended, or will not start."""
+    ended = Signal(str)
+    """The process of the sweep of this name has ended, or will not start."""
 
     def __init__(self, runs_dir: Path, consent: CodeConsent, parent: QObject) -> None:
         super().__init__(parent)
@@ -124,6 +124,6 @@ class SweepProcess(QObject):
 
     @Slot()
     def _end(self) -> None:
-        self.name = ""
+        name, self.name = self.name, ""
         self._again.stop()
-        self.ended.emit()
+        self.ended.emit(name)

@@ -98,7 +98,7 @@ class LatePanels(QObject):
             succeeded.connect(parts.banner.clear_error)
         panel.settings_chosen.connect(self._use_settings)
         panel.started.connect(partial(parts.status.show_sweep, True))
-        panel.ended.connect(partial(parts.status.show_sweep, False))
+        panel.ended.connect(lambda _: parts.status.show_sweep(False))
         panel.ended.connect(self.sweep_ended)
         panel.opened.connect(parts.open_run)
         panel.report_wanted.connect(self._report_sweep)

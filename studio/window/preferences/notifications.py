@@ -30,8 +30,9 @@ def notify_of_runs(notifier: Notifier, controller: RunController, model: RunMode
         run = model.record.title
         text: Text | str
         match event:
-            case Failed(cancelled=True):
-                title, text = Text("{run} was not started", run=run), event.message
+            case Failed() if model.record.outcome is not event:
+                # It has no record: the current one is of the run before.
+                title, text = Text("The run was not started"), event.message
             case Failed():
                 title, text = Text("{run} failed", run=run), event.message
             case Interrupted():
@@ -66,8 +67,9 @@ def notify_of_groups(notifier: Notifier, groups: GroupSession) -> None:
 def notify_of_sweeps(notifier: Notifier, panel: "SweepPanel") -> None:
     """Notify of the end of a sweep."""
 
-    def on_ended() -> None:
-        title = Text("Sweep {sweep}", sweep=panel.name)
+    def on_ended(name: str) -> None:
+        # Another sweep may be shown.
+        title = Text("Sweep {sweep}", sweep=name)
         notifier.end(_SWEEP, title, Text("It has ended."))
 
     panel.started.connect(partial(notifier.begin, _SWEEP))

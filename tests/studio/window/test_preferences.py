@@ -6,14 +6,28 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QSystemTrayIcon
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QMainWindow,
+    QSystemTrayIcon,
+)
 
-from studio.session.controller import SessionState
+from studio.consent.code_consent import CodeConsent
+from studio.experiments.sweep_panel import SweepPanel
+from studio.experiments.sweep_process import SweepProcess
+from studio.tasks.cli_process import CliProcess
+from studio.theme.theme import load_theme
 from studio.window.preferences.event_files import EventFiles
+from studio.window.preferences.notifications import notify_of_sweeps
 from studio.window.preferences.notifier import LONG_S, Notifier
+from td3core.config import make_settings
 from td3core.exporters.live.registry import TENSORBOARD
 from td3core.protocol import events
 from td3core.text import Text
+from tests.support.events import started
 
 pytestmark = pytest.mark.shared_window
 
@@ -137,13 +151,43 @@ def test_the_end_of_long_work_is_notified_only_where_nobody_looks(
     assert shown == [("It", "ended")]
 
 
-def test_a_failed_run_is_notified_by_its_name_and_reason(window, monkeypatch) -> None:
-    shown = []
+@pytest.fixture
+def notified(monkeypatch) -> list[tuple[str, ...]]:
+    """Return what is notified at the end of any work, however short."""
+    shown: list[tuple[str, ...]] = []
     monkeypatch.setattr(Notifier, "end", lambda _, *words: shown.append((*map(str, words),)))
-    window.controller.state_changed.emit(SessionState.STARTING)
-    window.model.rename("my run")
-    window.model.run_ended.emit(events.Failed(message=Text("It broke."), details=""))
-    assert shown == [("run", "my run failed", "It broke.")]
+    return shown
+
+
+def test_a_failed_run_is_notified_by_its_name_and_reason(window, notified) -> None:
+    window.model.handle(started(*make_settings({"env": "Pendulum-v1"}), name="my run"))
+    window.model.handle(events.Failed(message=Text("It broke."), details=""))
+    assert notified == [("run", "Pendulum-v1 · my run failed", "It broke.")]
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_run_that_was_not_started_is_not_notified_by_the_name_of_the_run_before(
+    window, notified, cancelled: bool
+) -> None:
+    window.model.rename("the run before")
+    refused = events.Failed(message=Text("No such thing."), details="", cancelled=cancelled)
+    window.model.handle(refused)
+    assert notified == [("run", "The run was not started", "No such thing.")]
+
+
+def test_a_sweep_is_notified_by_its_name_though_another_one_is_shown(
+    qtbot, tmp_path, notified
+) -> None:
+    outer = QMainWindow()
+    qtbot.addWidget(outer)
+    panel = SweepPanel(tmp_path, CodeConsent(outer), load_theme("light"), outer)
+    notify_of_sweeps(Notifier(outer, lambda: True), panel)
+    panel.findChild(QComboBox, "sweep_combo").addItems(["shown", "mine"])
+    process = panel.findChild(SweepProcess)
+    process.name = "mine"
+    process.findChild(CliProcess).answered.emit({})
+    assert notified == [("sweep", "Sweep mine", "It has ended.")]
+    panel.shutdown()
 
 
 # The offscreen platform has no tray.
