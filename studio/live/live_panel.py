@@ -176,6 +176,11 @@ class LivePanel(QWidget):
         for name in self._rows:
             self._show_row(name, tunables)
 
+    def begin(self, tunables: Tunables) -> None:
+        """Show the values that a run begins with, unless it was asked for others already."""
+        if not self._pending and changes(self._in_use(), tunables):
+            self._show_and_forget(tunables)
+
     def _show_row(self, name: str, tunables: Tunables) -> None:
         row, value = self._rows[name], getattr(tunables, name)
         row.show_value(value, schedule_of(tunables, name))

@@ -311,11 +311,16 @@ class HealthAdvice(QObject):
         tried = self.trials.kept
         if tried is None:
             return
-        is_live, change = self._is_live(tried), tried.change
-        self.trials.close()
-        if is_live:
-            live = self._window.live
-            live.apply(with_values(live.tunables(), {change.setting: change.new}))
+        change, live = tried.change, self._window.live
+        if self._is_live(tried):
+            try:
+                wanted = with_values(live.tunables(), {change.setting: change.new})
+            except RequestError as problem:
+                # The verdict stays, to be accepted once the text is right.
+                self._refuse(problem.message)
+                return
+            self.trials.close()
+            live.apply(wanted)
             return
 
         def read(stopped: object) -> tuple[Path, Header]:
@@ -335,6 +340,7 @@ class HealthAdvice(QObject):
         except RequestError as problem:
             self._refuse(problem.message)
             return
+        self.trials.close()
         run = QueuedRun(config=config, tunables=tunables, checkpoint=path)
         many = self._window.many
         many.add(run) if many.busy else many.start(run)

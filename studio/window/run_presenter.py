@@ -15,7 +15,6 @@ from studio.session.model import RunModel
 from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner
 from studio.window.toolbar import Toolbar
-from td3core.config import changes
 from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.text import Text
@@ -89,16 +88,14 @@ class RunPresenter(QObject):
 
     def _show_settings(self, event: events.Started) -> None:
         """Show the settings of a run that did not come from the form."""
-        setup, live = self._parts.setup, self._parts.live
+        setup = self._parts.setup
         try:
-            chosen, _ = setup.settings(live.tunables())
+            chosen, _ = setup.settings(event.tunables)
         except RequestError:
             chosen = None
         if chosen != event.config or setup.origin.shown:
             setup.show_run(event.config, self._model.record.title)
-        if not live.pending and changes(live.tunables(), event.tunables):
-            live.show_tunables(event.tunables)
-            live.forget_edits()
+        self._parts.live.begin(event.tunables)
 
     @Slot(object)
     def _on_ended(self, event: events.Ended | events.Failed | events.Interrupted) -> None:

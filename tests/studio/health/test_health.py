@@ -232,9 +232,9 @@ def test_an_advice_is_tried_through_the_window_to_its_verdict(
     qtbot.waitUntil(lambda: not window.comparison.session.busy, timeout=20_000)
 
 
-def test_a_change_is_accepted_in_the_run_that_trains(
-    qtbot, broken: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def tried(broken: MainWindow, monkeypatch: pytest.MonkeyPatch) -> KeptTrial:
+    """A trial of another critic learning rate that is over; its run still trains."""
     arms = [
         TrialArm(config=CONFIG, tunables=replace(TUNABLES, critic_lr=rate)) for rate in (0.01, 0.1)
     ]
@@ -246,10 +246,35 @@ def test_a_change_is_accepted_in_the_run_that_trains(
         with_change=arms[0],
         without=arms[1],
     )
-    broken.health.trials.kept = KeptTrial(trial=trial, run=Path("run"), series="")
+    kept = KeptTrial(trial=trial, run=Path("run"), series="")
     monkeypatch.setattr(type(broken.controller), "busy", property(lambda _: True))
+    broken.health.trials.kept = kept
+    return kept
+
+
+def test_a_change_is_accepted_in_the_run_that_trains(
+    broken: MainWindow, tried: KeptTrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
     monkeypatch.setattr(broken.live, "apply", asked.append)
     broken.health.accept()
     assert [each.critic_lr for each in asked] == [0.01]
+    assert broken.health.trials.kept is None
     monkeypatch.undo()
+
+
+def test_a_verdict_is_kept_where_its_change_cannot_be_made(
+    qtbot, broken: MainWindow, find, tried: KeptTrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = find("spin_tau")
+    box.lineEdit().setText("abc")
+    broken.health.accept()
+    assert "abc is not a number" in broken.banner.text
+    assert broken.health.trials.kept is tried
+    box.setValue(0.005)
+    # Without a run that trains it would be a branch, of a checkpoint that there is not.
+    monkeypatch.undo()
+    broken.banner.hide()
+    broken.health.accept()
+    qtbot.waitUntil(broken.banner.isVisible)
+    assert broken.health.trials.kept is tried

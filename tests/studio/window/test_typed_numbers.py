@@ -1,10 +1,14 @@
 """Numbers typed into the forms: the values trained with, and texts that stay marked as wrong."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
 from tests.studio.window.test_main_job import click
+from tests.support.events import started
 
 pytestmark = pytest.mark.shared_window
 
@@ -92,6 +96,15 @@ def test_a_wrong_number_stays_marked_with_its_reason_and_starts_nothing(
     click(qtbot, find("train_button"))
     assert len(started) == 1
     assert not window.banner.isVisible()
+
+
+def test_a_run_begins_in_the_whole_window_whatever_is_being_typed(qtbot, window, find) -> None:
+    config, tunables = window.setup.settings(window.live.tunables())
+    run = Path("of-the-queue")
+    type_over(qtbot, find("spin_tau"), "abc")
+    window.model.handle(started(config, replace(tunables, gamma=0.5), run=run))
+    assert window.replay.checkpoints.current_run == run.absolute()
+    assert window.live.tunables() == replace(tunables, gamma=0.5)
 
 
 @pytest.mark.parametrize(
