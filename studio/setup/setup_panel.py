@@ -76,6 +76,7 @@ class SetupPanel(QWidget):
         self._live: Callable[[], Tunables] = Tunables
         self._shown_env = ""
         self._shown_preset, self._preset_values = ("", ""), dict[str, Any]()
+        self._busy = self._has_entries = False
         self._fields = FixedFields(self)
         self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings), consent)
         self._env = self.environment.picker
@@ -93,6 +94,7 @@ class SetupPanel(QWidget):
         self._connect()
         self._env.setCurrentText(FIRST_ENV)
         self._show_env(FIRST_ENV)
+        self.forget_entries()
 
     def _lay_out(self) -> None:
         presets, form = self._presets, make_form()
@@ -143,6 +145,8 @@ class SetupPanel(QWidget):
         self._fields.env_args_entered.connect(self.environment.look_up)
         for changed in (self._fields.changed, self._presets.changed, self._env.currentTextChanged):
             changed.connect(self.edited)
+        for entered in (self.edited, self.seeds.textChanged, self.next_run.clicked):
+            entered.connect(self._note_entries)
         self._fields.changed.connect(self._compare_with_origin)
         self._fields.changed.connect(self._announce_steps)
         self._fields.changed.connect(self._announce_algorithm)
@@ -167,18 +171,39 @@ class SetupPanel(QWidget):
             keep_lines(hint, lines)
 
     def set_busy(self, busy: bool) -> None:
-        """Lock the form while a run is in progress, until the user prepares the next one."""
+        """Lock the form when a run begins, until it ends or the user prepares the next one.
+
+        It stays open if that is what it is used for already.
+        """
+        if busy is self._busy:
+            return
+        self._busy = busy
+        locked = busy and not self._has_entries
         focused = self.window().focusWidget()
-        if busy:
+        if locked:
             self.next_run.show()
             # Qt takes the focus from a locked widget without passing it on.
             if focused is not None and self._content.isAncestorOf(focused):
                 self.next_run.setFocus()
-        self._content.setEnabled(not busy)
-        if not busy:
+        self._content.setEnabled(not locked)
+        if not locked:
             if focused is self.next_run:
                 self.focus_steps()
             self.next_run.hide()
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether the form holds what was entered for a run that is neither started nor queued."""
+        return self._has_entries
+
+    @Slot()
+    def forget_entries(self) -> None:
+        """Let the next run that begins show its settings in place of those entered."""
+        self._has_entries = False
+
+    @Slot()
+    def _note_entries(self) -> None:
+        self._has_entries = True
 
     def shutdown(self) -> None:
         """End the processes that examine environments, and stop checking the disk."""
@@ -244,6 +269,7 @@ class SetupPanel(QWidget):
         # They belong to one run.
         self.seeds.clear()
         self._show_disk()
+        self.forget_entries()
 
     @Slot(str)
     def _on_env_text(self, text: str) -> None:

@@ -221,7 +221,10 @@ class MainWindow(QMainWindow):
         RunPresenter(self.model, self.launcher, parts, self)
         resume = ResumeOffer(self.model, self.controller, self.launcher, parts, self)
         resume.runs_wanted.connect(self.show_runs)
-        self.launcher.beginning.connect(self.banner.hide)
+        for beginning in (self.launcher.beginning, self.many.beginning):
+            beginning.connect(self.banner.hide)
+            # The user starts this run: the form may show it.
+            beginning.connect(self.setup.forget_entries)
         self.launcher.resuming.connect(self.model.open)
 
     def _connect_panels(self) -> None:
@@ -256,7 +259,6 @@ class MainWindow(QMainWindow):
         self.launcher.queue_wanted.connect(self.many.queue_branch)
         self.many.refused.connect(show_error)
         self.many.withdrawn.connect(self.banner.withdraw)
-        self.many.beginning.connect(self.banner.hide)
         self.many.panel_wanted.connect(partial(self.docks.open, "many"))
         self.many.session.message_added.connect(self.log.add)
         self.many.session.ended.connect(self.runs.refresh_soon)

@@ -87,13 +87,14 @@ class RunPresenter(QObject):
         parts.runs.set_training(event.run)
 
     def _show_settings(self, event: events.Started) -> None:
-        """Show the settings of a run that did not come from the form."""
+        """Show the settings of a run that did not come from the form; what is entered stays."""
         setup = self._parts.setup
         try:
             chosen, _ = setup.settings(event.tunables)
         except RequestError:
             chosen = None
-        if chosen != event.config or setup.origin.shown:
+        other = chosen != event.config or setup.origin.shown
+        if other and not setup.has_entries:
             setup.show_run(event.config, self._model.record.title)
         self._parts.live.begin(event.tunables)
 

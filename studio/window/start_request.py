@@ -58,7 +58,11 @@ class StartRequest(QObject):
         """Queue a run with the current settings to start after the present one."""
         run = self._run_in_setup()
         if run is not None:
-            self._obtain_consent(run, self._many.add)
+            self._obtain_consent(run, self._queue)
+
+    def _queue(self, run: QueuedRun) -> None:
+        self._setup.forget_entries()
+        self._many.add(run)
 
     def _start(self, run: QueuedRun) -> None:
         self._setup.origin.forget()

@@ -95,6 +95,7 @@ class Renewal:
         own_process.setChecked(False)
         window.setup.findChild(QWidget, "advanced").heading.setChecked(False)
         window.live.forget_edits()
+        window.setup.forget_entries()
         assert self._read_forms() == self._forms, "the forms are those of the test before"
 
     def _read_smoothing(self) -> dict[str, list[tuple[int, int]]]:
