@@ -35,7 +35,7 @@ from td3core.config import (
 )
 from td3core.config.algorithms import unused_by
 from td3core.errors import RequestError
-from td3core.protocol.events import Tuned
+from td3core.protocol.events import Started, Tuned
 from td3core.text import Text, tr
 
 _SEND_INTERVAL_MS = 60
@@ -68,7 +68,12 @@ class LivePanel(QWidget):
         self._step, self._steps = 0, int(default("steps"))
         self._pending: dict[str, int] = {}
         self._history = EditHistory()
-        self._busy = False
+        self._steered = False
+        self._algorithm = ""
+        self._next: Tunables | None = None
+        """What the next run starts with, if other values are shown."""
+        self._waiting: dict[str, Callable[[], None]] = {}
+        """Shows what was chosen for the next run while one was steered."""
         self._rows = {
             name: LiveRow(name, known, getattr(self._shown, name)) for name, known in specs(kind)
         }
@@ -136,13 +141,19 @@ class LivePanel(QWidget):
         parts = (self._last_change, self._choice, self._undo, self._redo)
         self._undo_row.setFixedHeight(max(part.sizeHint().height() for part in parts))
 
-    def set_busy(self, busy: bool) -> None:
-        """Show whether changes reach a run; without one, none stays pending."""
-        self._busy = busy
-        if not busy:
+    def set_steered(self, steered: bool) -> None:
+        """Show whether changes reach a run; without one, none stays pending.
+
+        The rows are those of the run that is steered; what is chosen for the next one waits.
+        """
+        self._steered = steered
+        if steered:
+            self._choice.withdraw()
+        else:
             for name in self._pending:
                 self._rows[name].show_pending(False)
             self._pending.clear()
+            self._show_next()
         self._update_undo()
 
     def row(self, name: str) -> LiveRow:
@@ -176,30 +187,88 @@ class LivePanel(QWidget):
         for name in self._rows:
             self._show_row(name, tunables)
 
-    def begin(self, tunables: Tunables) -> None:
-        """Show the values that a run begins with, unless it was asked for others already."""
-        if not self._pending and changes(self._in_use(), tunables):
-            self._show_and_forget(tunables)
-
     def _show_row(self, name: str, tunables: Tunables) -> None:
         row, value = self._rows[name], getattr(tunables, name)
         row.show_value(value, schedule_of(tunables, name))
         row.show_step(value, self._step, self._steps)
 
-    # Schedules ----------------------------------------------------------------------------------
+    def begin(self, event: Started, *, keep: bool) -> None:
+        """Show the values that a run begins with, unless it was asked for others already.
+
+        With ``keep``, the form and the values shown so far are for the next run.
+        """
+        if not keep:
+            self._show_next()
+        elif self._steered:
+            shown = {
+                "algorithm": partial(self._show_algorithm, self._algorithm),
+                "steps": partial(self.follow, self._step, self._steps),
+            }
+            self._waiting = {**shown, **self._waiting}
+            if self._next is None:
+                self.prepare(self._in_use())
+        self.follow(event.env_steps, event.config.steps)
+        self._show_algorithm(event.config.algorithm)
+        if not self._pending and changes(self._in_use(), event.tunables):
+            self._show_and_forget(event.tunables)
+
+    # The next run -------------------------------------------------------------------------------
+
+    def next_tunables(self) -> Tunables:
+        """Return what the next run starts with: the values shown, unless others wait.
+
+        Raises:
+            RequestError: a value is not allowed.
+        """
+        return self.tunables() if self._next is None else self._next
 
     @Slot(str)
     def show_algorithm(self, algorithm: str) -> None:
         """Hide the rows of settings that only other algorithms use."""
-        unused = unused_by(algorithm)
+        self._show_later("algorithm", partial(self._show_algorithm, algorithm))
+
+    def _show_algorithm(self, algorithm: str) -> None:
+        self._algorithm, unused = algorithm, unused_by(algorithm)
         for name, row in self._rows.items():
             row.setHidden(name in unused)
 
     @Slot(int)
     def set_steps(self, steps: int) -> None:
-        """Show schedules over the steps of a run about to begin."""
-        if not self._busy:
-            self.follow(0, steps)
+        """Show schedules over the steps of the next run."""
+        self._show_later("steps", partial(self.follow, 0, steps))
+
+    @Slot(object)
+    def show_defaults(self, tunables: Tunables) -> None:
+        """Show these values, and make the reset buttons restore them."""
+        self._show_later("defaults", partial(self._set_defaults, tunables))
+        self.prepare(tunables)
+
+    def _set_defaults(self, tunables: Tunables) -> None:
+        for name, row in self._rows.items():
+            row.set_default(given(tunables, name))
+
+    def prepare(self, tunables: Tunables) -> None:
+        """Show these values for the next run."""
+
+        def show() -> None:
+            self._choice.withdraw()
+            self._show_and_forget(tunables)
+
+        self._next = tunables
+        self._show_later("values", show)
+
+    def _show_later(self, part: str, show: Callable[[], None]) -> None:
+        """Show a part of the next run now or, while a run is steered, once none is."""
+        self._waiting[part] = show
+        if not self._steered:
+            self._show_next()
+
+    def _show_next(self) -> None:
+        waiting, self._waiting, self._next = self._waiting, {}, None
+        for show in waiting.values():
+            show()
+
+    # Schedules ----------------------------------------------------------------------------------
 
     def follow(self, step: int, steps: int) -> None:
         """Show the positions on schedules at a step of a run of ``steps``."""
@@ -232,15 +301,6 @@ class LivePanel(QWidget):
     def _show_and_forget(self, tunables: Tunables) -> None:
         self.show_tunables(tunables)
         self.forget_edits()
-
-    @Slot(object)
-    def show_defaults(self, tunables: Tunables) -> None:
-        """Show these values, and make the reset buttons restore them."""
-        self._choice.withdraw()
-        self.show_tunables(tunables)
-        self.forget_edits()
-        for name, row in self._rows.items():
-            row.set_default(given(tunables, name))
 
     # Requests -----------------------------------------------------------------------------------
 
@@ -336,7 +396,9 @@ class LivePanel(QWidget):
         last = self._history.last
         if last is None:
             hint = (
-                tr("Changes take effect at once") if self._busy else tr("Values for the next run")
+                tr("Changes take effect at once")
+                if self._steered
+                else tr("Values for the next run")
             )
             self._last_change.setText(hint)
             self._last_change.setToolTip("")

@@ -266,7 +266,7 @@ class MainWindow(QMainWindow):
         self.setup.seeds.textChanged.connect(
             lambda text: self.toolbar.offer_group(bool(text.strip()))
         )
-        self.setup.use_live_settings(self.live.tunables)
+        self.setup.use_live_settings(self.live.next_tunables)
         self.setup.live_defaults_changed.connect(self.live.show_defaults)
         self.setup.steps_changed.connect(self.live.set_steps)
         self.setup.algorithm_changed.connect(self.live.show_algorithm)
@@ -435,7 +435,7 @@ class MainWindow(QMainWindow):
         self.toolbar.show_state(state, following=following, can_give_up=ending)
         self.status.show_state(state, following=following)
         self.panels.set_busy(busy)
-        self.live.set_busy(busy or following)
+        self.live.set_steered(busy or following)
         self.start.set_busy(busy)
         self._close_if_asked()
 

@@ -77,7 +77,6 @@ class RunPresenter(QObject):
     @Slot(object)
     def _on_started(self, event: events.Started) -> None:
         parts = self._parts
-        parts.live.follow(event.env_steps, event.config.steps)
         parts.live.offer(None, event.tunables, show=False)
         parts.toolbar.show_run(self._model.record.title)
         parts.setup.welcome.hide()
@@ -93,10 +92,10 @@ class RunPresenter(QObject):
             chosen, _ = setup.settings(event.tunables)
         except RequestError:
             chosen = None
-        other = chosen != event.config or setup.origin.shown
-        if other and not setup.has_entries:
+        other, kept = chosen != event.config or setup.origin.shown, setup.has_entries
+        if other and not kept:
             setup.show_run(event.config, self._model.record.title)
-        self._parts.live.begin(event.tunables)
+        self._parts.live.begin(event, keep=kept)
 
     @Slot(object)
     def _on_ended(self, event: events.Ended | events.Failed | events.Interrupted) -> None:

@@ -109,7 +109,7 @@ class LatePanels(QObject):
     @Slot(object)
     def _use_settings(self, found: "TrialSettings") -> None:
         self._parts.setup.show_run(found.config, found.name)
-        self._parts.live.show_tunables(found.tunables)
+        self._parts.live.prepare(found.tunables)
 
     @Slot(object)
     def _report_group(self, record: "GroupRecord") -> None:

@@ -23,7 +23,7 @@ def panel(qtbot, requests: Requests) -> LivePanel:
     made = LivePanel(requests, ChoiceTunables)
     qtbot.addWidget(made)
     made.set_theme(load_theme("light"))
-    made.set_busy(True)
+    made.set_steered(True)
     made.show()
     return made
 
@@ -72,7 +72,9 @@ def test_a_refused_change_shows_the_old_value_again(panel, look, requests) -> No
 
 
 def test_the_reset_button_restores_the_default(panel, look, requests) -> None:
+    panel.set_steered(False)
     panel.show_defaults(ChoiceTunables(mirrored=True, noise_kind="uniform"))
+    panel.set_steered(True)
     assert not requests.made
     for name in ("mirrored", "noise_kind"):
         assert not look(f"reset_{name}").isEnabled()

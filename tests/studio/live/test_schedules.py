@@ -21,7 +21,7 @@ def panel(qtbot, requests: Requests) -> LivePanel:
     made.set_theme(load_theme("light"))
     made.set_steps(STEPS)
     made.show_defaults(Tunables(tau=TAU))  # type: ignore[arg-type]
-    made.set_busy(True)
+    made.set_steered(True)
     made.show()
     return made
 

@@ -133,5 +133,5 @@ def test_keys_reach_only_what_is_seen_in_the_form(qtbot, window, find) -> None:
 
 def test_live_settings_say_whom_a_change_reaches(window, find) -> None:
     assert find("last_change").text() == "Values for the next run"
-    window.live.set_busy(True)
+    window.live.set_steered(True)
     assert find("last_change").text() == "Changes take effect at once"
