@@ -103,6 +103,14 @@ class ReplayPane(QWidget):
             self.show_message(NO_TEXT)
             self._load(first)
 
+    def withdraw_run(self) -> None:
+        """List no agents of the current run any more: it was deleted. One on show stays there."""
+        run = self.checkpoints.current_run
+        if run is not None:
+            none = SavedAgents(run=run, stamps={}, means={}, favourite=None, run_bytes=0)
+            self._tracker.note_listed(none)
+        self.set_current_run(None)
+
     def play_at_start(self) -> None:
         """Play the run's agent or a bundled one, if the user wants that and has not chosen one."""
         player = self._player

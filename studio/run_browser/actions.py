@@ -111,7 +111,8 @@ class RunActions(QObject):
     report_requested = Signal(object, object)
     """Write a report about these runs, a list of paths, with no further options."""
     refused = Signal(object)
-    deleted = Signal()
+    deleted = Signal(object)
+    """The paths of the runs that no longer exist."""
     labelled = Signal(Path, object)
     """A run has this :class:`~td3core.runs.metadata.RunLabel` now."""
     reading_changed = Signal(bool)

@@ -22,8 +22,8 @@ class RunDeletion(QObject):
     """Checks, asks and deletes in turn; all except the asking happens in the background."""
 
     refused = Signal(object)
-    deleted = Signal()
-    """Some of the runs may no longer exist."""
+    deleted = Signal(object)
+    """The paths of those of the runs that no longer exist."""
 
     def __init__(self, queue: BackgroundQueue, window: QWidget) -> None:
         super().__init__(window)
@@ -37,22 +37,26 @@ class RunDeletion(QObject):
         if running:
             self.refused.emit(Text("{run} is running and cannot be deleted.", run=running[0]))
         elif ask_to_trash(self._window, runs):
-            self._queue.add(lambda: _trash(runs), self._ask_to_delete)
+            self._queue.add(lambda: _trash(runs), partial(self._ask_to_delete, runs))
 
-    def _ask_to_delete(self, left: Runs) -> None:
+    def _ask_to_delete(self, runs: Runs, left: Runs) -> None:
         if left and ask_to_delete(self._window, left):
-            self._queue.add(lambda: _delete(left), self._conclude)
+            self._queue.add(lambda: _delete(left), partial(self._conclude, runs))
         else:
-            self.deleted.emit()
+            self._conclude(runs, [])
 
-    def _conclude(self, problems: list[Text]) -> None:
+    def _conclude(self, runs: Runs, problems: list[Text]) -> None:
         for problem in problems:
             self.refused.emit(problem)
-        self.deleted.emit()
+        self._queue.add(lambda: _gone(runs), self.deleted.emit)
 
 
 def _running(runs: Runs) -> list[str]:
     return [run.title for run in runs if holder(run.path)]
+
+
+def _gone(runs: Runs) -> list[Path]:
+    return [run.path for run in runs if not run.path.exists()]
 
 
 def _trash(runs: Runs) -> Runs:

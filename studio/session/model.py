@@ -94,6 +94,10 @@ class RunModel(QObject):
         """Set the new name of the current run."""
         self._record.name = name
 
+    def note_deleted(self) -> None:
+        """Note that the folder of the current run is gone."""
+        self._record.deleted = True
+
     def expect_branch(self, parent_curves: RunCurves) -> None:
         """Set the curves before the branch that is about to start, to be shown dimmed."""
         self._parent_curves = parent_curves

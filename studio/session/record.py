@@ -22,6 +22,8 @@ class RunRecord:
 
     run: Path | None = None
     """None before the first run."""
+    deleted: bool = False
+    """Whether its folder was deleted while it was shown."""
     config: RunConfig | None = None
     name: str = ""
     """Name of the run among runs of its environment (see :mod:`td3core.runs.naming`)."""

@@ -42,8 +42,9 @@ class ResumeOffer(QObject):
         controller.state_changed.connect(self._update)
         model.run_opened.connect(self._update)
         parts.runs.view.choice_changed.connect(self._update)
-        # After the presenter, which renames the current run.
+        # After the presenter, which renames the current run and notes that it is gone.
         parts.runs.model.renamed.connect(self._update)
+        parts.runs.run_actions.deleted.connect(self._update)
         parts.runs.interrupted_found.connect(self._announce_interrupted)
         parts.banner.link_activated.connect(self._follow_link)
         parts.toolbar.action("resume").triggered.connect(self._resume)
@@ -54,7 +55,7 @@ class ResumeOffer(QObject):
         if self._controller.busy or self._controller.following:
             return None
         record = self._model.record
-        if record.run is not None:
+        if record.run is not None and not record.deleted:
             return record.run, record.title
         rows = [row for row in self._parts.runs.view.chosen() if row.summary is not None]
         return (rows[0].path, rows[0].title) if len(rows) == 1 else None

@@ -1,5 +1,6 @@
 """Keeps the parts of the window in sync with the current run, training or opened."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -53,6 +54,7 @@ class RunPresenter(QObject):
         model.tuned.connect(parts.live.acknowledge)
         model.status_changed.connect(self._on_status)
         parts.runs.model.renamed.connect(self._on_renamed)
+        parts.runs.run_actions.deleted.connect(self._on_deleted)
         for announced in (model.checkpoint_saved, model.evaluated, model.run_ended):
             announced.connect(parts.runs.refresh_soon)
 
@@ -135,8 +137,17 @@ class RunPresenter(QObject):
 
     @Slot(Path, str)
     def _on_renamed(self, path: Path, name: str) -> None:
-        run = self._model.record.run
-        if run is not None and run.absolute() == path:
+        if self._shows(path):
             self._model.rename(name)
             self._parts.toolbar.show_run(self._model.record.title)
             self._parts.setup.origin.rename(self._model.record.title)
+
+    @Slot(object)
+    def _on_deleted(self, paths: Sequence[Path]) -> None:
+        if any(map(self._shows, paths)):
+            self._model.note_deleted()
+            self._parts.replay.withdraw_run()
+
+    def _shows(self, path: Path) -> bool:
+        run = self._model.record.run
+        return run is not None and run.absolute() == path

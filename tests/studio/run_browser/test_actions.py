@@ -12,7 +12,14 @@ from studio.run_browser import deletion, dialogs
 from studio.run_browser.deletion import RunDeletion, move_to_trash
 from td3core.runs.lock import RunLock
 from tests.studio.fake_runs import make_run
-from tests.studio.run_browser.runs_list import action, choose, listed, read_again
+from tests.studio.launch.test_resume import open_run
+from tests.studio.run_browser.runs_list import (
+    action,
+    choose,
+    listed,
+    read_again,
+    wait_until_read,
+)
 from tests.studio.window.test_main_job import click
 
 
@@ -93,6 +100,32 @@ def test_a_deleted_run_goes_to_the_trash_once_a_person_agrees(
         action(browser, "delete").trigger()
     assert thrown == [run.path]
     qtbot.waitUntil(lambda: list(browser.model.rows) == [other.path])
+
+
+@pytest.mark.shared_window
+def test_a_run_deleted_while_it_is_shown_offers_neither_agents_nor_resume(
+    qtbot, window, find, runs_dir, answers, monkeypatch
+) -> None:
+    run, other = make_run(runs_dir), make_run(runs_dir, seed=1)
+    saved = run.step_checkpoint(500)
+    saved.parent.mkdir(exist_ok=True)
+    saved.touch()
+    monkeypatch.setattr(deletion, "move_to_trash", lambda path: not shutil.rmtree(path))
+    open_run(qtbot, window, run)
+    agents, timeline = window.replay.checkpoints, window.replay.timeline
+    qtbot.waitUntil(lambda: [point.path for point in timeline.points] == [saved])
+    for doomed, kept in ((other, True), (run, False)):
+        choose(window.runs, doomed)
+        answers[:] = [True]
+        with qtbot.waitSignal(window.runs.run_actions.deleted):
+            action(window.runs, "delete").trigger()
+        window.runs.view.clearSelection()
+        assert agents.model.find(saved).isValid() is kept
+        assert find("resume_button").isEnabled() is kept
+    qtbot.waitUntil(lambda: list(timeline.points) == [])
+    # Its curves stay.
+    assert len(window.model.record.curves.training) > 0
+    wait_until_read(qtbot, window.runs)
 
 
 def test_without_a_trash_deleting_for_good_is_asked_about_again(

@@ -118,6 +118,8 @@ def test_opening_a_damaged_run_says_what_is_wrong(qtbot, window, find, runs_dir)
     run = make_run(runs_dir)
     (run.path / "run.toml").write_text("[[[")
     show_runs(qtbot, window, find, run)
+    # It may have been read before it was damaged.
+    read_again(qtbot, window.runs)
     action(window.runs, "open").trigger()
     assert window.banner.isVisible()
     assert "run.toml cannot be read" in window.banner.text
