@@ -149,6 +149,8 @@ class ManyRuns(QObject):
 
     def obstacle(self) -> Text | None:
         """Return why no run can be resumed or branched now; None if one can."""
+        if self._controller.busy:
+            return _RUN_BUSY
         if not self.session.busy:
             return None
         group = self.session.group

@@ -120,13 +120,13 @@ class RunLauncher(QObject):
         problem = self.obstacle()
         if problem is not None:
             self.refused.emit(problem)
-        return problem is None and not self._controller.busy
+        return problem is None
 
     def _obtain(self, config: RunConfig, then: Callable[[], None]) -> None:
         """Continue once the code of a run's environment is allowed, unless training then."""
 
         def pass_on() -> None:
-            if not self._controller.busy:
+            if self._may_start():
                 then()
 
         self._consent.obtain(config.choice, pass_on, self._on_declined)
@@ -180,6 +180,9 @@ class RunLauncher(QObject):
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             changed = changed if dialog.make_changes else None
+        # The queue may have gone on during the question.
+        if not self._may_start():
+            return
         self.beginning.emit()
         self.resuming.emit(history)
         resume()
@@ -203,7 +206,7 @@ class RunLauncher(QObject):
         # Not at the top: its imports would delay the window's start.
         from studio.launch.branch_dialog import BranchDialog, When
 
-        occupied = self.obstacle() is not None or self._controller.busy
+        occupied = self.obstacle() is not None
         dialog = BranchDialog(checkpoint, header, self._window, occupied=occupied)
         if dialog.exec() != QDialog.DialogCode.Accepted:
             return
@@ -243,7 +246,7 @@ class RunLauncher(QObject):
             return _header_of(checkpoint), read_parent_curves(checkpoint, stopped)
 
         def start(found: tuple[Header, RunCurves]) -> None:
-            if self.obstacle() or self._controller.busy:
+            if self.obstacle():
                 self.branch_refused.emit("")
                 return
             header, curves = found
@@ -289,7 +292,7 @@ class RunLauncher(QObject):
 
     def _ask_for_seed(self, run: RunDirectory, changes: list[Change], title: str) -> None:
         dialog = RepeatDialog(run, changes, title, self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
+        if dialog.exec() == QDialog.DialogCode.Accepted and self._may_start():
             self.beginning.emit()
             config = replace(run.config, seed=dialog.seed)
             self._controller.start(config, run.first_tunables, self._runs_dir, changes)

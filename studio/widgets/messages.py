@@ -39,6 +39,7 @@ class Banner(QFrame):
         self.setObjectName("banner")
         self._details = ""
         self._message = ""
+        self._lasting = False
         self._text = QLabel()
         self._text.setObjectName("banner_text")
         self._text.setWordWrap(True)
@@ -114,6 +115,7 @@ class Banner(QFrame):
         action: tuple[str, Callable[[], object]] | None = None,
         *,
         rich: bool = False,
+        lasting: bool = False,
     ) -> None:
         """Show a message.
 
@@ -123,7 +125,9 @@ class Banner(QFrame):
             details: text that a button copies to the clipboard.
             action: label of a further button, and the function it calls.
             rich: the text contains HTML. Never for text from the user or from files.
+            lasting: an error that no later success puts right.
         """
+        self._lasting = lasting
         self._message = text = in_labels(text)
         kinds = Qt.TextFormat
         self._text.setTextFormat(kinds.RichText if rich else kinds.PlainText)
@@ -138,8 +142,8 @@ class Banner(QFrame):
 
     @Slot()
     def clear_error(self) -> None:
-        """Hide an error: the next request has succeeded."""
-        if self.property("level") == "error":
+        """Hide an error, unless it is lasting: the next request has succeeded."""
+        if self.property("level") == "error" and not self._lasting:
             self.hide()
 
     @Slot(object)

@@ -232,8 +232,8 @@ class MainWindow(QMainWindow):
         self.panels.on_refusal(show_error)
         self.plots.message.connect(show_error)
         for succeeded in (
-            *(self.plots.exported, self.comparison.session.exported, self.model.run_started),
-            *(self.model.tuned, self.model.checkpoint_saved, self.many.session.message_added),
+            *(self.plots.exported, self.comparison.session.exported, self.model.tuned),
+            *(self.model.checkpoint_saved, self.many.session.message_added),
         ):
             succeeded.connect(self.banner.clear_error)
         self.comparison.refused.connect(show_error)
@@ -252,7 +252,7 @@ class MainWindow(QMainWindow):
         self.setup.own_process.toggled.connect(self.controller.set_own_process)
         self.many.branch_wanted.connect(self.launcher.branch_as)
         self.launcher.branch_refused.connect(self.many.skip)
-        # Not an error, which the start of the next run would clear.
+        # Not an error, which what the next run saves would clear.
         for tell in (self.banner.show_message, self.log.add):
             self.many.skipped.connect(partial(tell, "warning"))
             self.many.went_on.connect(partial(tell, "info"))

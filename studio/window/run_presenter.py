@@ -112,14 +112,16 @@ class RunPresenter(QObject):
         saved, banner = event.last_checkpoint, self._parts.banner
         if event.diverged and saved is not None:
             softer = partial(self._launcher.branch_with_half_rates, saved)
-            banner.show_message("error", event.message, event.details, (str(_SOFTER), softer))
+            offer = (str(_SOFTER), softer)
+            banner.show_message("error", event.message, event.details, offer, lasting=True)
             return
         text = event.message
         if saved is not None:
             # On a separate line: an environment's text need not end like a sentence.
             kept = Text("The agent was saved in {file}.", file=saved.name)
             text = Text.joined((text, kept), "\n")
-        banner.show_message("error", text, event.details)
+        # The next run of the queue may save and be tuned, which is no answer to it.
+        banner.show_message("error", text, event.details, lasting=True)
 
     @Slot(object)
     def _on_saved(self, event: events.Saved) -> None:

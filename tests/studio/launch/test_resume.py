@@ -30,6 +30,7 @@ from td3core.runs.journal import changes_of
 from td3core.runs.new_run import default_runs_dir
 from td3core.runs.tables import read_table
 from td3core.training.launch import train
+from tests.studio.fake_runs import make_run
 from tests.studio.plots.layers import layer_of
 from tests.studio.window.test_main_job import Listener, click
 from tests.support.marks import slow
@@ -246,6 +247,29 @@ def test_a_live_setting_changed_on_a_stopped_run_is_offered_as_a_change_at_its_s
     made = [(each.env_steps, each.changes) for each in listener.all(Tuned)]
     assert made == ([(reached, (("tau", 0.005, 0.02),))] if keep else [])
     assert find("spin_tau").value() == (0.02 if keep else 0.005)
+
+
+@pytest.mark.shared_window
+def test_a_run_that_starts_during_the_question_is_not_replaced_by_the_resumed_one(
+    qtbot, window, find, runs_dir, monkeypatch
+):
+    busy, resumed = [False], []
+    monkeypatch.setattr(type(window.controller), "busy", property(lambda _: busy[0]))
+    window.launcher.resuming.connect(resumed.append)
+
+    def begin_meanwhile(_) -> int:
+        busy[0] = True
+        return QDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(ChangesDialog, "exec", begin_meanwhile)
+    run = make_run(runs_dir, reached=500, stopped=None)
+    open_run(qtbot, window, run)
+    find("spin_gamma").setValue(0.5)
+    window.launcher.resume(run.path)
+    qtbot.waitUntil(lambda: busy[0], timeout=20_000)
+    assert window.banner.text == "A run is training. Wait for its end, or stop it first."
+    assert resumed == []
+    window.launcher.resuming.disconnect(resumed.append)
 
 
 def test_nothing_is_asked_about_live_settings_of_another_environment(
