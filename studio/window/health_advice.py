@@ -21,6 +21,7 @@ from studio.plots.compare.session import CompareSession
 from studio.run_browser.browser import RunBrowser
 from studio.session.controller import RunController
 from studio.session.model import RunModel
+from studio.session.record import RunRecord
 from studio.tasks.background_task import BackgroundTask
 from studio.widgets.messages import Banner, Log
 from studio.window.docks import Docks
@@ -80,8 +81,8 @@ class HealthAdvice(QObject):
         self.trials = TrialSession(runs_dir, self._cores_in_use, self)
         self._reader = BackgroundTask("read-newest-agent", self)
         self._reader.failed.connect(self._refuse)
-        self._awaited: Advice | None = None
-        """Its change is tried as soon as the running run is saved."""
+        self._awaited: tuple[Advice, RunRecord] | None = None
+        """Its change is tried as soon as its run, which trains, is saved."""
         self.board.changed.connect(self._show_badge)
         window.model.run_opened.connect(self._show_badge)
         window.model.run_started.connect(self._show_badge)
@@ -145,38 +146,44 @@ class HealthAdvice(QObject):
     @Slot(object)
     def ask(self, advice: "Advice") -> None:
         """Try the change suggested by an advice; a training run is saved first."""
-        run = self._window.model.record.run
-        if advice.change is None or run is None:
+        record = self._window.model.record
+        if advice.change is None or record.run is None:
             return
         self._awaited = None
         if self._window.model.in_progress:
             # ``last`` is renewed during training, and other checkpoints may be deleted.
-            self._awaited = advice
+            self._awaited = advice, record
             self._window.controller.save()
             return
-        self._read(advice, partial(_newest, run))
+        self._read(advice, record, partial(_newest, record.run))
 
     @Slot(object)
     def _on_saved(self, event: Saved) -> None:
-        advice, self._awaited = self._awaited, None
-        if advice is not None:
-            self._read(advice, lambda _: event.path)
+        awaited = self._take_awaited()
+        if awaited is not None:
+            self._read(*awaited, lambda _: event.path)
 
     @Slot()
     def _on_run_ended(self) -> None:
-        advice, self._awaited = self._awaited, None
-        if advice is not None:
-            self.ask(advice)
+        awaited = self._take_awaited()
+        if awaited is not None:
+            self.ask(awaited[0])
 
-    def _read(self, advice: "Advice", find: Callable[[object], Path]) -> None:
+    def _take_awaited(self) -> "tuple[Advice, RunRecord] | None":
+        """Return the advice that waits for its run; none if another run is shown by now."""
+        awaited, self._awaited = self._awaited, None
+        same = awaited is not None and awaited[1].run == self._window.model.record.run
+        return awaited if same else None
+
+    def _read(self, advice: "Advice", record: RunRecord, find: Callable[[object], Path]) -> None:
         def read(stopped: object) -> tuple[Path, Header]:
             path = find(stopped)
             note_module_folder(path)
             return path, read_header(path)
 
-        self._reader.read(read, partial(self._ask, advice))
+        self._reader.read(read, partial(self._ask, advice, record))
 
-    def _ask(self, advice: "Advice", found: tuple[Path, Header]) -> None:
+    def _ask(self, advice: "Advice", record: RunRecord, found: tuple[Path, Header]) -> None:
         # Not at the top: the window's start must not wait for it.
         from studio.health.trial_dialog import TrialDialog
 
@@ -185,7 +192,7 @@ class HealthAdvice(QObject):
         assert change is not None
 
         def seconds(steps: int, pairs: int) -> float | None:
-            speed = self._speed()
+            speed = _speed(record)
             jobs = max(min(self.trials.free_cores, pairs), 1)
             return None if speed is None else 2 * -(-pairs // jobs) * steps / speed
 
@@ -210,26 +217,18 @@ class HealthAdvice(QObject):
             except RequestError as problem:
                 self._refuse(problem.message)
                 return
-            start = partial(self._begin, change, trial)
+            # By its own name: another run may be shown by now.
+            start = partial(self._begin, change, record.title, trial)
             self._window.consent.obtain(header.config.choice, start, lambda _: None)
 
         dialog.accepted.connect(begin)
         dialog.open()
 
-    def _begin(self, change: "SettingChange", trial: "Trial") -> None:
-        series = f"{in_words(change)} · {self._window.model.record.title}"
+    def _begin(self, change: "SettingChange", title: str, trial: "Trial") -> None:
+        series = f"{in_words(change)} · {title}"
         run = run_of(trial.checkpoint)
         assert run is not None
         self.trials.start(KeptTrial(trial=trial, run=run, series=series))
-
-    def _speed(self) -> float | None:
-        """Return the steps per second of the current run; None if unknown."""
-        now = self._window.model.record.progress
-        if now is None or not now.env_steps:
-            return None
-        if now.steps_per_s > 0.0:
-            return now.steps_per_s
-        return now.env_steps / now.wall_s if now.wall_s > 0.0 else None
 
     @Slot()
     def _on_judged(self) -> None:
@@ -365,6 +364,16 @@ def thresholds_page(board: AdviceBoard, window: QWidget) -> PreferencesPage:
         tip=tr("From where on the quantities of a run are out of order"),
         open=show,
     )
+
+
+def _speed(record: RunRecord) -> float | None:
+    """Return the steps per second of a run; None if unknown."""
+    now = record.progress
+    if now is None or not now.env_steps:
+        return None
+    if now.steps_per_s > 0.0:
+        return now.steps_per_s
+    return now.env_steps / now.wall_s if now.wall_s > 0.0 else None
 
 
 def _newest(run: Path, _: object) -> Path:

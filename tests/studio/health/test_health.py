@@ -21,6 +21,7 @@ from studio.health.health_panel import HealthPanel
 from studio.health.table import HealthColumn
 from studio.health.thresholds_dialog import ThresholdsDialog
 from studio.session.model import RunModel
+from studio.tasks.background_task import BackgroundTask
 from studio.widgets.number_box import NumberBox
 from studio.window.health_advice import thresholds_page
 from studio.window.main_window import MainWindow
@@ -28,11 +29,14 @@ from td3core.analysis.advice import load_rules
 from td3core.config import make_settings
 from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.trials import Trial, TrialArm
+from td3core.protocol.events import Saved
+from td3core.runs.directory import RunDirectory
 from tests.studio.experiments.test_groups import PlayedGroup, played
 from tests.studio.fake_runs import make_run
 from tests.studio.launch.test_resume import open_run, train_before
 from tests.support.health import progress, row, started
 from tests.td3core.analysis.many_runs import write_run
+from tests.td3core.helpers import finish
 
 __all__ = ["played"]
 
@@ -230,6 +234,40 @@ def test_an_advice_is_tried_through_the_window_to_its_verdict(
     assert len({*made}) == 4
     assert all(run.path.name in (path / "run.toml").read_text() for path in made)
     qtbot.waitUntil(lambda: not window.comparison.session.busy, timeout=20_000)
+
+
+def test_a_trial_is_named_after_the_run_of_its_advice_though_another_one_begins(
+    qtbot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[KeptTrial] = []
+    monkeypatch.setattr(window.health.trials, "start", tried.append)
+    run = finish(runs_dir, "Pendulum-v1", steps=60).run
+    open_run(qtbot, window, RunDirectory.open(run))
+    break_it(window)
+    title = window.model.record.title
+    window.health.ask(window.health.board.advice[0])
+    qtbot.waitUntil(lambda: window.findChild(QDialog, "trial_dialog") is not None, timeout=20_000)
+    window.model.handle(replace(started(CONFIG, TUNABLES), run=Path("another")))
+    window.findChild(QDialog, "trial_dialog").accept()
+    qtbot.waitUntil(lambda: bool(tried), timeout=20_000)
+    assert tried[0].series.endswith(f" · {title}")
+    assert tried[0].run == run
+
+
+def test_a_trial_is_planned_from_no_save_of_another_run(qtbot, broken: MainWindow) -> None:
+    health = broken.health
+    (reader,) = health.findChildren(
+        BackgroundTask, options=Qt.FindChildOption.FindDirectChildrenOnly
+    )
+    saved = Saved(env_steps=10, path=Path("another/checkpoints/last.safetensors"))
+    for own in (False, True):
+        health.ask(health.board.advice[0])
+        if not own:
+            broken.model.handle(replace(started(CONFIG, TUNABLES), run=Path("another")))
+        broken.model.handle(saved)
+        assert reader.busy is own
+        break_it(broken)
+    reader.cancel()
 
 
 @pytest.fixture
