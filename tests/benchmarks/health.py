@@ -61,7 +61,7 @@ PRESETS = {
     "HalfCheetah-v5": 10_000,
     "Swimmer-v5": 10_000,
     "BipedalWalker-v3": 3_000,
-    "Hopper-v5": 25_000,
+    "Hopper-v5": 10_000,
     "Ant-v5": 10_000,
     "Walker2d-v5": 10_000,
 }
