@@ -183,7 +183,7 @@ def test_a_change_that_the_run_refuses_is_taken_back_with_its_sentence(
         click(qtbot, find("runs_open_button"))
         qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING)
         find("spin_batch_size").setValue(60_000)
-        qtbot.waitUntil(lambda: bool(list((living.path / "requests").iterdir())))
+        qtbot.waitUntil(lambda: bool(list((living.path / "requests").glob("*.json"))))
         access.idle()
         qtbot.waitUntil(lambda: not window.live.pending)
         qtbot.waitUntil(lambda: window.live.tunables().batch_size == 256)
