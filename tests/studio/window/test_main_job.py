@@ -290,8 +290,8 @@ def test_a_run_whose_folder_is_deleted_while_the_window_trains_is_written_again(
     run = window.model.record.run
     # In one moment, as the trash does: files that come while a folder is emptied would stay.
     shutil.rmtree(run.rename(run.with_name("deleted")))
-    qtbot.waitUntil(lambda: bool(listener.all(events.Warned)), timeout=60_000)
-    assert "deleted or moved" in window.banner.text
+    # A table that was being written meanwhile may be the first to be told of.
+    qtbot.waitUntil(lambda: "deleted or moved" in window.banner.text, timeout=60_000)
     click(qtbot, find("stop_button"))
     qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=60_000)
     ended = listener.said[-1]

@@ -308,7 +308,7 @@ def test_a_run_that_trains_is_reported_as_far_as_it_has_come(runs_dir: Path) -> 
     train_tiny(runs_dir, PENDULUM, react=report, background_evaluation=False, **values)
     (page,) = reports
     states = [each.text for each in section(page, "results").all("dd")]
-    assert "training" in states
+    assert "running" in states
     assert "of 400 steps" in states
     assert "1 run that trained when this was written" in section(page, "missing").text
 
