@@ -151,12 +151,14 @@ def test_a_film_with_instruments_shows_the_same_episode_above_its_numbers(
     assert np.abs(np.asarray(scaled).astype(int) - frames[True][:560]).mean() < 2
 
 
-def test_a_cancelled_film_ends_its_process_and_leaves_no_file(
+@pytest.mark.parametrize("end", ["cancel", "escape"])
+def test_a_film_that_is_ended_ends_its_process_and_leaves_no_file(
     qtbot: QtBot,
     shown: ReplayPane,
     share: ShareButton,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    end: str,
 ) -> None:
     before, processes = set(tmp_path.iterdir()), len(renderers())
     answer_with(monkeypatch, tmp_path / "long.mp4")
@@ -166,29 +168,13 @@ def test_a_cancelled_film_ends_its_process_and_leaves_no_file(
     assert dialog.job.busy
     half = tmp_path / ".long.mp4.part"
     qtbot.waitUntil(half.exists, timeout=2 * WAIT_MS)
-    qtbot.mouseClick(dialog.cancel_button, Qt.MouseButton.LeftButton)
-    assert status(dialog) == "Cancelled."
+    if end == "cancel":
+        qtbot.mouseClick(dialog.cancel_button, Qt.MouseButton.LeftButton)
+        assert status(dialog) == "Cancelled."
+    else:
+        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: share.tasks.dialogs == [], timeout=WAIT_MS)
     qtbot.waitUntil(lambda: set(tmp_path.iterdir()) == before, timeout=WAIT_MS)
-    assert len(renderers()) == processes
-
-
-def test_escape_ends_the_process_of_a_film_and_leaves_no_file(
-    qtbot: QtBot,
-    shown: ReplayPane,
-    share: ShareButton,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    before, processes = set(tmp_path.iterdir()), len(renderers())
-    answer_with(monkeypatch, tmp_path / "long.mp4")
-    dialog = opened(share, "film", AgentFilmDialog)
-    dialog.episodes.setValue(1000)
-    qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
-    half = tmp_path / ".long.mp4.part"
-    qtbot.waitUntil(half.exists, timeout=2 * WAIT_MS)
-    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: share.tasks.dialogs == [], timeout=WAIT_MS)
-    assert set(tmp_path.iterdir()) == before
     assert len(renderers()) == processes
 
 
