@@ -68,19 +68,29 @@ class ActionRepeat(gym.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: gym.Env[Any, Any], times: int) -> None:
         super().__init__(env)
-        self._times = times
+        self._times, self._cut = times, False
         rate = env.metadata.get("render_fps")
         if isinstance(rate, int | float):
             self.metadata = {**env.metadata, "render_fps": rate / times}
 
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, Any]:
+        """Start an episode."""
+        self._cut = False
+        return self.env.reset(seed=seed, options=options)
+
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Any]:
-        """Take ``action`` repeatedly; all results except the reward are from the last time."""
+        """Take ``action`` repeatedly; all results except the reward are from the last time.
+
+        An episode that was cut may be played on, as for the bias of the critics: a time limit then
+        truncates at every step, which ends nothing any more.
+        """
         total = 0.0
         for _ in range(self._times):
             obs, reward, terminated, truncated, info = self.env.step(action)
             total += float(reward)
-            if terminated or truncated:
+            if terminated or (truncated and not self._cut):
                 break
+        self._cut = self._cut or bool(truncated)
         return obs, total, bool(terminated), bool(truncated), info
 
 

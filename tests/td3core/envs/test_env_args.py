@@ -16,6 +16,7 @@ from td3core import checkpoint
 from td3core.cli import app
 from td3core.config import RunConfig, make_settings
 from td3core.config.env_choice import EnvChoice
+from td3core.envs.agent_view import ActionRepeat
 from td3core.envs.make import check_env, make_env
 from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError
@@ -200,6 +201,26 @@ def test_a_run_with_repeated_actions_is_evaluated_and_continued_with_them(runs_d
     run = RunDirectory.open(ended.run)
     assert [int(row["length"]) for row in read_table(run.path / "episodes.csv")] == [67, 67]
     assert checkpoint.read_header(run.last).env.choice.action_repeat == 3
+
+
+class Counting(gym.Wrapper[Any, Any, Any, Any]):
+    frames = 0
+
+    def step(self, action: Any) -> Any:
+        self.frames += 1
+        return self.env.step(action)
+
+
+def test_an_action_is_repeated_in_full_after_a_time_limit_too() -> None:
+    counted = Counting(gym.make("Pendulum-v1", max_episode_steps=4))
+    env = ActionRepeat(counted, 3)
+    for episode in (1, 2):
+        env.reset(seed=0)
+        cut = [env.step(np.zeros(1, np.float32))[3] for _ in range(4)]
+        assert cut == [False, True, True, True]
+        # Three, one up to the limit, and three each beyond it.
+        assert counted.frames == episode * 10
+    env.close()
 
 
 REFUSED = {
