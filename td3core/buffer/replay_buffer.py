@@ -46,6 +46,13 @@ class ReplayBuffer:
         """Whether some transitions that can be sampled do not say if they were truncated."""
         return self.stored - self.size < self.unmarked
 
+    def present(self) -> Floats:
+        """Return the rows that can be sampled (size, ...); a copy if they wrap around the end."""
+        first, last = ((self.stored - n) % len(self.rows) for n in (self.size, 0))
+        if first < last or not self.size:
+            return self.rows[first:last]
+        return np.concatenate((self.rows[first:], self.rows[:last]))
+
     def add(
         self,
         obs: Floats,

@@ -56,13 +56,21 @@ def measure(
     config: RunConfig,
     buffer: ReplayBuffer,
     sampler: Sampler,
+    env_steps: int,
 ) -> dict[str, float]:
     """Return health metrics of an agent and its non-empty buffer, by name.
 
-    ``sampler`` makes the agent's batches. Metrics that the agent's networks do not have are absent.
+    Metrics that the agent's networks do not have are absent.
+
+    Args:
+        agent: The agent.
+        config: Its settings.
+        buffer: What it learns from.
+        sampler: Makes its batches.
+        env_steps: All transitions so far; the buffer knows fewer if it was filled again.
     """
     found = _of_buffer(buffer, agent.tunables.reward_floor)
-    found["replay_ratio"] = agent.updates * agent.tunables.batch_size / buffer.stored
+    found["replay_ratio"] = agent.updates * agent.tunables.batch_size / env_steps
     layout, tensors = buffer.layout, agent.state()
     groups = networks(config, Sizes(layout.action, layout.reward - layout.action))
     if not {ACTOR, CRITIC} <= groups.keys():
@@ -111,7 +119,10 @@ def _batch(
 
 
 def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[str, Layers]:
-    """Return the actor before its last step, by Adam's moments; empty before its first step."""
+    """Return the actor before a last step of rate ``lr``, by Adam's moments.
+
+    Empty before its first step.
+    """
     adam = optimizer_of(ACTOR)
     steps = tensors.get(f"{adam}.step")
     t = 0.0 if steps is None else float(np.ravel(steps)[0])
@@ -132,7 +143,7 @@ def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[s
 
 
 def _of_buffer(buffer: ReplayBuffer, floor: float) -> dict[str, float]:
-    rewards = np.maximum(buffer.rows[: buffer.stored, buffer.layout.reward], np.float32(floor))
+    rewards = np.maximum(buffer.present()[:, buffer.layout.reward], np.float32(floor))
     return {
         "buffer_age": (buffer.size - 1) / 2,
         "reward_mean": float(rewards.mean(dtype=np.float64)),

@@ -327,7 +327,9 @@ class Trainer:
             # First: what is measured of a network that is not finite raises errors of its own.
             require_finite_metrics(metrics, self.env_steps)
             if self._reached(HEALTH_STEPS):
-                metrics |= measure(self._agent, self.config, self._buffer, self._sampler)
+                metrics |= measure(
+                    self._agent, self.config, self._buffer, self._sampler, self.env_steps
+                )
                 require_finite_metrics(metrics, self.env_steps)
             self._recorder.add_training(
                 self.env_steps, self._agent.updates, metrics, self._state.wall_s

@@ -30,7 +30,9 @@ def filled(count: int = 700, capacity: int = 1000) -> ReplayBuffer:
 
 def health(agent: TD3, buffer: ReplayBuffer, **values: Any) -> dict[str, float]:
     config, _ = tiny(**values)
-    return measure(agent, config, buffer, Sampler(buffer, np.random.default_rng(0)))
+    return measure(
+        agent, config, buffer, Sampler(buffer, np.random.default_rng(0)), 2 * buffer.stored
+    )
 
 
 def test_a_dead_and_a_dormant_unit_of_the_actor_are_counted() -> None:
@@ -139,7 +141,17 @@ def test_age_and_rewards_are_those_of_a_full_buffer_too() -> None:
     agent.apply(replace(agent.tunables, reward_floor=0.0))
     bounded = np.maximum(rewards, 0.0)
     assert health(agent, buffer)["reward_mean"] == pytest.approx(bounded.astype(float).mean())
-    assert found["replay_ratio"] == pytest.approx(26 * agent.tunables.batch_size / 130)
+    assert found["replay_ratio"] == pytest.approx(26 * agent.tunables.batch_size / 260)
+
+
+def test_rewards_are_of_what_can_be_drawn_not_of_all_the_rows_that_are_held() -> None:
+    agent, buffer = make_agent(), ReplayBuffer(50, OBS, ACT, slack=30)
+    for number in range(130):
+        obs, action = np.zeros(OBS, np.float32), np.zeros(ACT, np.float32)
+        buffer.add(obs, action, float(number), obs, terminated=False)
+    assert buffer.layout.columns(buffer.present()).reward.ravel().tolist() == list(range(80, 130))
+    found = health(agent, buffer)
+    assert (found["reward_mean"], found["reward_most"]) == (104.5, 129.0)
 
 
 def test_one_critic_has_no_second_lag() -> None:
