@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, specs, title_of
+from td3core.config import RunConfig, Tunables, given, specs, title_of
 from td3core.config.algorithms import unused_by
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import about_steps, format_value
@@ -151,7 +151,7 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
 
 def _values(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
     return {
-        name: getattr(settings, name)
+        name: given(settings, name)
         for settings in (config, tunables)
         for name, _ in specs(settings)
     }

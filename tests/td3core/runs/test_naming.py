@@ -52,6 +52,13 @@ def test_the_list_the_legends_the_dialogs_and_the_terminal_name_a_run_alike(
     assert full_name_of(run.path) == "Pendulum-v1 · mine"
 
 
+def test_a_schedule_that_differs_from_the_preset_is_in_the_name(runs_dir: Path) -> None:
+    run = preset_run(runs_dir, seed=3, tau="0.005@5000, 0.05@10000")
+    assert summarise(run).title == "seed 3 · TD3 · τ 0.005@5000, 0.05@10000"
+    walker = preset_run(runs_dir, "BipedalWalker-v3", seed=3, reward_floor=-10.0)
+    assert summarise(walker).title.startswith("seed 3 · TD3 · ")
+
+
 def test_runs_that_are_called_alike_are_told_apart_by_their_start(runs_dir: Path) -> None:
     first, second = (
         preset_run(runs_dir, created=f"2026-01-0{day}T10:00:00+00:00") for day in (1, 2)
