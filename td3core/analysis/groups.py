@@ -102,7 +102,7 @@ def value_text(value: Any) -> str:
 
 def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
     if tuple(by) == (BY_SETTINGS,):
-        return lambda run: run.group or _what_counts(run)
+        return lambda run: (run.group, run.history) if run.group else _what_counts(run)
     if tuple(by) == (BY_RUN,):
         return lambda run: run.path
     known = [name for cls in (RunConfig, Tunables) for name, _ in specs(cls)]
@@ -147,9 +147,14 @@ def _names(
             groups, _run_names(groups), _setting_names(groups, called), strict=True
         )
     ]
-    return _unique(
-        [names, [each[0].group or name for each, name in zip(groups, names, strict=True)], names]
-    )
+    others = [_with_history(name, each[0]) for each, name in zip(groups, names, strict=True)]
+    folders = [each[0].group or name for each, name in zip(groups, names, strict=True)]
+    return _unique([names, others, folders, names])
+
+
+def _with_history(name: str, run: RunResults) -> str:
+    """Add to a group's name what its runs went through besides training."""
+    return f"{name} ({brief(run.history, _LONGEST)})" if run.history else name
 
 
 def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:

@@ -331,3 +331,15 @@ def test_large_figures_are_written_without_decimals(value, low, high, text) -> N
 def test_a_figure_without_an_interval_is_its_value() -> None:
     assert estimate_text(Estimate(value=12.34, interval=None)) == "12.3"
     assert estimate_text(None) == "-"
+
+
+def test_a_run_of_a_group_that_was_tuned_stands_apart_and_says_why(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, [1.0], seed=seed) for seed in range(3)]
+    entry = {"step": 50, "field": "tau", "old": 0.005, "new": 0.02, "time": ""}
+    RunDirectory.open(paths[2]).note(entry)
+    runs = [replace(run, group="Pendulum-v1_3seeds_0") for run in read(paths)]
+    found = group_runs(runs)
+    assert [(each.name, len(each.runs)) for each in found] == [
+        ("TD3", 2),
+        ("TD3 (tau=0.02 at 50)", 1),
+    ]
