@@ -90,6 +90,5 @@ class Disturbed:
 
 
 def noise_of(tunables: Tunables, left: float) -> float:
-    """Return the σ that an agent explores with; ``left`` is σ after its decay so far."""
-    decays = tunables.exploration_noise_decay < 1.0 and left > 0.0
-    return left if decays else tunables.exploration_noise
+    """Return the σ that an agent explores with; ``left`` is σ on record, 0 if there is none."""
+    return left or tunables.exploration_noise

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core.config import EnvChoice
+from td3core.config import EnvChoice, Tunables
 from td3core.inference.policy import Policy
-from td3core.playing.disturbance import Variant
+from td3core.playing.disturbance import Variant, noise_of
 from td3core.playing.numbers import EpisodeLog
 from td3core.playing.playback import Agent, Playback
 from td3core.playing.side_by_side import SideBySide
@@ -96,3 +96,11 @@ def test_repeated_actions_leave_fewer_steps_a_second(repeat: int, fps: float) ->
     still = Policy([(np.zeros((1, 3), np.float32), np.zeros(1, np.float32))], "relu")
     with closing(Playback(Agent(choice=choice, policy=still), 0, 0)) as playback:
         assert playback.fps == fps
+
+
+def test_the_noise_on_record_counts_though_its_decay_was_switched_off() -> None:
+    for decay in (0.999, 1.0):
+        tunables = Tunables(exploration_noise=0.4, exploration_noise_decay=decay)
+        assert noise_of(tunables, 0.02) == 0.02
+    # An agent of another program, which has none on record.
+    assert noise_of(Tunables(exploration_noise=0.4), 0.0) == 0.4
