@@ -172,10 +172,13 @@ class SweepStudy:
     def report(self, number: int, env_steps: int, value: float) -> bool:
         """Report the objective of a running trial at a step; return whether to prune it."""
         with self._using_file():
-            if env_steps in self._frozen(number).intermediate_values:
-                return False
+            known = self._frozen(number).intermediate_values
             trial = self._trial(number)
-            trial.report(value, env_steps)
+            if env_steps not in known:
+                trial.report(value, env_steps)
+            elif env_steps < max(known):
+                return False
+            # The newest may be on record without an answer: a kill can come between.
             if not trial.should_prune():
                 return False
             trial.set_user_attr(_CLOSING, env_steps)

@@ -282,6 +282,28 @@ def test_a_study_that_cannot_be_written_is_one_sentence(
             use(study)
 
 
+def test_a_kill_before_the_answer_of_the_pruner_is_recorded_loses_no_pruning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = parse(TEXT.format(trials=7, more="pruning = 'median'"), "pruned")
+    with SweepStudy(tmp_path / "study.db", spec) as study:
+        for number in range(6):
+            study.ask()
+            if number < 5:
+                study.report(number, 1_000, 10.0)
+                study.complete(number, 10.0)
+
+        def killed(*_: object) -> None:
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr("optuna.Trial.set_user_attr", killed)
+            with pytest.raises(Killed):
+                study.report(5, 1_000, -10.0)
+    with SweepStudy(tmp_path / "study.db", spec) as study:
+        assert study.report(5, 1_000, -10.0)
+
+
 def test_what_ends_a_sweep_is_told_though_its_study_cannot_be_written_either(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
