@@ -275,7 +275,7 @@ def compare_agents(by: Photographer) -> None:
     walker = Path(str(files("resources") / "agents" / "BipedalWalker-v3.safetensors"))
     earlier = sorted(walker.with_suffix("").glob("step_*.safetensors"))
     window.stage.toggle_large()
-    pane.load(walker)
+    pane.choose(walker)
     varied = [ComparedAgent(walker, variant) for variant in (Variant.NOISE, Variant.PUSH)]
     pane.comparison.compare([ComparedAgent(walker), ComparedAgent(earlier[2]), *varied])
     view = pane.comparison.view

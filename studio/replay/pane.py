@@ -215,7 +215,7 @@ class ReplayPane(QWidget):
         # Only clicks by the user are a preference; the pane unchecks it, too.
         controls.follow_check.clicked.connect(self.options.set_follow_latest)
         self._tracker.changed.connect(self._show_agent)
-        self.checkpoints.checkpoint_chosen.connect(self._choose)
+        self.checkpoints.checkpoint_chosen.connect(self.choose)
         self.checkpoints.checkpoint_activated.connect(self._choose_and_play)
         self.checkpoints.listed.connect(self._tracker.note_listed)
         self._source = TimelineSource(self.checkpoints.model, self)
@@ -248,9 +248,7 @@ class ReplayPane(QWidget):
     def _start_over(self) -> None:
         self._player.start_over(self.controls.seed)
 
-    @Slot(Path)
-    def load(self, path: Path) -> None:
-        """Load an agent and show its first picture."""
+    def _load_chosen(self, path: Path) -> None:
         self.show_message(NO_TEXT)
         self._load(path, chosen=True)
 
@@ -262,9 +260,10 @@ class ReplayPane(QWidget):
         return self._sight.seen and not self.comparison.active
 
     @Slot(Path)
-    def _choose(self, path: Path) -> None:
+    def choose(self, path: Path) -> None:
+        """Show an agent that the user has chosen, and stop following unless it is the newest."""
         self._stop_following_for(path)
-        self.load(path)
+        self._load_chosen(path)
 
     @Slot(Path)
     def _choose_and_play(self, path: Path) -> None:
@@ -284,7 +283,7 @@ class ReplayPane(QWidget):
         shown = self._tracker.shown
         # The path may hold another agent than the current one.
         if path != self._player.path or not waiting or (shown is not None and shown.gone):
-            self.load(path)
+            self._load_chosen(path)
         self._player.play()
 
     def _has_agent(self) -> bool:
@@ -295,7 +294,7 @@ class ReplayPane(QWidget):
         if path is None:
             self.show_message(Text("There is no saved agent yet. Press Train to make one."))
             return False
-        self.load(path)
+        self._load_chosen(path)
         return True
 
     # Comparing ----------------------------------------------------------------------------------
@@ -317,7 +316,7 @@ class ReplayPane(QWidget):
     @Slot(Path)
     def _end_comparison(self, first: Path) -> None:
         """Show one agent: the first or, if followed and saved since, the newest."""
-        self.load(first)
+        self._load_chosen(first)
         self._tracker.catch_up()
 
     @Slot(QSize)

@@ -309,7 +309,7 @@ class MainWindow(QMainWindow):
         opener, recent = self.opener, self.recent
         opener.run_opened.connect(self._open)
         opener.runs_opened.connect(self.comparison.session.compare)
-        opener.agent_opened.connect(self.replay.load)
+        opener.agent_opened.connect(self.replay.choose)
         opener.import_wanted.connect(self.importing.show_file)
         self.importing.imported.connect(self._show_imported)
         opener.refused.connect(partial(self.banner.show_message, "error"))
@@ -322,7 +322,7 @@ class MainWindow(QMainWindow):
         self.runs.refresh_soon()
         self.replay.checkpoints.refresh_runs()
         if found["checkpoint"]:
-            self.replay.load(Path(found["checkpoint"]))
+            self.replay.choose(Path(found["checkpoint"]))
 
     def _connect_late_panels(self) -> None:
         parts = HealthParts(

@@ -44,7 +44,7 @@ def open_best(qtbot: QtBot, window: MainWindow, run: RunDirectory) -> ReplayPane
     pane, best = window.replay, save(run, "best", 2000)
     pane.set_current_run(run.path)
     pane.note_saved(best, 2000, None)
-    pane.load(best)
+    pane.choose(best)
     expected = ("best  2k", "Step 2,000, best", "newest, step 2,000")
     qtbot.waitUntil(lambda: marked(pane) == expected, timeout=WAIT_MS)
     return pane
@@ -101,7 +101,7 @@ def test_an_agent_that_is_deleted_while_it_is_on_show_is_called_so(
 ) -> None:
     old = save(run, "step_000001000", 1000)
     pane = open_best(qtbot, window, run)
-    pane.load(old)
+    pane.choose(old)
     qtbot.waitUntil(lambda: marked(pane) == ("1k", "Step 1,000", "step 1,000"), timeout=WAIT_MS)
     with qtbot.waitSignal(pane.checkpoints.listed, timeout=WAIT_MS):
         pane.checkpoints.refresh_current()

@@ -143,7 +143,7 @@ def test_an_agent_whose_file_was_overwritten_is_called_earlier_until_it_is_loade
     save(run, "best", 2000)
     pane.note_saved(best, 2000, 6.0)
     assert agrees(pane, best, "earlier best, step 1,000")
-    pane.load(best)
+    pane.choose(best)
     qtbot.waitUntil(lambda: agrees(pane, best, "newest, step 2,000"), timeout=WAIT_MS)
     pane.controls.speed_combo.setCurrentIndex(pane.controls.speed_combo.findText("8×"))
     pane.player.play()

@@ -122,7 +122,7 @@ def test_the_pane_fits_a_narrow_dock_and_every_control_has_a_name(pane: ReplayPa
 def test_the_pane_asks_for_pictures_in_its_own_size(
     qtbot: QtBot, pane: ReplayPane, agent: Path
 ) -> None:
-    pane.load(agent)
+    pane.choose(agent)
 
     def shown() -> QSize:
         return pane.view.image.size() if pane.view.image else QSize()

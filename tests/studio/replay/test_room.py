@@ -27,7 +27,7 @@ def look(folder: Path) -> None:
     window = build_window(folder / "runs")
     window.show()
     pane = window.replay
-    pane.load(WALKER)
+    pane.choose(WALKER)
     for width, height in SIZES:
         window.resize(width, height)
         for large in (False, True):

@@ -252,7 +252,7 @@ def test_a_window_that_trained_evaluated_and_played_leaves_no_child(
     click(qtbot, find("stop_button"))
     qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=60_000)
     with qtbot.waitSignal(window.replay.player.loaded, timeout=60_000):
-        window.replay.load(listener.said[-1].last_checkpoint)
+        window.replay.choose(listener.said[-1].last_checkpoint)
     window.close()
     qtbot.waitUntil(lambda: not window.isVisible(), timeout=60_000)
     # Zombies included.

@@ -48,6 +48,24 @@ def test_a_run_or_an_agent_dropped_on_the_window_is_opened(
     assert window.replay.player.path == last
 
 
+def test_an_agent_that_is_opened_or_imported_stays_when_the_run_saves(
+    qtbot: QtBot, window: MainWindow, run: Path
+) -> None:
+    opened = run / "checkpoints" / "last.safetensors"
+    pane, trains = window.replay, window.runs_dir / "trains"
+    pane.set_current_run(trains)
+    for choose in (
+        lambda: window.opener.agent_opened.emit(opened),
+        lambda: window.importing.imported.emit({"checkpoint": str(opened)}),
+    ):
+        pane.controls.follow_check.setChecked(True)
+        with qtbot.waitSignal(pane.player.loaded, timeout=WAIT_MS):
+            choose()
+        assert not pane.controls.follows_latest
+        pane.note_saved(trains / "checkpoints" / "step_000001000.safetensors", 1000, None)
+        assert pane.player.path == opened
+
+
 def test_the_dialog_opens_what_was_chosen_and_refuses_the_rest(
     qtbot: QtBot, window: MainWindow, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

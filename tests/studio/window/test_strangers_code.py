@@ -104,7 +104,7 @@ def test_opening_a_run_asks_with_module_and_path_and_no_is_the_default(
     assert find("replay_allow_button").isVisible()
     # Not again for another agent, until the user wants it.
     with qtbot.waitSignal(window.replay.player.code_refused, timeout=WAIT_MS):
-        window.replay.load(next((run / "checkpoints").iterdir()))
+        window.replay.choose(next((run / "checkpoints").iterdir()))
     assert window.findChildren(ConsentDialog) == []
     click(qtbot, find("replay_allow_button"))
     with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
@@ -389,7 +389,7 @@ def test_what_could_not_be_remembered_is_allowed_to_the_renderer(
     before = stranger.processes
     window.replay.player.close()
     with qtbot.waitSignal(window.replay.player.loaded, timeout=WAIT_MS):
-        window.replay.load(run / "checkpoints" / "last.safetensors")
+        window.replay.choose(run / "checkpoints" / "last.safetensors")
     assert before < stranger.processes
 
 
