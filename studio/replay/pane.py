@@ -50,6 +50,8 @@ class ReplayPane(QWidget):
         self.options = ReplayOptions(settings or QSettings(), self._player, self)
         self._tracker = NewestAgentTracker(self._player, self._load, self._may_follow)
         self._large = False
+        self._chosen = False
+        """Whether the user has chosen an agent."""
         self._sight = Sight(self)
         self._make_widgets()
         self._lay_out()
@@ -86,13 +88,18 @@ class ReplayPane(QWidget):
         if self.controls.follows_latest and self._may_follow():
             self._tracker.set_enabled(True)
 
-    def show_run(self, agents: SavedAgents, *, live: bool = False) -> None:
+    def show_run(
+        self, agents: SavedAgents, *, live: bool = False, keep_choice: bool = False
+    ) -> None:
         """List the checkpoints of an opened run; load its best agent, its newest if it trains.
 
-        A newest agent that is shown and followed stays: its run may be resumed.
+        A newest agent that is shown and followed stays: its run may be resumed. With
+        ``keep_choice``, so do agents that the user has chosen.
         """
         self.checkpoints.set_current_run(agents.run, agents)
         self._tracker.set_run(agents.run, agents)
+        if keep_choice and (self._chosen or self.comparison.active):
+            return
         if live:
             self._follow_if_preferred()
         follows, shown = self.controls.follows_latest, self._tracker.shown
@@ -262,16 +269,17 @@ class ReplayPane(QWidget):
     @Slot(Path)
     def choose(self, path: Path) -> None:
         """Show an agent that the user has chosen, and stop following unless it is the newest."""
-        self._stop_following_for(path)
+        self._note_choice(path)
         self._load_chosen(path)
 
     @Slot(Path)
     def _choose_and_play(self, path: Path) -> None:
-        self._stop_following_for(path)
+        self._note_choice(path)
         self._load_and_play(path)
 
-    def _stop_following_for(self, path: Path) -> None:
+    def _note_choice(self, path: Path) -> None:
         """Keep the user's choice on screen: the next agent of the run would replace it."""
+        self._chosen = True
         if self.checkpoints.current_run is not None and path != self._tracker.newest:
             self.controls.follow_check.setChecked(False)
 

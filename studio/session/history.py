@@ -25,6 +25,9 @@ class RunHistory:
     agents: SavedAgents
     reader: RunReader | None = None
     """Returns later events, if another process trains the run; else None."""
+    reopened: bool = False
+    """True for the run of the last session: nobody asked for it, so that what the user has chosen
+    or entered meanwhile stays."""
 
     @property
     def live(self) -> bool:

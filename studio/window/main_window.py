@@ -238,6 +238,8 @@ class MainWindow(QMainWindow):
             succeeded.connect(self.banner.clear_error)
         self.comparison.refused.connect(show_error)
         comparing = self.comparison.session
+        # A run that is reopened would close what is compared by then.
+        comparing.busy_changed.connect(self.memory.stop)
         comparing.opened.connect(self._show_comparison)
         # Its parts are made when it is first opened.
         comparing.opened.connect(self.panel_keys.sort_tabs)

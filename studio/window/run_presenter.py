@@ -62,13 +62,16 @@ class RunPresenter(QObject):
     def _on_opened(self, history: RunHistory) -> None:
         parts, record = self._parts, history.record
         parts.banner.hide()
+        entered = parts.setup.has_entries or parts.live.can_undo
+        show = not (history.reopened and entered)
         if record.config is not None:
             parts.toolbar.show_run(record.title)
-            parts.setup.show_run(record.config, record.title)
+            if show:
+                parts.setup.show_run(record.config, record.title)
         if record.progress is not None:
             self._on_status()
-            parts.live.offer(record.first_tunables, record.progress.tunables)
-        parts.replay.show_run(history.agents, live=history.live)
+            parts.live.offer(record.first_tunables, record.progress.tunables, show=show)
+        parts.replay.show_run(history.agents, live=history.live, keep_choice=history.reopened)
 
     @Slot()
     def _on_status(self) -> None:

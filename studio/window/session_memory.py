@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -59,14 +60,19 @@ class SessionMemory(QObject):
                     self._plots.card(name).add_quantities([str(each) for each in columns])
 
     def reopen_run(self, model: RunModel, controller: RunController) -> None:
-        """Show the run of the last session again, unless another one is shown by then."""
+        """Show the run of the last session again, unless another one is shown by then.
+
+        What has been entered in the forms meanwhile stays.
+        """
         path = Path(str(self._settings.value("open_run", "")))
 
         def take(history: RunHistory) -> None:
             if model.record.run is None and not controller.busy and not history.live:
-                self.opened.emit(history)
-                # The forms stay as the user left them, not as the run began.
-                self.restore_forms()
+                entered = self._setup.has_entries or self._live.can_undo
+                self.opened.emit(replace(history, reopened=True))
+                if not entered:
+                    # The forms stay as the user left them, not as the run began.
+                    self.restore_forms()
 
         if path.is_absolute():
             self._reader.read(partial(read_history, path), take)

@@ -1,16 +1,20 @@
 """Agents and runs are opened by drag and drop, by the dialog, and from the command line."""
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 import studio.app
 from studio import __main__
+from studio.session.history import read_history
 from studio.window.main_window import MainWindow
+from tests.studio.fake_runs import make_run
 from tests.td3core.helpers import finish
 
 WAIT_MS = 60_000
@@ -64,6 +68,51 @@ def test_an_agent_that_is_opened_or_imported_stays_when_the_run_saves(
         assert not pane.controls.follows_latest
         pane.note_saved(trains / "checkpoints" / "step_000001000.safetensors", 1000, None)
         assert pane.player.path == opened
+
+
+@pytest.mark.parametrize("does", ["compares", "chooses and enters"])
+def test_the_run_of_the_last_session_leaves_what_the_user_did_before_it_was_read(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str
+) -> None:
+    last, others = make_run(tmp_path / "runs"), [make_run(tmp_path, seed=n) for n in (1, 2)]
+    settings = QSettings(
+        QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
+    )
+    settings.setValue("open_run", str(last.path))
+    settings.sync()
+    wanted, done = threading.Event(), threading.Event()
+
+    def slow(path: Path, stopped: Callable[[], bool]) -> object:
+        wanted.wait(WAIT_MS / 1000)
+        found = read_history(path, stopped)
+        done.set()
+        return found
+
+    monkeypatch.setattr("studio.window.session_memory.read_history", slow)
+    window = studio.app.build_window(tmp_path / "runs")
+    window.show()
+    if does == "compares":
+        with qtbot.waitSignal(window.comparison.session.opened, timeout=WAIT_MS):
+            window.opener.open([each.path for each in others])
+        wanted.set()
+        qtbot.waitUntil(done.is_set, timeout=WAIT_MS)
+        # What the read reports would be handled by now.
+        QApplication.processEvents()
+        assert window.comparison.session.active
+    else:
+        first = window.replay.checkpoints.model.first()
+        assert first is not None
+        window.replay.choose(first)
+        window.setup.environment.picker.setCurrentText("MountainCarContinuous-v0")
+        window.setup.seeds.setText("3")
+        wanted.set()
+        qtbot.waitUntil(lambda: window.model.record.run == last.path, timeout=WAIT_MS)
+        assert window.replay.player.path == first
+        assert window.replay.checkpoints.current_run == last.path
+        assert window.setup.environment.env_id == "MountainCarContinuous-v0"
+        assert window.setup.seeds.text() == "3"
+    window.close()
+    window.deleteLater()
 
 
 def test_the_dialog_opens_what_was_chosen_and_refuses_the_rest(
