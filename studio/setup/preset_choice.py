@@ -85,6 +85,12 @@ class PresetChoice(QObject):
             self.preset.addItems([*(preset.name for preset in own), str(NO_PRESET)])
         self._on_chosen()
 
+    def choose_usual(self, env_id: str) -> None:
+        """Choose the bundled preset of an environment, and the algorithm that it names."""
+        with QSignalBlocker(self.variant):
+            self.variant.setCurrentIndex(0)
+        self.offer(env_id)
+
     def choose(self, names: Iterable[str]) -> None:
         """Choose preset and variant among these names, else the defaults."""
         names = list(names)

@@ -271,6 +271,17 @@ class SetupPanel(QWidget):
         self._show_disk()
         self.forget_entries()
 
+    def show_usual(self, env_id: str) -> None:
+        """Show an environment with its own preset, in place of all that was entered."""
+        self._env.setCurrentText(env_id)
+        self._show_env(env_id)
+        self.origin.forget()
+        self._fields.write({"env_args": "", "info_columns": ""})
+        # Otherwise values that were edited, and that the presets share, would stay.
+        self._shown_preset = ("", "")
+        self._presets.choose_usual(env_id)
+        self.seeds.clear()
+
     @Slot(str)
     def _on_env_text(self, text: str) -> None:
         """Ignore half-typed names: they have no presets and would reset the form."""

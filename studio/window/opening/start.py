@@ -61,6 +61,6 @@ def watch_walker(docks: Docks, agents: CheckpointPanel) -> None:
 
 
 def train_first(setup: SetupPanel, train: Callable[[], None]) -> None:
-    """Choose the first environment, and train on it."""
-    setup.environment.picker.setCurrentText(FIRST_ENV)
+    """Train on the first environment, with its own preset."""
+    setup.show_usual(FIRST_ENV)
     train()

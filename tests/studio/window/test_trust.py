@@ -271,6 +271,25 @@ def test_the_buttons_of_an_empty_window_start_something(window, find, monkeypatc
 
 
 @pytest.mark.own_window
+def test_the_first_agent_is_trained_with_its_preset_whatever_the_form_shows(
+    window, find, monkeypatch
+) -> None:
+    started = []
+    monkeypatch.setattr(window.many, "start", started.append)
+    find("start_train_button").click()
+    find("preset_combo").setCurrentText("BipedalWalker-v3-long")
+    find("variant_combo").setCurrentText("DDPG")
+    find("steps_spin").setValue(77_777)
+    find("field_eval_interval").setValue(77)
+    find("spin_tau").setValue(0.9)
+    find("seeds_edit").setText("3")
+    find("start_train_button").click()
+    usual, again = started
+    assert (again.config, again.tunables, again.seeds) == (usual.config, usual.tunables, ())
+    assert usual.config.preset == "BipedalWalker-v3"
+
+
+@pytest.mark.own_window
 def test_an_opened_run_offers_its_first_and_its_last_live_values(
     qtbot, window, find, runs_dir
 ) -> None:
