@@ -133,11 +133,12 @@ class HelpViewer(QWidget):
 
         An empty name means the current page; an unknown one means the index.
         """
-        name = name or self._shown
-        self._remember()
+        name, before = name or self._shown, self._place
         self._show_page(name if name in self._pages else INDEX)
         if anchor:
             self.view.scroll_to(anchor)
+        if self._place != before:
+            self._remember(before)
 
     @Slot()
     def go_back(self) -> None:
@@ -153,8 +154,13 @@ class HelpViewer(QWidget):
         page = self.view.page
         return page.name if page is not None else INDEX
 
-    def _remember(self) -> None:
-        self._history.append((self._shown, self.view.verticalScrollBar().value()))
+    @property
+    def _place(self) -> tuple[str, int]:
+        """The current page and its scroll position."""
+        return self._shown, self.view.verticalScrollBar().value()
+
+    def _remember(self, place: tuple[str, int]) -> None:
+        self._history.append(place)
         self.back_button.setEnabled(True)
 
     def _show_page(self, name: str) -> None:
@@ -180,7 +186,7 @@ class HelpViewer(QWidget):
         for row, name in enumerate(self._pages):
             self.list.item(row).setHidden(name not in found)
         if found and self._shown not in found:
-            self._remember()
+            self._remember(self._place)
             phrase = [" ".join(words)]
             best = (name for name in found if self._pages[name].contains(phrase))
             self._show_page(next(best, found[0]))

@@ -219,6 +219,14 @@ def test_back_returns_to_the_place_in_the_page(qtbot, viewer: HelpViewer, view: 
     assert view.verticalScrollBar().value() == 300
 
 
+def test_a_page_that_is_opened_again_is_no_step_for_back(viewer: HelpViewer) -> None:
+    viewer.open_page("many-runs.md", "in-the-window")
+    viewer.open_page("many-runs.md", "in-the-window")
+    viewer.go_back()
+    assert shown(viewer) == INDEX
+    assert not viewer.back_button.isEnabled()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_between_pages_leads_to_a_page(page: Page) -> None:
     assert set(linked_pages(page.markdown)) <= {each.name for each in PAGES}
