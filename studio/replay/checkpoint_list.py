@@ -132,7 +132,6 @@ class CheckpointPanel(QWidget):
         self._asked = None
         self.branch_action.setData(path)
         self.compare_action.setData(path)
-        self.compare_action.setEnabled(self._shown is not None)
         self.branch_action.setEnabled(not why_not)
         tip = _BRANCH_WHILE_TRAINING if self._busy else _BRANCH
         self.branch_action.setToolTip(plain_tip(str(why_not or tip)))

@@ -38,7 +38,6 @@ class AgentComparison(QObject):
         super().__init__(parent)
         self._player, self._checkpoints, self._timeline = player, checkpoints, timeline
         self._widget = parent
-        self._dialog: CompareDialog | None = None
         self.on_show = False
         """True while several agents are shown."""
         self.view = AgentComparisonView()
@@ -84,17 +83,15 @@ class AgentComparison(QObject):
         agent = self._player.agent
         if agent is None:
             return
-        if self._dialog is not None:
-            self._dialog.close()
+        window, points = self._widget.window(), self._timeline.points
+        for earlier in window.findChildren(CompareDialog):
+            earlier.close()
         compared = list(self._player.compared) or [ComparedAgent(agent.path)]
         if other is not None and all(each.path != other for each in compared):
             compared.append(ComparedAgent(other))
-        window, points = self._widget.window(), self._timeline.points
         model, run = self._checkpoints.model, self._checkpoints.current_run
         dialog = CompareDialog(model, points, agent.env_id, compared, window, run)
         dialog.chosen.connect(self.compare)
-        dialog.destroyed.connect(self._forget_dialog)
-        self._dialog = dialog
         dialog.open()
 
     @Slot(object)
@@ -108,10 +105,6 @@ class AgentComparison(QObject):
         compared = self._player.compared
         if compared:
             self.closed.emit(compared[0].path)
-
-    @Slot()
-    def _forget_dialog(self) -> None:
-        self._dialog = None
 
     @Slot(object)
     def _on_loaded(self, loaded: Loaded) -> None:
@@ -127,8 +120,10 @@ class AgentComparison(QObject):
     @Slot()
     def _on_state(self) -> None:
         agent = self._player.agent
-        self.action.setEnabled(agent is not None)
-        self.action.setToolTip(str(_NO_AGENT if agent is None else _TIP))
+        # The list offers it as well.
+        for action in (self.action, self._checkpoints.compare_action):
+            action.setEnabled(agent is not None)
+            action.setToolTip(str(_NO_AGENT if agent is None else _TIP))
         if agent is None:
             self._show(False)
 

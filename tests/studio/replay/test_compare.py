@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt
 from PySide6.QtWidgets import QListWidgetItem
 from pytestqt.qtbot import QtBot
 
@@ -125,6 +125,24 @@ def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
         qtbot.keyClick(view, Qt.Key.Key_Escape)
     assert (view.isVisible(), pane.view.isVisible()) == (False, True)
     assert (pane.player.compared, pane.player.path) == ((), bundled)
+
+
+def test_agents_are_compared_in_one_dialog_from_the_pane_or_the_list_while_there_is_one(
+    qtbot: QtBot, pane: ReplayPane, bundled: Path
+) -> None:
+    from_list = pane.checkpoints.compare_action
+    for action in (pane.comparison.action, from_list):
+        assert (action.isEnabled(), action.toolTip()) == (False, "Choose an agent first")
+    load(qtbot, pane.player, bundled)
+    from_list.setData(bundled)
+    for _ in range(3):
+        from_list.trigger()
+        # The one before is deleted only now.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        assert len(pane.window().findChildren(CompareDialog)) == 1
+    pane.window().findChild(CompareDialog).close()
+    pane.player.close()
+    assert not from_list.isEnabled()
 
 
 def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_were_played(
