@@ -32,6 +32,8 @@ _BRANCH_WHILE_TRAINING = Text(
     " process of its own"
 )
 
+_INSPECT = Text("Transitions of its replay buffer with their TD errors, and Q₁ over the actions")
+
 
 class CheckpointPanel(QWidget):
     """The list, below the choice of an earlier run. Reads in the background."""
@@ -100,9 +102,6 @@ class CheckpointPanel(QWidget):
         self.compare_action.triggered.connect(self._compare)
         self.inspect_action = QAction(tr("Inspect a batch…"), self)
         self.inspect_action.setObjectName("inspect_action")
-        self.inspect_action.setToolTip(
-            tr("Transitions of its replay buffer with their TD errors, and Q₁ over the actions")
-        )
         self.inspect_action.triggered.connect(self._inspect)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
@@ -135,6 +134,9 @@ class CheckpointPanel(QWidget):
         self.branch_action.setEnabled(not why_not)
         tip = _BRANCH_WHILE_TRAINING if self._busy else _BRANCH
         self.branch_action.setToolTip(plain_tip(str(why_not or tip)))
+        hidden = self.model.why_no_inspection(path)
+        self.inspect_action.setEnabled(not hidden)
+        self.inspect_action.setToolTip(plain_tip(str(hidden or _INSPECT)))
         self.menu.popup(self.view.viewport().mapToGlobal(position))
 
     @Slot(Path)

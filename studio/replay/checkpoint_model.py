@@ -23,6 +23,8 @@ _ROOT = QModelIndex()
 WALKER = f"BipedalWalker-v3{SUFFIX}"
 """The first bundled agent; earlier agents of its run come with it."""
 _ONLY_NETWORKS = Text("An exported agent has only its networks: it cannot be trained further")
+_NO_BUFFER = Text("An exported agent has only its networks, and no replay buffer")
+_BUFFER_NOT_KEPT = Text("Its run keeps no replay buffer")
 
 
 class Section(IntEnum):
@@ -131,6 +133,18 @@ class CheckpointModel(QAbstractListModel):
         if not isinstance(found, Header):
             return found
         return NO_TEXT if found.complete else _ONLY_NETWORKS
+
+    def why_no_inspection(self, path: Path) -> Text | str | None:
+        """Return why no batch of an agent can be inspected, as :meth:`why_no_branch` does.
+
+        Whether the file of a kept replay buffer is still there is left to the inspection.
+        """
+        found = self.headers.look_up(path)
+        if not isinstance(found, Header):
+            return found
+        if not found.complete:
+            return _NO_BUFFER
+        return NO_TEXT if found.config.keep_replay else _BUFFER_NOT_KEPT
 
     # Changes ------------------------------------------------------------------------------------
 
