@@ -1,6 +1,6 @@
 """The numbers of a comparison, and the choice of drawn lines."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -66,7 +66,8 @@ class CompareTable(QWidget):
         self.setObjectName("card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._theme = session, theme
-        self.tree = QTreeWidget()
+        self.tree = _Tree()
+        self.tree.resized.connect(self._fit_columns)
         self.tree.setObjectName("compare_table")
         self.tree.setAccessibleName(tr("Comparison"))
         self.tree.setUniformRowHeights(True)
@@ -145,26 +146,32 @@ class CompareTable(QWidget):
         self._show_chance()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Reserve space for the sentence below the rows, and for numbers next to names."""
+        """Reserve space for the sentence below the rows."""
         super().resizeEvent(event)
         self._keep_lines()
-        self._fit_names()
 
-    def _fit_names(self) -> None:
+    @Slot()
+    def _fit_columns(self) -> None:
         """Give the names the width left by the figures; tooltips show them in full."""
         tree, header = self.tree, self.tree.header()
         if not tree.topLevelItemCount():
             return
         least = scaled(_NARROWEST_PX)
         most = max(self.width() * 2 // 5, least)
-        wanted, *figures = (
+        last = tree.columnCount() - 1
+        wanted, *figures, needed = (
             max(tree.sizeHintForColumn(column), header.sectionSizeHint(column))
-            for column in (0, *_FIGURES)
+            for column in (0, *_FIGURES, last)
         )
         room = tree.viewport().width() - sum(figures)
         # For the values of settings; a number that is cut reads as another one.
         header.setMaximumSectionSize(max(most, *figures))
         header.resizeSection(0, min(wanted, most, max(room, least)))
+        # Stretched to less than its contents it would be cut: then the table scrolls.
+        fits = header.sectionPosition(last) + needed <= tree.viewport().width()
+        header.setStretchLastSection(fits)
+        if not fits:
+            header.resizeSection(last, needed)
 
     def _keep_lines(self) -> None:
         self._chance.setMinimumHeight(max(self._chance.heightForWidth(self.tree.width()), 0))
@@ -202,8 +209,7 @@ class CompareTable(QWidget):
         for column in range(1, self.tree.columnCount()):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
-        header.setStretchLastSection(True)
-        self._fit_names()
+        self._fit_columns()
         self._keep_rows()
         self._return_to(*current)
         self.tree.verticalScrollBar().setValue(scrolled)
@@ -339,6 +345,17 @@ class CompareTable(QWidget):
             self._chance.setText(str(problem))
         else:
             self._chance.setText(f"= {typographic(estimate_text(found, 2))}")
+
+
+class _Tree(QTreeWidget):
+    """Announces that it has another size, also when a scroll bar comes or goes."""
+
+    resized = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Announce the size."""
+        super().resizeEvent(event)
+        self.resized.emit()
 
 
 class _NameEditor(QStyledItemDelegate):

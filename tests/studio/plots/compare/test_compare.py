@@ -447,6 +447,30 @@ def test_figures_are_whole_in_a_narrow_table(qtbot, alone, groups) -> None:
     assert header.sectionSize(0) <= 120
 
 
+@pytest.mark.parametrize(
+    ("last", "text"),
+    [("best", "−1,455.2 [−1,485.3, −1,424.1]"), ("setting", "0.0123456789")],
+)
+def test_the_last_column_is_whole_or_scrolled_to_and_has_the_room_that_is_left(
+    qtbot, alone, runs_dir, last: str, text: str
+) -> None:
+    others = [{"seed": 1}, {"seed": 2}] if last == "best" else [{"tau": 0.0125}, {"gamma": 0.9925}]
+    alone.start(qtbot, [make_run(runs_dir, **values).path for values in ({}, *others)])
+    tree, header = alone.find("compare_table"), alone.find("compare_table").header()
+    at = tree.columnCount() - 1
+    row(alone.find, 0).setText(at, text)
+    hints = [max(tree.sizeHintForColumn(n), header.sectionSizeHint(n)) for n in range(at + 1)]
+    # The names give way only so far.
+    narrow, wide = sum(hints[1:]) + 60, sum(hints) + 200
+    for width in (narrow, wide, narrow):
+        alone.comparison.table.setFixedWidth(width)
+        qtbot.waitUntil(lambda: abs(tree.viewport().width() - width) < 50)  # noqa: B023
+        assert header.sectionSize(at) >= hints[at]
+        bar = tree.horizontalScrollBar()
+        qtbot.waitUntil(lambda: (bar.maximum() > 0) is (width == narrow))  # noqa: B023
+        assert width == narrow or header.length() == tree.viewport().width()
+
+
 def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch) -> None:
     alone.start(qtbot, groups)
     session = alone.comparison.session
