@@ -177,7 +177,10 @@ class CompareTable(QWidget):
         self._chance.setMinimumHeight(max(self._chance.heightForWidth(self.tree.width()), 0))
 
     def _fill(self, shown: ShownComparison) -> None:
-        unfolded = {item.data(0, _KEY) for item in self._items() if item.isExpanded()}
+        # By their runs: a group may have another name now.
+        unfolded = {
+            row.data(0, _KEY) for item in self._items() if item.isExpanded() for row in _runs(item)
+        }
         scrolled = self.tree.verticalScrollBar().value()
         current = self._current()
         self.tree.clear()
@@ -201,7 +204,8 @@ class CompareTable(QWidget):
                     item.addChild(self._run_row(each, run, shown))
             # The seeds of a group are its main content.
             first = self.tree.topLevelItemCount() == 1 and self._unfolded != self._session.group
-            item.setExpanded(item.data(0, _KEY) in unfolded or (first and item.childCount() > 0))
+            runs = {row.data(0, _KEY) for row in _runs(item)}
+            item.setExpanded(bool(runs & unfolded) or (first and bool(runs)))
         if any(item.isExpanded() for item in self._items()):
             self._unfolded = self._session.group
         self.tree.setRootIsDecorated(any(item.childCount() for item in self._items()))
@@ -229,9 +233,8 @@ class CompareTable(QWidget):
         """Return to the row with this key, else to the group in its place: it was renamed."""
         groups = self._items()
         for item in groups:
-            runs = [item.child(at) for at in range(item.childCount())]
             # Going to a hidden run would expand its group.
-            for row in (item, *(runs if item.isExpanded() else ())):
+            for row in (item, *(_runs(item) if item.isExpanded() else ())):
                 if row.data(0, _KEY) == key:
                     self.tree.setCurrentItem(row)
                     return
@@ -382,6 +385,12 @@ class _NameEditor(QStyledItemDelegate):
         editor.setObjectName("group_name_edit")
         editor.setAccessibleName(tr("Name of the group"))
         return editor
+
+
+def _runs(group: QTreeWidgetItem) -> list[QTreeWidgetItem]:
+    """Return the rows of a group's runs."""
+    found = (group.child(at) for at in range(group.childCount()))
+    return [row for row in found if row is not None]
 
 
 def _figure(found: Estimate | None, decimals: int) -> str:

@@ -225,6 +225,13 @@ def test_the_keyboard_stays_on_its_row_when_the_table_is_filled_again(qtbot, alo
     assert tree.currentItem().text(0) == "slow targets"
 
 
+def test_a_group_that_is_renamed_stays_expanded(qtbot, alone, groups) -> None:
+    alone.start(qtbot, groups)
+    row(alone.find, 1).setExpanded(True)
+    type_name(qtbot, alone, 1, "slow targets")
+    assert [row(alone.find, at).isExpanded() for at in (0, 1)] == [False, True]
+
+
 def test_an_open_list_of_groups_stays_as_it_is_when_the_table_is_filled_again(
     qtbot, alone, groups
 ) -> None:
