@@ -1,5 +1,6 @@
 """The panel of sweeps: start, stop and continue one, show its trials, use their settings."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -58,6 +59,10 @@ _FILES = Text("Sweep files ({pattern})", pattern="*.toml")
 _NONE = Text("No sweep yet. Open a sweep file, or create one from the example.")
 
 
+Fulfilled = Callable[[SweepState | None], bool]
+"""Returns whether a note no longer holds, from the state of the current sweep."""
+
+
 class SweepPanel(QWidget):
     """The sweeps of a runs folder. A sweep runs in a separate process."""
 
@@ -85,6 +90,8 @@ class SweepPanel(QWidget):
         self._done_when_asked = -1
         self._pending = ""
         """A sweep just started; its folder may not exist yet."""
+        self._note: tuple[str, Fulfilled] | None = None
+        """What the status says in place of the sweep's state, and until when."""
         self._process = SweepProcess(runs_dir, consent, self)
         self._measure = CliProcess(self)
         self._look, self._read = (BackgroundTask(n, self) for n in ("look-sweeps", "read-sweep"))
@@ -248,8 +255,23 @@ class SweepPanel(QWidget):
         self._show_starting()
 
     def _show_starting(self) -> None:
-        self._status.setText(tr("Starting…"))
+        self._say(tr("Starting…"), self._has_started)
         self._show_what_is_possible()
+
+    def _has_started(self, state: SweepState | None) -> bool:
+        if state is None or state.name != self._process.name:
+            return not self.busy
+        return state.running or not self.busy
+
+    def _say_stopping(self, name: str) -> None:
+        self._say(
+            tr("Stopping…"), lambda state: state is None or state.name != name or not state.running
+        )
+
+    def _say(self, note: str, fulfilled: Fulfilled) -> None:
+        """Show a note in place of the state, until it is fulfilled or a sweep is chosen."""
+        self._note = (note, fulfilled)
+        self._status.setText(note)
 
     @Slot()
     def _on_started(self) -> None:
@@ -261,13 +283,13 @@ class SweepPanel(QWidget):
         """Make the sweep started here, if any, save and stop."""
         if not self.busy:
             return
-        self._status.setText(tr("Stopping…"))
+        self._say_stopping(self._process.name)
         self._process.stop(self._process.name)
 
     @Slot()
     def _stop_shown(self) -> None:
         if self._state is not None and self._state.running:
-            self._status.setText(tr("Stopping…"))
+            self._say_stopping(self.name)
             self._process.stop(self.name)
         else:
             self.stop()
@@ -293,10 +315,13 @@ class SweepPanel(QWidget):
 
     def _edit(self, path: Path) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
-        self._status.setText(tr("Edit {name}, save it, and open it here.", name=path.name))
+        edit = tr("Edit {name}, save it, and open it here.", name=path.name)
+        # Until one is started.
+        self._say(edit, lambda _: False)
 
     @Slot(str)
     def _on_ended(self, name: str) -> None:
+        self._show_status()
         self.look()
         self._show_what_is_possible()
         self.ended.emit(name)
@@ -335,10 +360,21 @@ class SweepPanel(QWidget):
             self._done_when_asked = -1
             self._measure.cancel()
             self.plots.show_importance(None)
-        none = "" if self.name else str(_NONE)
-        self._status.setText(words_of(state) if state else none)
+        self._show_status()
         self._ask_importance()
         self._show_what_is_possible()
+
+    def _show_status(self) -> None:
+        """Show the pending note, else the state of the current sweep."""
+        state = self._state
+        if self._note is not None:
+            note, fulfilled = self._note
+            if not fulfilled(state):
+                self._status.setText(note)
+                return
+            self._note = None
+        none = "" if self.name else str(_NONE)
+        self._status.setText(words_of(state) if state else none)
 
     def _fit_columns(self) -> None:
         """Let the columns suit their contents, and show those that every sweep has in full."""
@@ -360,7 +396,7 @@ class SweepPanel(QWidget):
 
     @Slot()
     def _on_sweep(self) -> None:
-        self._pending = ""
+        self._pending, self._note = "", None
         self._show_state(None)
         self._look.cancel()
         self.look()

@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFileDialog,
+    QLabel,
+    QMessageBox,
+    QPushButton,
+    QWidget,
+)
 
 from studio.consent.code_consent import CodeConsent
 from studio.consent.dialog import ConsentDialog
 from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_plots import VIEWS, SweepPlots, View
+from studio.experiments.sweep_reader import SweepNews
 from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
 from studio.theme.theme import load_theme
@@ -239,6 +247,46 @@ def test_the_menu_of_a_sweeps_plot_offers_what_its_button_does(qtbot) -> None:
     ]
     assert menu.isVisible()
     menu.close()
+
+
+def test_what_is_asked_of_the_user_or_of_a_sweep_is_said_until_it_is_done(
+    qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outer = QWidget()
+    qtbot.addWidget(outer)
+    panel = SweepPanel(tmp_path, CodeConsent(outer), load_theme("light"), outer)
+    status = panel.findChild(QLabel, "sweep_status")
+    idle = replace(STATE, running=False)
+    for module, stand_in in (
+        ("QFileDialog.getSaveFileName", lambda *_: (str(tmp_path / "mine.toml"), "")),
+        ("QDesktopServices.openUrl", lambda _: True),
+        ("SweepProcess.stop", lambda *_: None),
+    ):
+        monkeypatch.setattr(f"studio.experiments.sweep_panel.{module}", stand_in)
+
+    def looked(state: SweepState) -> str:
+        """Return what the panel says once it has looked at the sweeps, as it does every second."""
+        panel._show_news(SweepNews(names=(state.name,), name=state.name, state=state))
+        return status.text()
+
+    before = looked(idle)
+    panel.findChild(QAbstractButton, "sweep_new_button").click()
+    edit = "Edit mine.toml, save it, and open it here."
+    qtbot.waitUntil(lambda: status.text() == edit, timeout=PATIENCE_MS)
+    assert looked(idle) == edit
+    running = replace(STATE, running=True)
+    assert looked(running) == edit
+    panel.findChild(QAbstractButton, "sweep_stop_button").click()
+    assert looked(running) == "Stopping…"
+    assert looked(idle) == before
+    panel._process.name = idle.name
+    panel._show_starting()
+    assert looked(idle) == "Starting…"
+    assert looked(running) == before
+    panel._show_starting()
+    panel._process._end()
+    assert looked(idle) == before
+    panel.shutdown()
 
 
 @pytest.mark.parametrize(
