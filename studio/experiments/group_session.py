@@ -50,6 +50,8 @@ class GroupSession(QObject):
         self._process: GroupProcess | FollowedGroup | None = None
         self._records: dict[Path, GroupRecord] = {}
         self._current: GroupRecord | None = None
+        self._earlier: GroupRecord | None = None
+        """The last group while another one is about to start."""
         self._series = self._variant = ""
         # Emitted in the thread that reads from the process.
         self._received.connect(self._on_message)
@@ -80,11 +82,11 @@ class GroupSession(QObject):
             return
         token = object()
         self._token, self._series, self._variant = token, series, variant
-        earlier, self._current = self._current, None
+        self._earlier, self._current = self._current, None
         try:
             self._process = GroupProcess(job, lambda message: self._received.emit(token, message))
         except OSError as problem:
-            self._current = earlier
+            self._current = self._earlier
             reason = file_reason(problem)
             self.refused.emit(str(Text("No process could be started: {r}.", r=reason)))
             return
@@ -157,4 +159,7 @@ class GroupSession(QObject):
         if message.problem is not None:
             self.refused.emit(message.problem)
         self.ended.emit()
+        if self._current is None:
+            # It failed before it began.
+            self._current = self._earlier
         self.busy_changed.emit(False)

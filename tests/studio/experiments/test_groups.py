@@ -269,6 +269,30 @@ def test_a_start_that_failed_leaves_queue_form_and_message_alone(qtbot, window, 
     find("queue_remove_button").click()
 
 
+def test_a_group_that_fails_before_it_starts_leaves_the_last_one_as_it_is(
+    qtbot, window, find, panel, played, monkeypatch
+) -> None:
+    fill_in(find, "Pendulum-v1", 200, "0-1")
+    find("train_button").click()
+    last = window.many.session.current
+    played.last.end()
+    find("seeds_edit").setText("5-6")
+    window.toolbar.action("queue").trigger()
+    monkeypatch.setattr(played, "__init__", lambda self, _job, report: fails(self, report))
+
+    def fails(process: PlayedGroup, report: Callable[[Any], None]) -> None:
+        PlayedGroup.last, process.report = process, report
+
+    find("seeds_edit").setText("7-8")
+    find("train_button").click()
+    assert window.many.session.busy
+    assert window.many.session.current is None
+    played.last.report(GroupEnded(problem=Text("No space is left.")))
+    assert not window.many.session.busy
+    assert window.many.session.current is last
+    assert len(window.many.queue.runs) == 1
+
+
 @pytest.mark.slow
 def test_a_group_of_which_nothing_could_start_leaves_the_queue_alone(
     qtbot, window, find, panel, played
