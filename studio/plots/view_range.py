@@ -20,6 +20,9 @@ _AHEAD = 0.12
 _MARGIN = 0.08
 """Free space above and below the curves, as a share of their height."""
 
+_EDGE = 0.015
+"""Least free space at the ends of a range that is kept, as a share of it: dots are whole there."""
+
 _FILLED = 0.6
 """Smallest share of a range that its curves must fill."""
 
@@ -32,7 +35,7 @@ def steps_shown(last: float, end: float | None, most: float = math.inf) -> float
         end: the present end of the axis; None fits it closely to the curves.
         most: the length of the run; the axis needs no space beyond it.
     """
-    if end is not None and _FILLED * end <= last <= end:
+    if end is not None and _FILLED * end <= last <= (1.0 - _EDGE) * end:
         return end
     ahead = 0.02 if end is None else _AHEAD
     return max(min(last * (1.0 + ahead), max(1.02 * most, last)), 1.0)
@@ -45,7 +48,8 @@ def heights_shown(low: float, high: float, shown: Range | None) -> Range:
     """
     height = high - low
     if shown is not None:
-        fits = shown[0] <= low and high <= shown[1]
+        edge = _EDGE * (shown[1] - shown[0])
+        fits = shown[0] + edge <= low and high <= shown[1] - edge
         if fits and height >= _FILLED * (shown[1] - shown[0]):
             return shown
     # A flat curve also needs a margin, larger than the rounding of its values.

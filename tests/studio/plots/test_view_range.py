@@ -52,6 +52,15 @@ def test_all_of_the_curves_is_in_view_and_fills_most_of_it(spans):
             assert high - low >= 0.5 * (shown[1] - shown[0])
 
 
+def test_dots_at_the_ends_of_the_curves_are_whole():
+    kept = heights_shown(-100.0, 100.0, None)
+    for low, high in ((kept[0], 99.0), (-99.0, kept[1])):
+        shown = heights_shown(low, high, kept)
+        assert min(low - shown[0], shown[1] - high) > 0.01 * (shown[1] - shown[0])
+    end = steps_shown(1000, None)
+    assert steps_shown(end, end) > 1.01 * end
+
+
 def test_a_range_that_still_fits_is_kept_as_it_is():
     shown = heights_shown(-100.0, 100.0, None)
     assert heights_shown(-101.0, 99.0, shown) is shown
