@@ -91,6 +91,7 @@ def _load_engine(window: MainWindow) -> None:
             window.replay.play_at_start()
             # Now nobody waits for them; a user who opens them would.
             window.setup.make_all_fields()
+            QTimer.singleShot(0, window, window.comparison.make_parts)
 
     waiting.timeout.connect(look)
     waiting.start()

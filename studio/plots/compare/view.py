@@ -28,11 +28,11 @@ class RunComparisonView(QWidget):
         self._theme = theme
         self.session = CompareSession(self)
         self.session.refused.connect(self.refused)
-        self.session.opening.connect(self._make_parts)
+        self.session.opening.connect(self.make_parts)
 
     @Slot()
-    def _make_parts(self) -> None:
-        """Make the plots on first use: they would delay the start of the window."""
+    def make_parts(self) -> None:
+        """Make the plots, at the latest on first use: they would delay the start of the window."""
         if self.layout() is not None:
             return
         theme = self._theme

@@ -225,6 +225,15 @@ def test_the_keyboard_stays_on_its_row_when_the_table_is_filled_again(qtbot, alo
     assert tree.currentItem().text(0) == "slow targets"
 
 
+def test_the_parts_of_a_comparison_can_be_made_before_the_first_one(qtbot, alone, groups) -> None:
+    alone.comparison.make_parts()
+    alone.comparison.set_theme(load_theme("dark"))
+    made = [alone.find("compare_table"), *alone.comparison.findChildren(QComboBox)]
+    alone.start(qtbot, groups)
+    assert [alone.find("compare_table"), *alone.comparison.findChildren(QComboBox)] == made
+    assert row(alone.find, 0) is not None
+
+
 def test_a_group_that_is_renamed_stays_expanded(qtbot, alone, groups) -> None:
     alone.start(qtbot, groups)
     row(alone.find, 1).setExpanded(True)
