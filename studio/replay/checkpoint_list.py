@@ -167,7 +167,7 @@ class CheckpointPanel(QWidget):
                 copy(command("eval", path))
 
     def set_busy(self, busy: bool) -> None:
-        """Note whether a run is training in this window: a branch does not start at once then."""
+        """Note whether a run or group trains here: a branch does not start at once then."""
         self._busy = busy
 
     # The current run ----------------------------------------------------------------------------

@@ -49,7 +49,7 @@ class ReplayPane(QWidget):
         self._player, self._consent = Player(self), consent
         self.options = ReplayOptions(settings or QSettings(), self._player, self)
         self._tracker = NewestAgentTracker(self._player, self._load, self._may_follow)
-        self._large = False
+        self._large = self._training = False
         self._chosen = False
         """Whether the user has chosen an agent."""
         self._sight = Sight(self)
@@ -141,10 +141,12 @@ class ReplayPane(QWidget):
         """List the mean return of the current run's checkpoint at a step, if there is one."""
         self.checkpoints.note_evaluated(env_steps, mean_return)
 
-    def set_busy(self, busy: bool) -> None:
-        """Leave the processor to a run in progress, and offer no branches meanwhile."""
-        self.checkpoints.set_busy(busy)
-        self._player.reduce_rate(busy)
+    def set_training(self, training: bool, *, branches_wait: bool) -> None:
+        """Leave the processor to what trains; say whether a branch does not start at once."""
+        self.checkpoints.set_busy(branches_wait)
+        if training is not self._training:
+            self._training = training
+            self._player.reduce_rate(training)
 
     def set_large(self, large: bool) -> None:
         """Give the picture all the space, or show the list of agents again."""

@@ -122,6 +122,7 @@ class RunActions(QObject):
         super().__init__(view)
         self._view, self._model, self._proxy = view, model, proxy
         self._busy = self._resume_available = False
+        self._obstacle: Text | None = None
         self._opener = BackgroundTask("open-run", self)
         self._opener.failed.connect(self.refused)
         self._opener.busy_changed.connect(self.reading_changed)
@@ -179,6 +180,12 @@ class RunActions(QObject):
             self._opener.cancel()
         self.show_what_is_possible()
 
+    def set_obstacle(self, why_not: Text | None) -> None:
+        """Set why no run can be resumed or repeated now; None if one can."""
+        if why_not != self._obstacle:
+            self._obstacle = why_not
+            self.show_what_is_possible()
+
     def shutdown(self) -> None:
         """Stop reading a run, and wait for pending writes."""
         self._opener.cancel()
@@ -207,6 +214,7 @@ class RunActions(QObject):
         alone = _POSSIBLE if len(rows) == 1 else _ONE
         readable = alone or (Text("The run is damaged") if DAMAGED in states else _POSSIBLE)
         busy = _BUSY if self._busy else _POSSIBLE
+        obstacle = busy or self._obstacle or _POSSIBLE
         living = RunStatus.RUNNING in states
         ended = Text("The run is running") if living else _POSSIBLE
         grouped, comparable, reportable = _POSSIBLE, _POSSIBLE, _POSSIBLE
@@ -222,8 +230,8 @@ class RunActions(QObject):
             "open": busy or alone,
             "compare": comparable,
             "compare_group": readable or grouped,
-            "resume": busy or readable or ended,
-            "repeat": busy or readable,
+            "resume": obstacle or readable or ended,
+            "repeat": obstacle or readable,
             "verify": readable or ended,
             "film": readable,
             "report": reportable,

@@ -343,7 +343,7 @@ class MainWindow(QMainWindow):
             widget=self,
         )
         self.health = HealthAdvice(parts, self._runs_dir, self._settings)
-        self.health.trials.busy_changed.connect(self._close_if_asked)
+        self.health.trials.busy_changed.connect(self._on_training)
         self.preferences.add_page(thresholds_page(self.health.board, self))
 
         late = LateParts(
@@ -360,7 +360,8 @@ class MainWindow(QMainWindow):
             open_run=self._open,
         )
         self.late = LatePanels(late, self._runs_dir, self)
-        self.late.sweep_ended.connect(self._close_if_asked)
+        for changed in (self.late.sweep_started, self.late.sweep_ended):
+            changed.connect(self._on_training)
 
     def _connect_films(self) -> None:
         player, wanted = self.replay.player, self.preferences
@@ -439,7 +440,7 @@ class MainWindow(QMainWindow):
         self.panels.set_busy(busy)
         self.live.set_steered(busy or following)
         self.start.set_busy(busy)
-        self._close_if_asked()
+        self._on_training()
 
     @Slot()
     def _on_group(self) -> None:
@@ -447,6 +448,14 @@ class MainWindow(QMainWindow):
         name = self.many.group.group.name if self.many.group is not None else ""
         self.toolbar.show_group(training=self.many.session.busy, state=state, name=name)
         self.status.show_group(state, self.many.group)
+        self._on_training()
+
+    @Slot()
+    def _on_training(self) -> None:
+        """Adapt to all that trains here: a run, a group, a sweep, or a trial of an advice."""
+        obstacle = self.many.obstacle()
+        self.runs.run_actions.set_obstacle(obstacle)
+        self.replay.set_training(self._trains, branches_wait=obstacle is not None)
         self._close_if_asked()
 
     @property

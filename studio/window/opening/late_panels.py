@@ -51,6 +51,7 @@ class LateParts:
 class LatePanels(QObject):
     """Connects each of these panels once it is made; steers the sweep that trains here."""
 
+    sweep_started = Signal()
     sweep_ended = Signal()
 
     def __init__(self, parts: LateParts, runs_dir: Path, parent: QObject) -> None:
@@ -98,6 +99,7 @@ class LatePanels(QObject):
             succeeded.connect(parts.banner.clear_error)
         panel.settings_chosen.connect(self._use_settings)
         panel.started.connect(partial(parts.status.show_sweep, True))
+        panel.started.connect(self.sweep_started)
         panel.ended.connect(lambda _: parts.status.show_sweep(False))
         panel.ended.connect(self.sweep_ended)
         panel.opened.connect(parts.open_run)

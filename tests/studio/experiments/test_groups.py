@@ -27,7 +27,8 @@ from td3core.protocol.steering import Verb
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from td3core.text import Text
-from tests.studio.fake_runs import open_record
+from tests.studio.fake_runs import make_run, open_record
+from tests.studio.run_browser.runs_list import action, show_runs
 from tests.support.marks import slow
 from tests.support.scripted import STEPS
 
@@ -179,6 +180,30 @@ def test_resume_is_disabled_with_its_reason_while_a_group_trains(
     played.last.end()
     assert not window.banner.isVisible()
     assert find("resume_button").isEnabled()
+
+
+def test_the_list_of_runs_and_the_replay_take_account_of_a_group_that_trains(
+    qtbot, window, find, played, runs_dir, monkeypatch
+) -> None:
+    rates: list[bool] = []
+    monkeypatch.setattr(window.replay.player, "reduce_rate", rates.append)
+    show_runs(qtbot, window, find, make_run(runs_dir))
+    offered = [action(window.runs, name) for name in ("resume", "repeat")]
+    assert all(each.isEnabled() for each in offered)
+    fill_in(find, "Pendulum-v1", 200, "0-1")
+    find("train_button").click()
+    assert not any(each.isEnabled() for each in offered)
+    assert all("group group-0-1 is training" in each.toolTip() for each in offered)
+    assert rates == [True]
+    rows = window.replay.checkpoints
+    # Bundled agents are exported ones, which have no branch.
+    monkeypatch.setattr(rows.model, "why_no_branch", lambda _: "")
+    rows.show_menu(rows.view.visualRect(rows.model.find(rows.model.first())).center())
+    rows.menu.hide()
+    assert "waits for its turn" in rows.branch_action.toolTip()
+    played.last.end()
+    assert all(each.isEnabled() for each in offered)
+    assert rates == [True, False]
 
 
 @pytest.mark.slow

@@ -249,6 +249,19 @@ def test_the_menu_of_a_sweeps_plot_offers_what_its_button_does(qtbot) -> None:
     menu.close()
 
 
+def test_the_replay_leaves_the_processor_to_a_sweep_of_the_window(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates: list[bool] = []
+    monkeypatch.setattr(window.replay.player, "reduce_rate", rates.append)
+    process = window.late.sweeps._process
+    process.name = "tides"
+    process.started.emit()
+    assert rates == [True]
+    process._end()
+    assert rates == [True, False]
+
+
 def test_what_is_asked_of_the_user_or_of_a_sweep_is_said_until_it_is_done(
     qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
