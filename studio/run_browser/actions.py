@@ -209,6 +209,9 @@ class RunActions(QObject):
         busy = _BUSY if self._busy else _POSSIBLE
         living = RunStatus.RUNNING in states
         ended = Text("The run is running") if living else _POSSIBLE
+        agent = _POSSIBLE
+        if not readable and rows[0].curves_only:
+            agent = Text("It holds curves only; there is no agent in it")
         grouped, comparable, reportable = _POSSIBLE, _POSSIBLE, _POSSIBLE
         if not readable and not rows[0].group:
             grouped = Text("It was not started in a group")
@@ -222,10 +225,10 @@ class RunActions(QObject):
             "open": busy or alone,
             "compare": comparable,
             "compare_group": readable or grouped,
-            "resume": busy or readable or ended,
+            "resume": busy or readable or ended or agent,
             "repeat": busy or readable,
-            "verify": readable or ended,
-            "film": readable,
+            "verify": readable or ended or agent,
+            "film": readable or agent,
             "report": reportable,
             "settings": readable,
             "rename": readable,

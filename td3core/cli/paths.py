@@ -63,6 +63,7 @@ def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = Fa
     for found in (run.last, run.best) if last else (run.best, run.last):
         if found.exists():
             return found
+    run.require_agent()
     raise RequestError("{run} has no checkpoint yet.", run=path.name)
 
 

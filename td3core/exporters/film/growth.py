@@ -93,6 +93,7 @@ def scenes_of_run(run: RunDirectory) -> list[Scene]:
         if path == run.best:
             found[env_steps] = replace(found[env_steps], best=True)
     if not found:
+        run.require_agent()
         raise RequestError("{run} has no checkpoint yet.", run=run.path.name)
     return [found[env_steps] for env_steps in sorted(found)]
 
@@ -125,7 +126,7 @@ def record_growth(
     Raises:
         RequestError: a checkpoint cannot be read, the environment cannot render images, or the
             file cannot be written.
-        RunError: the environment raised an ``OSError``.
+        RunError: the environment raised an exception.
     """
     with ExitStack() as film:
         recorder = _Recorder(

@@ -9,17 +9,20 @@ import pytest
 
 from td3core.analysis.comparison import compare
 from td3core.analysis.results import read_results
+from td3core.cli import app
 from td3core.config import EnvChoice
 from td3core.errors import RequestError
 from td3core.importers import importing, registry, tensorboard
 from td3core.importers.curve_file import CurveFile
 from td3core.protocol.events import Progress
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from td3core.runs.reader import RunReader
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish
 from tests.td3core.importers import foreign_files as files
+from tests.td3core.training.resuming import contents, refused
 
 
 def read(path: Path) -> CurveFile:
@@ -168,3 +171,52 @@ def test_imported_curves_are_compared_with_a_run_of_the_studio(
     summary = next(summarise(run) for run in list_runs(runs_dir) if run.path == made.run)
     assert (summary.state, summary.best_eval_return) == ("finished", 100.0)
     assert summary.title.endswith("(TensorBoard)")
+
+
+def imported_monitor(folder: Path, runs_dir: Path) -> Path:
+    """Return a run of the curves of a monitor."""
+    path = folder / "0.monitor.csv"
+    path.write_text(files.monitor([(-1000.0, 200, 1.5), (-800.0, 150, 3.0)]))
+    made = importing.import_to_run(
+        importing.examine(path),
+        EnvChoice("Pendulum-v1"),
+        lambda _: None,  # type: ignore[arg-type, return-value]
+        runs_dir,
+    )
+    assert made.run is not None
+    return made.run
+
+
+def test_imported_curves_are_not_trained_on(tmp_path: Path, runs_dir: Path) -> None:
+    run = imported_monitor(tmp_path, runs_dir)
+    before = contents(run)
+    said = f"{run.name} holds curves only; there is no agent in it."
+    assert refused(run) == said
+    assert refused(run, steps=600) == said
+    assert {**contents(run), "lock": b""} == {**before, "lock": b""}
+    assert summarise(RunDirectory.open(run)).curves_only
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("resume",),
+        ("resume", "--steps", "600"),
+        ("verify",),
+        ("eval",),
+        ("export", "--to", "a.py"),
+        ("film", "--out", "a.mp4"),
+        ("branch",),
+    ],
+)
+def test_commands_on_agents_say_that_imported_curves_have_none(
+    tmp_path: Path,
+    runs_dir: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = imported_monitor(tmp_path, runs_dir)
+    assert app.main([words[0], str(run), *words[1:]]) == 2
+    assert "holds curves only" in capsys.readouterr().err.strip().splitlines()[-1]
