@@ -7,13 +7,7 @@ from typing import Any
 
 from td3core.checkpoint import read_header
 from td3core.envs.rendering import prepare_rendering
-from td3core.errors import (
-    MessageError,
-    RequestError,
-    quoted,
-    reason_of,
-    require_no_interrupt,
-)
+from td3core.errors import MessageError, RequestError, require_no_interrupt
 from td3core.evaluation.bundled import bundled_evaluation
 from td3core.evaluation.result import EvaluationResult
 from td3core.exporters import numpy_file, video, weights
@@ -84,10 +78,6 @@ def _fill(folder: Path, checkpoint: Path) -> tuple[Text, Text | None]:
     except MessageError as problem:
         require_no_interrupt(problem)
         return checked, problem.message
-    except BaseException as problem:
-        # Drawing is the environment's own code: it may raise anything, and call sys.exit.
-        require_no_interrupt(problem)
-        return checked, quoted(reason_of(problem))
     return checked, None
 
 

@@ -15,13 +15,11 @@ from td3core.checkpoint import Checkpoint, load
 from td3core.checkpoint.agent import agent_of, spec_of
 from td3core.config.networks import ACTOR
 from td3core.envs.agent_view import AgentView
-from td3core.envs.make import check_env
 from td3core.errors import RequestError
-from td3core.exporters.film.frames import naming_environment
+from td3core.exporters.film.frames import environment_of
 from td3core.inference.normaliser import OBS_CLIP, Normaliser
 from td3core.playing.numbers import EpisodeLog, in_bounds
 from td3core.playing.playback import Playback
-from td3core.runs.resumption import require_same_spaces
 from td3core.text import Text
 
 MOST_OBSERVATIONS = 1000
@@ -159,12 +157,11 @@ def deployed_actor(checkpoint: Path) -> DeployedActor:
 
     Raises:
         RequestError: the file cannot be read, or its environment cannot be made or has changed.
-        RunError: the environment raised an ``OSError``.
+        RunError: the environment raised an exception.
     """
     source = load(checkpoint)
     header = source.header
-    with naming_environment(header.config.choice):
-        require_same_spaces(header.env, check_env(header.config.choice), checkpoint)
+    with environment_of(source, checkpoint):
         log = EpisodeLog(header.env.obs_dim, most_bytes=None)
         with closing(Playback(agent_of(source), 0, 0, log=log)) as playback:
             while not playback.step.over and playback.step.number < MOST_OBSERVATIONS:

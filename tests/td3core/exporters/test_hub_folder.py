@@ -88,9 +88,9 @@ def test_an_agent_without_an_evaluation_or_pictures_says_so(
 
 
 FAULTS = {
-    "error": (ZeroDivisionError("no light"), "no light"),
-    "file": (OSError("no light"), "The environment Pendulum-v1 raised OSError: no light."),
-    "exit": (SystemExit(1), "it called sys.exit(1)"),
+    "error": (ZeroDivisionError("no light"), "ZeroDivisionError: no light."),
+    "file": (OSError("no light"), "OSError: no light."),
+    "exit": (SystemExit(1), "SystemExit: it called sys.exit(1)."),
 }
 
 
@@ -103,7 +103,7 @@ def test_an_environment_that_fails_to_be_drawn_costs_the_film_and_nothing_else(
 
     monkeypatch.setattr("td3core.exporters.film.frames.draw", fail)
     said = hub_folder.export(PENDULUM, tmp_path / "a.hub")
-    assert str(said).endswith(f"; no film: {reason}")
+    assert str(said).endswith(f"; no film: The environment Pendulum-v1 raised {reason}")
     files = {each.name for each in (tmp_path / "a.hub").iterdir()}
     assert files == {"README.md", "config.json", "model.safetensors", "actor.py"}
 
