@@ -16,6 +16,8 @@ from td3core.config import EnvChoice
 from td3core.envs.make import check_env
 from td3core.errors import RequestError
 from td3core.exporters.registry import EXPORTERS
+from td3core.exporters.report.commands import commands_of
+from td3core.exporters.report.run_facts import read_facts
 from td3core.importers import destination, importing
 from td3core.playing.side_by_side import SideBySide
 from td3core.protocol.control import Control
@@ -253,3 +255,16 @@ def test_an_imported_pendulum_learns_on(peers: dict[str, Path], runs_dir: Path) 
     ]
     assert returns[0] < -900
     assert returns[1] > -500
+
+
+def test_a_report_has_the_origin_of_an_import_and_not_the_machine_it_was_made_on(
+    peers: dict[str, Path], runs_dir: Path
+) -> None:
+    run = imported(peers["sac"], runs_dir)
+    origin = checkpoint.read_header(run.last).origin
+    assert origin is not None
+    facts = read_facts(run.path)
+    assert commands_of([facts]) == [
+        f"# {run.path.name}: imported from stable-baselines3 SAC, sac.zip, SHA-256 {origin.sha256}"
+    ]
+    assert (facts.machine, facts.versions) == ({}, {})
