@@ -82,16 +82,22 @@ def _fill(folder: Path, checkpoint: Path) -> tuple[Text, Text | None]:
 
 
 def _name(actor: DeployedActor) -> str:
-    return actor.source.header.config.algorithm.upper()
+    origin = actor.imported
+    return origin.kind if origin else actor.source.header.config.algorithm.upper()
 
 
 def _config(actor: DeployedActor) -> dict[str, Any]:
     header = actor.source.header
-    return actor.facts() | {
-        "algorithm": header.config.algorithm,
-        "hidden": list(header.config.actor_hidden),
-        "activation": actor.activation,
-    }
+    # SAC, for instance, is not among the algorithms of this program.
+    algorithm = {} if actor.imported else {"algorithm": header.config.algorithm}
+    return (
+        actor.facts()
+        | algorithm
+        | {
+            "hidden": list(header.config.actor_hidden),
+            "activation": actor.activation,
+        }
+    )
 
 
 def _card(actor: DeployedActor, result: EvaluationResult | None) -> str:

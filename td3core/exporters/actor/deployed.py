@@ -11,7 +11,7 @@ from gymnasium.spaces import Box
 
 from td3core import __version__
 from td3core.arrays import Doubles, Floats
-from td3core.checkpoint import Checkpoint, load
+from td3core.checkpoint import Checkpoint, Origin, load
 from td3core.checkpoint.agent import agent_of, spec_of
 from td3core.config.networks import ACTOR
 from td3core.envs.agent_view import AgentView
@@ -71,10 +71,17 @@ class DeployedActor:
         # On one line, for comments of generated code.
         return " ".join(f"{env.env_id} {env.args}".split())
 
+    @property
+    def imported(self) -> Origin | None:
+        """Where it was imported from; None if it has been trained by this program since."""
+        header = self.source.header
+        # Whatever is trained here has a record of what its last bits depend on.
+        return None if header.numerics else header.origin
+
     def facts(self) -> dict[str, Any]:
         """Return the facts that users of the file must know, as plain JSON values."""
-        header = self.source.header
-        return {
+        header, origin = self.source.header, self.source.header.origin
+        found: dict[str, Any] = {
             "env_id": header.env.env_id,
             "env_args": header.env.choice.kwargs,
             "obs_dim": header.env.obs_dim,
@@ -88,6 +95,13 @@ class DeployedActor:
             "env_steps": header.counters.env_steps,
             "producer": f"td3-studio {__version__}",
         }
+        if origin is not None:
+            source = {"kind": origin.kind, "file": origin.file, "sha256": origin.sha256}
+            found["imported_from"] = source
+        if self.imported and not header.counters.env_steps:
+            # Other programs do not always say.
+            del found["env_steps"]
+        return found
 
     def usage(self) -> list[str]:
         """Return lines on how to call it, for a comment or a README."""
@@ -95,7 +109,7 @@ class DeployedActor:
         rate, repeat = self.control_rate_hz, facts["action_repeat"]
         lines = [
             f"Environment: {self.env_name}",
-            f"Trained for {facts['env_steps']} environment steps by {facts['producer']}",
+            self._history(),
             f"Observation: {facts['obs_dim']} numbers, as the environment returns them"
             + ("; they are normalised inside" if self.normalisation else ""),
             f"Action: {facts['act_dim']} numbers within low {facts['action_low']}"
@@ -108,6 +122,18 @@ class DeployedActor:
         if facts["whole_actions"]:
             lines.append("The environment takes whole numbers: round each action")
         return lines
+
+    def _history(self) -> str:
+        """Return on one line how it was trained, and by which program."""
+        header, producer = self.source.header, self.facts()["producer"]
+        origin, steps = header.origin, header.counters.env_steps
+        if origin is None:
+            return f"Trained for {steps} environment steps by {producer}"
+        source = " ".join(f"{origin.kind}, {origin.file}".split())
+        if self.imported is None:
+            return f"Trained on to {steps} environment steps by {producer}, from {source}"
+        after = f", after {steps} environment steps" if steps else ""
+        return f"Imported by {producer} from {source}{after}"
 
     def exact(self, obs: Floats) -> Doubles:
         """Return actions (n, act_dim) in the environment's bounds, computed in float64."""
