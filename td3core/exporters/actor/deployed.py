@@ -111,9 +111,10 @@ class DeployedActor:
             f"Environment: {self.env_name}",
             self._history(),
             f"Observation: {facts['obs_dim']} numbers, as the environment returns them"
+            + _flattened(self.observation_space)
             + ("; they are normalised inside" if self.normalisation else ""),
-            f"Action: {facts['act_dim']} numbers within low {facts['action_low']}"
-            f" and high {facts['action_high']}",
+            f"Action: {facts['act_dim']} numbers{_flattened(self.action_space)} within low"
+            f" {facts['action_low']} and high {facts['action_high']}",
             f"Action repeat: {repeat}"
             + (f" (take each action {repeat} times before the next call)" if repeat > 1 else ""),
             "Control rate: "
@@ -216,6 +217,11 @@ def deployed_actor(checkpoint: Path) -> DeployedActor:
         control_rate_hz=rate,
         replayed=steps.obs,
     )
+
+
+def _flattened(space: Box) -> str:
+    """Return how a table of numbers becomes the row that an actor takes or gives."""
+    return f", flattened row by row (shape {space.shape})" if len(space.shape) != 1 else ""
 
 
 def _control_rate(env: AgentView, repeat: int) -> float | None:
