@@ -139,7 +139,11 @@ class _Reader:
         names = numbered(tensors, "actor.mu.", begin=0, step=2)
         actor = take_layers(tensors, names or ["actor.mu.0"], inputs=obs_dim)
         inputs = obs_dim + actor[-1][0].shape[0]
-        count = 2 if "critic.qf1.0.weight" in tensors else 1
+        count = 1
+        while f"critic.qf{count}.0.weight" in tensors:
+            count += 1
+        if count > 2:
+            raise UnexpectedError("there are {count} critics; one or two are known", count=count)
         critics, targets = list[Layers](), list[Layers]()
         for role, into in (("critic", critics), ("critic_target", targets)):
             for at in range(count):
@@ -154,12 +158,18 @@ class _Reader:
             if [w.shape for w, _ in one] != [w.shape for w, _ in other]:
                 raise UnexpectedError("a network and its target have other sizes")
         return {
-            "kind": f"stable-baselines3 {'TD3' if count > 1 else 'DDPG'}",
+            "kind": f"stable-baselines3 {'DDPG' if self._is_ddpg(count) else 'TD3'}",
             "actor": actor,
             "critics": tuple(critics),
             "target_actor": target,
             "target_critics": tuple(targets),
         }
+
+    def _is_ddpg(self, critics: int) -> bool:
+        # As stable-baselines3 makes one: a TD3 may have a single critic as well.
+        return (critics, self._value("policy_delay", 1), self._value("target_noise_clip", 0)) == (
+            *(1, 1, 0),
+        )
 
     def _mean_of_sac(self, tensors: dict[str, NDArray[Any]], obs_dim: int) -> dict[str, Any]:
         names = numbered(tensors, "actor.latent_pi.", begin=0, step=2)

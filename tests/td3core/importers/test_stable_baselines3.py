@@ -283,6 +283,23 @@ def test_numbers_of_numpy_are_numbers(peers: dict[str, Path], tmp_path: Path) ->
     assert read(path).notes == read(peers["td3"]).notes
 
 
+def test_more_than_two_critics_are_refused_by_their_number(tmp_path: Path) -> None:
+    sb3 = pytest.importorskip("stable_baselines3")
+    path = tmp_path / "three.zip"
+    kwargs = {"net_arch": [8], "n_critics": 3}
+    sb3.TD3("MlpPolicy", "Pendulum-v1", policy_kwargs=kwargs, buffer_size=10, device="cpu").save(
+        path
+    )
+    with pytest.raises(RequestError, match="there are 3 critics; one or two are known"):
+        read(path)
+
+
+def test_a_td3_with_one_critic_is_no_ddpg(peers: dict[str, Path], tmp_path: Path) -> None:
+    values = {"policy_delay": 2, "target_noise_clip": 0.5}
+    path = files.with_data(peers["ddpg"], tmp_path / "a.zip", **values)
+    assert read(path).kind == "stable-baselines3 TD3"
+
+
 @pytest.mark.parametrize("value", [True, -1, "60", None, 10**400])
 def test_a_counter_that_is_none_is_refused(
     value: Any, peers: dict[str, Path], tmp_path: Path
