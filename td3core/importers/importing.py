@@ -6,6 +6,7 @@ from pathlib import Path
 
 from td3core.checkpoint import SUFFIX
 from td3core.config.env_choice import EnvChoice
+from td3core.envs.catalogue import find_known
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError, brief
 from td3core.importers import monitor, registry, rl_zoo, vec_normalize
@@ -47,7 +48,8 @@ class Found:
         """Environments suggested by file names or sizes, the likeliest first."""
         named = [self.content.likely_env] if self.content.likely_env else []
         sized = fitting(self.content) if isinstance(self.content, ForeignAgent) else []
-        return [*named, *(each for each in sized if each not in named)]
+        # A folder may be called anything.
+        return sorted(dict.fromkeys([*named, *sized]), key=lambda each: find_known(each) is None)
 
     @property
     def takes_statistics(self) -> bool:
