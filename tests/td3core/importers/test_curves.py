@@ -112,15 +112,25 @@ def test_a_monitor_counts_steps_and_names_its_environment(tmp_path: Path) -> Non
     assert found.env_id == "Pendulum-v1"
 
 
+@pytest.mark.parametrize("torn", ["-50", "-50,2", "-50,200,4."])
+def test_a_row_without_an_end_is_left_out_and_said(tmp_path: Path, torn: str) -> None:
+    path = tmp_path / "0.monitor.csv"
+    path.write_text(files.monitor([(-1000.0, 200, 1.5)]) + torn)
+    found = read(path)
+    assert [point.env_steps for point in found.episodes] == [200]
+    assert [str(note) for note in found.notes] == ["The file ends within a row, which is left out."]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("r,l,t\n1,2,3\n", "no description of a monitor"),
         ("#[]\nr,l,t\n1,2,3\n", "no description of a monitor"),
         ("#{}\nr,t\n1,3\n", "columns r, l and t are missing"),
-        ("#{}\nr,l,t\nnan,2,3\n", "not a number"),
-        ("#{}\nr,l,t\n1,0,3\n", "episode 0 is too long"),
-        ("#{}\nr,l,t\n1,x,3\n", "the table is damaged"),
+        ("#{}\nr,l,t\n1,2,3\nnan,2,3\n", "row 2 is not the numbers of an episode"),
+        ("#{}\nr,l,t\n1,0,3\n", "the episode of row 1 is too long"),
+        ("#{}\nr,l,t\n1,x,3\n", "row 1 is not the numbers of an episode"),
+        ("#{}\nr,l,t\n1,2,3\n#{}\nr,l,t\n1,2,3\n", "row 2 is not the numbers of an episode"),
         ("#{}\nr,l,t\n", "there is no episode"),
         ("#" + "[" * 100_000, "the first line is damaged"),
     ],
