@@ -230,3 +230,26 @@ def test_commands_on_agents_say_that_imported_curves_have_none(
     run = imported_monitor(tmp_path, runs_dir)
     assert app.main([words[0], str(run), *words[1:]]) == 2
     assert "holds curves only" in capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_an_environment_that_nothing_here_knows_is_said(tmp_path: Path, runs_dir: Path) -> None:
+    path = tmp_path / "0.monitor.csv"
+    path.write_text(files.monitor([(-1000.0, 200, 1.5)]))
+
+    def notes(env_id: str) -> list[str]:
+        made = importing.import_to_run(
+            importing.examine(path),
+            EnvChoice(env_id),
+            lambda _: None,  # type: ignore[arg-type, return-value]
+            runs_dir,
+        )
+        assert made.run is not None
+        note = RunDirectory.open(made.run).label().note
+        assert all(str(each) in note for each in made.notes)
+        return [str(each) for each in made.notes]
+
+    assert notes("NoSuchEnv-v9") == ["No environment called NoSuchEnv-v9 is known here."]
+    # There is a run of it now.
+    assert notes("NoSuchEnv-v9") == []
+    assert notes("Pendulum-v1") == []
+    assert notes("my_module:MyEnv") == []
