@@ -149,9 +149,13 @@ def export_command(
     """Write a saved agent in another format."""
     from td3core.checkpoint import read_header
 
-    require_writable_name(to, overwrite=force)
+    # A name that is none has no suffix either.
+    exporter = find_exporter(to, format_name) if to.name else None
+    require_writable_name(
+        to, overwrite=force, folder=exporter is not None and exporter.makes_folder
+    )
+    assert exporter is not None
     to = to.absolute()
-    exporter = find_exporter(to, format_name)
     path = find_checkpoint(checkpoint, runs_dir)
     if exporter.makes_env:
         obtain_consent(read_header(path).config.choice, given=trust_env)

@@ -1,7 +1,8 @@
 """Exports an agent as a folder in the layout of the Hugging Face Hub."""
 
 import json
-import tempfile
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from td3core.evaluation.bundled import bundled_evaluation
 from td3core.evaluation.result import EvaluationResult
 from td3core.exporters import numpy_file, video, weights
 from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
+from td3core.exporters.film.files import partial_path
 from td3core.system.files import write_atomically
 from td3core.text import Text
 
@@ -47,19 +49,38 @@ action = act(observation)
 def export(checkpoint: Path, target: Path) -> Text:
     """Write the folder: a card, the networks, the actor in NumPy, and a film if it can be drawn.
 
+    A folder of an earlier export is replaced.
+
     Raises:
-        RequestError: a file or folder of that name exists already.
+        RequestError: anything else of that name exists already.
     """
-    if target.exists():
-        raise RequestError("{path} already exists; choose another name.", path=str(target))
-    with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as made:
-        folder = Path(made) / target.name
-        folder.mkdir()
+    if os.path.lexists(target) and not _is_export(target):
+        raise RequestError(
+            "{path} already exists, and is no folder of an earlier export; choose another name.",
+            path=str(target),
+        )
+    folder = partial_path(target)
+    # What a killed process left.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
         checked, film = _fill(folder, checkpoint)
+        if target.exists():
+            shutil.rmtree(target)
         folder.replace(target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     if film is not None:
         return Text("{checked}; no film: {reason}", checked=checked, reason=film)
     return checked
+
+
+def _is_export(target: Path) -> bool:
+    """Return whether a folder holds what an export writes, and nothing else."""
+    if target.is_symlink() or not target.is_dir():
+        return False
+    names = {each.name for each in target.iterdir()}
+    return {CARD, CONFIG, MODEL, ACTOR} <= names <= {CARD, CONFIG, MODEL, ACTOR, FILM}
 
 
 def _fill(folder: Path, checkpoint: Path) -> tuple[Text, Text | None]:
