@@ -142,6 +142,7 @@ class RunLauncher(QObject):
 
         def read(_: object) -> tuple[RunConfig, RunSummary, str]:
             run = RunDirectory.open(path)
+            run.require_agent()
             note_module_folder(path)
             return run.config, summarise(run), class_of_run(run)
 

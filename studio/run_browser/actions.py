@@ -217,6 +217,9 @@ class RunActions(QObject):
         obstacle = busy or self._obstacle or _POSSIBLE
         living = RunStatus.RUNNING in states
         ended = Text("The run is running") if living else _POSSIBLE
+        agent = _POSSIBLE
+        if not readable and rows[0].curves_only:
+            agent = Text("It holds curves only; there is no agent in it")
         grouped, comparable, reportable = _POSSIBLE, _POSSIBLE, _POSSIBLE
         if not readable and not rows[0].group:
             grouped = Text("It was not started in a group")
@@ -230,10 +233,10 @@ class RunActions(QObject):
             "open": busy or alone,
             "compare": comparable,
             "compare_group": readable or grouped,
-            "resume": obstacle or readable or ended,
+            "resume": obstacle or readable or ended or agent,
             "repeat": obstacle or readable,
-            "verify": readable or ended,
-            "film": readable,
+            "verify": readable or ended or agent,
+            "film": readable or agent,
             "report": reportable,
             "settings": readable,
             "rename": readable,

@@ -20,7 +20,7 @@ from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import DAMAGE, read_text
 from td3core.text import from_plain, plain
 
-SCHEMA = 3
+SCHEMA = 4
 LEAST_RUNS = 200
 """Shorter lists are read in a moment."""
 _MOST_BYTES = 256 * 2**20
@@ -42,6 +42,11 @@ class RunRow:
     def group(self) -> str:
         """Its group of seeds; empty without one."""
         return self.summary.group if self.summary else ""
+
+    @property
+    def curves_only(self) -> bool:
+        """Whether it was imported without an agent."""
+        return self.summary is not None and self.summary.curves_only
 
     @property
     def title(self) -> str:

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from studio.share.task_dialog import TaskDialog
 from studio.widgets.controls import describe
+from studio.widgets.file_question import ask_for_file
 from studio.widgets.labels import plain_label
 from td3core.exporters.film.files import partial_path
 from td3core.exporters.registry import EXPORTERS
@@ -45,13 +46,11 @@ class ExportDialog(TaskDialog):
         patterns = " ".join(f"*{suffix}" for suffix in exporter.suffixes)
         first = f"{self._agent.stem}_{exporter.name}{exporter.suffixes[0]}"
         kind = f"{exporter.title} ({patterns})"
-        name, _ = QFileDialog.getSaveFileName(self, tr("Export actor"), first, kind)
-        if not name:
+        title, kinds = tr("Export actor"), {kind: exporter.suffixes}
+        target = ask_for_file(self, title, first, kinds, self.job.show_status)
+        if target is None:
             return None
         self.show_no_file()
-        target = Path(name)
-        if target.suffix.lower() not in exporter.suffixes:
-            target = target.with_name(f"{target.name}{exporter.suffixes[0]}")
         options = ["--to", str(target), "--format", exporter.name, "--force", "--json"]
         unfinished = partial_path(target) if exporter.makes_env else None
         return ["export", *options, "--", str(self._agent)], unfinished

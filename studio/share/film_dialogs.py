@@ -6,10 +6,11 @@ from typing import Any
 
 from PySide6.QtCore import QUrl, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QPushButton, QWidget
 
 from studio.formatting import format_count
 from studio.share.task_dialog import TaskDialog
+from studio.widgets.file_question import ask_for_file
 from studio.widgets.number_box import WholeNumberBox
 from td3core.exporters.film.files import partial_path
 from td3core.playing.compared import ComparedAgent
@@ -53,14 +54,11 @@ class _FilmDialog(TaskDialog):
 
     def ask_target(self) -> Path | None:
         """Ask for the file to write."""
-        kinds = {str(text): suffix for text, suffix in _FILTERS}
+        kinds = {str(text): (suffix,) for text, suffix in _FILTERS}
         title = tr("Record film")
-        name, kind = QFileDialog.getSaveFileName(self, title, self._file, ";;".join(kinds))
-        if not name:
+        path = ask_for_file(self, title, self._file, kinds, self.job.show_status)
+        if path is None:
             return None
-        path = Path(name)
-        if path.suffix.lower() not in kinds.values():
-            path = path.with_name(f"{path.name}{kinds.get(kind, '.mp4')}")
         self._file, self._target = str(path), path
         self.open_button.setEnabled(False)
         self.show_no_file()

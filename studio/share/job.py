@@ -1,5 +1,6 @@
 """One headless command with its progress, and a file that is removed if it stays unfinished."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -63,7 +64,7 @@ class CommandJob(QWidget):
         return self.command.busy
 
     def run(self, words: Sequence[str], unfinished: Path | None = None) -> None:
-        """Start a command; ``unfinished`` is the file left behind if its process is killed."""
+        """Start a command; ``unfinished`` is the file or folder that it leaves if killed."""
         self.cancel()
         self._unfinished = unfinished
         self.show_status(tr("Starting…"))
@@ -77,7 +78,7 @@ class CommandJob(QWidget):
         if self.command.busy:
             self.command.cancel()
             if self._unfinished is not None:
-                self._cleaner.add(partial(self._unfinished.unlink, missing_ok=True))
+                self._cleaner.add(partial(_remove, self._unfinished))
             self._end(tr("Cancelled."))
 
     def shutdown(self) -> None:
@@ -112,3 +113,10 @@ class CommandJob(QWidget):
     def _on_refused(self, reason: str) -> None:
         self._end(reason)
         self.ended.emit(False)
+
+
+def _remove(unfinished: Path) -> None:
+    if unfinished.is_dir() and not unfinished.is_symlink():
+        shutil.rmtree(unfinished, ignore_errors=True)
+    else:
+        unfinished.unlink(missing_ok=True)

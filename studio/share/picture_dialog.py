@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QDialogButtonBox,
-    QFileDialog,
     QLabel,
     QPushButton,
     QVBoxLayout,
@@ -20,6 +19,7 @@ from studio.share.folder_button import FolderButton
 from studio.share.screenshot import Screenshot, compose
 from studio.tasks.background_queue import BackgroundQueue
 from studio.widgets.controls import describe
+from studio.widgets.file_question import ask_for_file
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import Text, tr
 
@@ -115,12 +115,10 @@ class PictureDialog(QDialog):
 
     @Slot()
     def _save(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(
-            self, tr("Save picture"), self._file, tr("Pictures (*.png)")
-        )
-        if not name:
+        title, kinds = tr("Save picture"), {tr("Pictures (*.png)"): (".png",)}
+        path = ask_for_file(self, title, self._file, kinds, self._show_status)
+        if path is None:
             return
-        path = Path(name if name.lower().endswith(".png") else f"{name}.png")
         self._file, image = str(path), self.composed()
         size = f"{image.width()}×{image.height()}"
         self.folder_button.show_file(None)
@@ -128,8 +126,11 @@ class PictureDialog(QDialog):
 
     def _on_written(self, path: Path, size: str, problem: Text | None) -> None:
         done = Text("Written to {path}, {size} pixels.", path=str(path), size=size)
-        self.status.setText(breakable(str(problem or done)))
+        self._show_status(problem or done)
         self.folder_button.show_file(None if problem else path)
+
+    def _show_status(self, text: Text) -> None:
+        self.status.setText(breakable(str(text)))
 
 
 def _write(image: QImage, path: Path) -> Text | None:

@@ -10,7 +10,6 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialogButtonBox,
-    QFileDialog,
     QGridLayout,
     QLineEdit,
     QPushButton,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from studio.share.task_dialog import TaskDialog
 from studio.widgets.controls import describe
+from studio.widgets.file_question import ask_for_file
 from td3core.exporters.film.files import partial_path
 from td3core.exporters.registry import REPORT_EXPORTERS
 from td3core.text import Text, tr
@@ -130,15 +130,12 @@ class ReportDialog(TaskDialog):
         return [word for option, text in texts if text.strip() for word in (option, text.strip())]
 
     def _ask_target(self) -> Path | None:
-        kinds = {str(text): suffix for text, suffix in _FILTERS}
+        kinds = {str(text): (suffix,) for text, suffix in _FILTERS}
         first = f"{self.subject.name}{_FILTERS[0][1]}".replace("/", "-")
         title = tr("Write report")
-        name, kind = QFileDialog.getSaveFileName(self, title, first, ";;".join(kinds))
-        if not name:
+        path = ask_for_file(self, title, first, kinds, self.job.show_status)
+        if path is None:
             return None
-        path = Path(name)
-        if path.suffix.lower() not in kinds.values():
-            path = path.with_name(f"{path.name}{kinds.get(kind, _FILTERS[0][1])}")
         self._target = path
         self.open_button.setEnabled(False)
         self.show_no_file()

@@ -1,4 +1,4 @@
-"""Writes a plot as a picture with a caption, and asks for the file to write."""
+"""Writes a plot as a picture with a caption, and offers the kinds of files."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,10 +10,11 @@ from typing import Protocol
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QFileDialog, QGraphicsView, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QGraphicsView, QMenu, QToolButton, QWidget
 
 from studio.theme.sizes import scale, scaled, sized_font
 from studio.theme.theme import Theme
+from studio.widgets.file_question import ask_for_file
 from td3core.system.files import write_atomically
 from td3core.text import Text, tr
 
@@ -26,11 +27,6 @@ _CAPTION = 46
 _MARGIN = 10
 _PICTURE = QSize(640, 360)
 """Smallest size of an exported plot, without its caption."""
-
-
-def with_suffix(path: Path, kind: str) -> Path:
-    """Append the suffix of a kind unless present; ``tau_0.005`` has none."""
-    return path if path.suffix.lower() == f".{kind}" else path.with_name(f"{path.name}.{kind}")
 
 
 class LegendEntry(Protocol):
@@ -138,24 +134,11 @@ def _draw_caption(painter: QPainter, caption: FigureHeading, width: int) -> None
 def choose_file(
     parent: QWidget, title: str, name: str, kind: str, refuse: Callable[[Text], object]
 ) -> Path | None:
-    """Ask for the file to write; None if the user cancels, or it is refused.
+    """Ask for a file of one kind (see :func:`~studio.widgets.file_question.ask_for_file`).
 
-    Args:
-        parent: the widget that asks.
-        title: title of the dialog.
-        name: the proposed name, without suffix.
-        kind: the suffix without dot.
-        refuse: called with the reason if the dialog confirmed another name than the one that would
-            be overwritten.
+    ``name`` and ``kind`` are the proposed name without its suffix, and that without its dot.
     """
-    path, _ = QFileDialog.getSaveFileName(parent, title, f"{name}.{kind}", f"*.{kind}")
-    if not path:
-        return None
-    chosen = with_suffix(Path(path), kind)
-    if chosen != Path(path) and chosen.exists():
-        refuse(Text("{file} exists already; nothing was written.", file=chosen.name))
-        return None
-    return chosen
+    return ask_for_file(parent, title, f"{name}.{kind}", {f"*.{kind}": (f".{kind}",)}, refuse)
 
 
 def fill_export_menu(

@@ -54,10 +54,11 @@ class ResumeOffer(QObject):
         """Return the run that can be resumed, and its name."""
         if self._controller.busy or self._controller.following:
             return None
-        record = self._model.record
+        record, runs = self._model.record, self._parts.runs
         if record.run is not None and not record.deleted:
-            return record.run, record.title
-        rows = [row for row in self._parts.runs.view.chosen() if row.summary is not None]
+            row = runs.model.rows.get(record.run)
+            return None if row and row.curves_only else (record.run, record.title)
+        rows = [row for row in runs.view.chosen() if row.summary and not row.curves_only]
         return (rows[0].path, rows[0].title) if len(rows) == 1 else None
 
     @Slot()

@@ -2,8 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,14 +15,7 @@ from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
-from td3core.errors import (
-    MessageError,
-    RequestError,
-    RunError,
-    reason_of,
-    require_no_interrupt,
-    unwritable,
-)
+from td3core.errors import RequestError, unwritable
 from td3core.exporters.registry import EXPORTERS, find_exporter
 from td3core.text import Text, Value, marked, tr
 
@@ -157,9 +149,13 @@ def export_command(
     """Write a saved agent in another format."""
     from td3core.checkpoint import read_header
 
-    require_writable_name(to, overwrite=force)
+    # A name that is none has no suffix either.
+    exporter = find_exporter(to, format_name) if to.name else None
+    require_writable_name(
+        to, overwrite=force, folder=exporter is not None and exporter.makes_folder
+    )
+    assert exporter is not None
     to = to.absolute()
-    exporter = find_exporter(to, format_name)
     path = find_checkpoint(checkpoint, runs_dir)
     if exporter.makes_env:
         obtain_consent(read_header(path).config.choice, given=trust_env)
@@ -197,38 +193,13 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
     return path.absolute()
 
 
-@contextmanager
 def environment_of(
     agent: "Checkpoint", path: Path, *, draws: bool = False
-) -> Iterator["EnvChoice"]:
-    """Check that the environment still suits the agent, then name it in its exceptions.
+) -> AbstractContextManager["EnvChoice"]:
+    """Check and name an agent's environment (:func:`td3core.exporters.film.frames`)."""
+    from td3core.exporters.film import frames
 
-    ``draws``: it will be drawn, which must be known before it is imported.
-
-    Raises:
-        RequestError: its sizes or bounds differ from those the agent was trained with.
-        RunError: it raised an exception.
-    """
-    from td3core.envs.make import check_env
-    from td3core.envs.rendering import prepare_rendering
-    from td3core.runs.resumption import require_same_spaces
-
-    choice = agent.header.config.choice
-    if draws:
-        prepare_rendering(choice.env_id)
-    require_same_spaces(agent.header.env, check_env(choice), path)
-    try:
-        yield choice
-    except MessageError:
-        raise
-    except BaseException as problem:
-        require_no_interrupt(problem)
-        raise RunError(
-            "The environment {env_id} raised {error}: {reason}.",
-            env_id=choice.env_id,
-            error=type(problem).__name__,
-            reason=reason_of(problem).rstrip("."),
-        ) from problem
+    return frames.environment_of(agent, path, draws=draws)
 
 
 def _return_in_words(

@@ -78,7 +78,7 @@ def import_command(
         made = importing.import_to_file(found, choice, make, out)
     else:
         made = importing.import_to_run(found, choice, make, folder)
-    notes = found.notes
+    notes = made.notes
     if not as_json:
         target = made.checkpoint if out is not None else made.run
         print_result(

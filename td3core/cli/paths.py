@@ -63,18 +63,22 @@ def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = Fa
     for found in (run.last, run.best) if last else (run.best, run.last):
         if found.exists():
             return found
+    run.require_agent()
     raise RequestError("{run} has no checkpoint yet.", run=path.name)
 
 
-def require_writable_name(target: Path, *, overwrite: bool) -> None:
+def require_writable_name(target: Path, *, overwrite: bool, folder: bool = False) -> None:
     """Refuse a target that is not a file name, or that would overwrite something.
 
+    ``folder``: a folder is written, which may replace another.
+
     Raises:
-        RequestError: it is empty, a folder, inside a run, or exists and ``overwrite`` is off.
+        RequestError: it is empty, a folder in place of a file, inside a run, or exists and
+            ``overwrite`` is off.
     """
     from td3core.runs.layout import DESCRIPTION
 
-    if not target.name or target.is_dir():
+    if not target.name or (target.is_dir() and not folder):
         raise RequestError("{path} is a folder; name the file to write.", path=repr(str(target)))
     inside = [folder for folder in target.resolve().parents if (folder / DESCRIPTION).exists()]
     if inside:

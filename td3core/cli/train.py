@@ -189,6 +189,8 @@ def resume(
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
     found = find_run(run, runs_dir)
+    # Before it counts as finished: more steps would not help.
+    found.require_agent()
     shown_in = film_folder(film, sinks, found.config.env)
     finished = _finished(found, total)
     if finished is not None:

@@ -53,7 +53,11 @@ def canonical_args(text: str) -> str:
         RequestError: the text is not a JSON object.
     """
     found = parse_args(text)
-    return json.dumps(found, ensure_ascii=False) if found else ""
+    try:
+        return json.dumps(found, ensure_ascii=False, allow_nan=False) if found else ""
+    except ValueError:
+        # 1e999 is an infinity to Python, for which JSON has no number.
+        raise _refusal(text, Text("a number is too large")) from None
 
 
 def parse_args(text: str) -> dict[str, Any]:

@@ -75,6 +75,21 @@ def default(name: str) -> Any:
     return None if value is MISSING else value
 
 
+def nearest(name: str, value: Any) -> Any:
+    """Return a value that a numeric setting takes.
+
+    It is the given one, else the bound that it exceeds, else, if it is no such number, the default.
+    """
+    item = _all_fields()[name]
+    try:
+        return checked_number(item, value)
+    except RequestError:
+        low, high = spec_of(item).low, spec_of(item).high
+        if not isinstance(value, int | float) or low <= value <= high or value != value:
+            return default(name)
+        return checked_number(item, low if value < low else high)
+
+
 def changes(old: Tunables, new: Tunables) -> list[tuple[str, Any, Any]]:
     """Return (name, old value, new value) of every setting that differs."""
     pairs = ((name, given(old, name), given(new, name)) for name, _ in specs(old))

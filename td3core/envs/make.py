@@ -229,6 +229,11 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
     )
 
 
+def is_registered(env_id: str) -> bool:
+    """Return whether an environment is known, or was registered by what is imported."""
+    return find_known(env_id) is not None or env_id in gym.registry
+
+
 def registered_elsewhere() -> list[str]:
     """Return the ids registered by other packages, without the known environments."""
     return [

@@ -1,23 +1,19 @@
 """Exports an agent as a folder in the layout of the Hugging Face Hub."""
 
 import json
-import tempfile
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 from td3core.checkpoint import read_header
 from td3core.envs.rendering import prepare_rendering
-from td3core.errors import (
-    MessageError,
-    RequestError,
-    quoted,
-    reason_of,
-    require_no_interrupt,
-)
+from td3core.errors import MessageError, RequestError, require_no_interrupt
 from td3core.evaluation.bundled import bundled_evaluation
 from td3core.evaluation.result import EvaluationResult
 from td3core.exporters import numpy_file, video, weights
 from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
+from td3core.exporters.film.files import partial_path
 from td3core.system.files import write_atomically
 from td3core.text import Text
 
@@ -53,19 +49,38 @@ action = act(observation)
 def export(checkpoint: Path, target: Path) -> Text:
     """Write the folder: a card, the networks, the actor in NumPy, and a film if it can be drawn.
 
+    A folder of an earlier export is replaced.
+
     Raises:
-        RequestError: a file or folder of that name exists already.
+        RequestError: anything else of that name exists already.
     """
-    if target.exists():
-        raise RequestError("{path} already exists; choose another name.", path=str(target))
-    with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as made:
-        folder = Path(made) / target.name
-        folder.mkdir()
+    if os.path.lexists(target) and not _is_export(target):
+        raise RequestError(
+            "{path} already exists, and is no folder of an earlier export; choose another name.",
+            path=str(target),
+        )
+    folder = partial_path(target)
+    # What a killed process left.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
         checked, film = _fill(folder, checkpoint)
+        if target.exists():
+            shutil.rmtree(target)
         folder.replace(target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     if film is not None:
         return Text("{checked}; no film: {reason}", checked=checked, reason=film)
     return checked
+
+
+def _is_export(target: Path) -> bool:
+    """Return whether a folder holds what an export writes, and nothing else."""
+    if target.is_symlink() or not target.is_dir():
+        return False
+    names = {each.name for each in target.iterdir()}
+    return {CARD, CONFIG, MODEL, ACTOR} <= names <= {CARD, CONFIG, MODEL, ACTOR, FILM}
 
 
 def _fill(folder: Path, checkpoint: Path) -> tuple[Text, Text | None]:
@@ -84,24 +99,26 @@ def _fill(folder: Path, checkpoint: Path) -> tuple[Text, Text | None]:
     except MessageError as problem:
         require_no_interrupt(problem)
         return checked, problem.message
-    except BaseException as problem:
-        # Drawing is the environment's own code: it may raise anything, and call sys.exit.
-        require_no_interrupt(problem)
-        return checked, quoted(reason_of(problem))
     return checked, None
 
 
 def _name(actor: DeployedActor) -> str:
-    return actor.source.header.config.algorithm.upper()
+    origin = actor.imported
+    return origin.kind if origin else actor.source.header.config.algorithm.upper()
 
 
 def _config(actor: DeployedActor) -> dict[str, Any]:
     header = actor.source.header
-    return actor.facts() | {
-        "algorithm": header.config.algorithm,
-        "hidden": list(header.config.actor_hidden),
-        "activation": actor.activation,
-    }
+    # SAC, for instance, is not among the algorithms of this program.
+    algorithm = {} if actor.imported else {"algorithm": header.config.algorithm}
+    return (
+        actor.facts()
+        | algorithm
+        | {
+            "hidden": list(header.config.actor_hidden),
+            "activation": actor.activation,
+        }
+    )
 
 
 def _card(actor: DeployedActor, result: EvaluationResult | None) -> str:

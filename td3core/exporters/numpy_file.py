@@ -12,7 +12,7 @@ from td3core.system.files import write_atomically
 from td3core.text import Text
 
 _TEMPLATE = '''\
-"""An actor trained with TD3 Studio, in NumPy: action = act(observation)."""
+"""An actor of TD3 Studio, in NumPy: action = act(observation)."""
 
 {usage}
 

@@ -49,6 +49,8 @@ class Exporter(Generic[S]):
     module: str
     makes_env: bool = False
     """True if it makes the agent's environment, whose code the user must then have allowed."""
+    makes_folder: bool = False
+    """True if it writes a folder, and replaces only one of its own."""
     proper_name: str = ""
     """The name in the window, if not ``name`` capitalised."""
 
@@ -127,6 +129,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
         about=Text("A folder for the Hugging Face Hub: card, networks, actor in NumPy, film."),
         module="td3core.exporters.hub_folder",
         makes_env=True,
+        makes_folder=True,
     ),
 )
 

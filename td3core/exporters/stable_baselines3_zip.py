@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from td3core.arrays import Floats
+from td3core.config import follows
 from td3core.config.networks import ACTOR, CRITIC, TARGET, NetworkGroup, optimizer_of
 from td3core.config.tunables import NO_FLOOR
 from td3core.errors import RequestError
@@ -261,6 +262,10 @@ class _Export:
             self._note("stable-baselines3 has one learning rate: that of the critics is kept.")
         if tunables.n_step > 1:
             self._note(f"Returns of {tunables.n_step} steps are not carried over.")
+        if tunables.exploration_noise_decay < 1.0 or follows(tunables, "exploration_noise"):
+            self._note("Exploration noise stays as it is: it neither decays nor has a schedule.")
+        if config.num_envs > 1:
+            self._note(f"The agent learned in {config.num_envs} environments at once, not in one.")
         if tunables.noise_correlation:
             self._note("Exploration noise is not correlated from step to step.")
         if (config.reward_scale, tunables.reward_floor) != (1.0, NO_FLOOR):

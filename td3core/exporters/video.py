@@ -7,7 +7,7 @@ from td3core.checkpoint import Checkpoint, load
 from td3core.checkpoint.agent import agent_of
 from td3core.evaluation.evaluate import collect_result
 from td3core.evaluation.result import EvaluationResult
-from td3core.exporters.film.frames import filmed_episode
+from td3core.exporters.film.frames import environment_of, filmed_episode
 from td3core.exporters.film.instruments import InstrumentCanvas
 from td3core.exporters.film.numbers import play
 from td3core.exporters.film.progress import FilmProgress, Report, silent
@@ -17,7 +17,9 @@ from td3core.playing.step import RolloutStep
 
 def export(checkpoint: Path, target: Path) -> None:
     """Record the first evaluation episode of seed 0; see :func:`record`."""
-    record(load(checkpoint), target, episodes=1, seed=0)
+    source = load(checkpoint)
+    with environment_of(source, checkpoint, draws=True):
+        record(source, target, episodes=1, seed=0)
 
 
 def record(
@@ -38,7 +40,7 @@ def record(
 
     Raises:
         RequestError: the environment cannot render images, or the file cannot be written.
-        RunError: the environment raised an ``OSError``.
+        RunError: the environment raised an exception.
     """
     agent = agent_of(source)
     last_steps: list[RolloutStep] = []

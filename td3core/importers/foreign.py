@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,12 @@ def numbered(tensors: Mapping[str, Any], prefix: str, *, begin: int, step: int) 
         names.append(f"{prefix}{at}")
         at += step
     return names
+
+
+def env_in_name(path: Path) -> str:
+    """Return the environment in the name of a file's folder, as CleanRL gives it; else nothing."""
+    name, separator, _ = path.absolute().parent.name.partition("__")
+    return name if separator else ""
 
 
 def require_no_more(tensors: Iterable[str]) -> None:

@@ -1,11 +1,12 @@
 """Importing a file, start to finish: read it, find its environment, write the result."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from td3core.checkpoint import SUFFIX
 from td3core.config.env_choice import EnvChoice
+from td3core.envs.catalogue import find_known
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError, brief
 from td3core.importers import monitor, registry, rl_zoo, vec_normalize
@@ -14,6 +15,7 @@ from td3core.importers.curve_file import CurveFile
 from td3core.importers.destination import write_agent, write_checkpoint, write_curves
 from td3core.importers.foreign import ForeignAgent
 from td3core.runs.layout import CHECKPOINTS, LAST
+from td3core.runs.listing import list_runs
 from td3core.system.regular_files import glob, is_regular
 from td3core.text import Text
 
@@ -47,7 +49,8 @@ class Found:
         """Environments suggested by file names or sizes, the likeliest first."""
         named = [self.content.likely_env] if self.content.likely_env else []
         sized = fitting(self.content) if isinstance(self.content, ForeignAgent) else []
-        return [*named, *(each for each in sized if each not in named)]
+        # A folder may be called anything.
+        return sorted(dict.fromkeys([*named, *sized]), key=lambda each: find_known(each) is None)
 
     @property
     def takes_statistics(self) -> bool:
@@ -72,6 +75,8 @@ class Imported:
     """None for curves alone."""
     env_id: str
     sha256: str
+    notes: tuple[Text, ...] = ()
+    """Notes on what the file lacks, and on the environment."""
 
 
 def examine(path: Path, statistics: Path | None = None) -> Found:
@@ -139,9 +144,14 @@ def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Pat
     """
     content = found.content
     if isinstance(content, CurveFile):
+        content = replace(content, notes=(*content.notes, *_doubts(choice.env_id, runs_dir)))
         run = write_curves(runs_dir, choice, content)
         return Imported(
-            run=run, checkpoint=None, env_id=choice.env_id, sha256=content.sources[0][1]
+            run=run,
+            checkpoint=None,
+            env_id=choice.env_id,
+            sha256=content.sources[0][1],
+            notes=content.notes,
         )
     agent = checkpoint_of(content, make(choice))
     run = write_agent(runs_dir, content, agent, found.curves)
@@ -150,7 +160,21 @@ def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Pat
         checkpoint=run / CHECKPOINTS / LAST,
         env_id=agent.header.env.env_id,
         sha256=content.sha256,
+        notes=tuple(found.notes),
     )
+
+
+def _doubts(env_id: str, runs_dir: Path) -> tuple[Text, ...]:
+    """Return a note if nothing here knows the environment of curves, which no import makes."""
+    # Later: it imports Gymnasium.
+    from td3core.envs.make import is_registered
+
+    # A module that registers it is not imported for curves.
+    if ":" in env_id or is_registered(env_id):
+        return ()
+    if any(run.config.env == env_id for run in list_runs(runs_dir)):
+        return ()
+    return (Text("No environment called {env_id} is known here.", env_id=env_id),)
 
 
 def import_to_file(found: Found, choice: EnvChoice, make: EnvMaker, target: Path) -> Imported:
@@ -167,5 +191,9 @@ def import_to_file(found: Found, choice: EnvChoice, make: EnvMaker, target: Path
     agent = checkpoint_of(content, make(choice))
     write_checkpoint(agent, target)
     return Imported(
-        run=None, checkpoint=target, env_id=agent.header.env.env_id, sha256=content.sha256
+        run=None,
+        checkpoint=target,
+        env_id=agent.header.env.env_id,
+        sha256=content.sha256,
+        notes=tuple(found.notes),
     )

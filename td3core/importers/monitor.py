@@ -16,6 +16,7 @@ from td3core.importers.curve_file import CurveFile, EpisodePoint, EvaluationPoin
 from td3core.importers.damage import UnexpectedError, reading
 from td3core.importers.foreign import source
 from td3core.importers.npy import read_array
+from td3core.text import Text
 
 _MOST_ROWS = 1_000_000
 _MOST_STEPS = 10**12
@@ -49,21 +50,29 @@ def _episodes(file: str, data: bytes) -> CurveFile:
         if not isinstance(about, dict):
             raise UnexpectedError("there is no description of a monitor")
     episodes, reached = list[EpisodePoint](), 0
-    rows = csv.DictReader(StringIO(table))
+    # A program that was killed leaves its last row half-written.
+    table, end, torn = table.rpartition("\n")
+    rows = csv.DictReader(StringIO(table + end))
     with reading(file, "the table"):
         if not {"r", "l", "t"} <= set(rows.fieldnames or ()):
             raise UnexpectedError("the columns r, l and t are missing")
         for row in islice(rows, _MOST_ROWS + 1):
-            length = int(row["l"])
+            try:
+                length = int(row["l"])
+                episode_return, time_s = _finite(float(row["r"])), _finite(float(row["t"]))
+            except (TypeError, ValueError) as problem:
+                raise UnexpectedError(
+                    "row {n} is not the numbers of an episode", n=len(episodes) + 1
+                ) from problem
             reached += length
             if len(episodes) == _MOST_ROWS or not 0 < length <= reached <= _MOST_STEPS:
-                raise UnexpectedError("episode {n} is too long", n=len(episodes))
+                raise UnexpectedError("the episode of row {n} is too long", n=len(episodes) + 1)
             episodes.append(
                 EpisodePoint(
                     env_steps=reached,
-                    episode_return=_finite(float(row["r"])),
+                    episode_return=episode_return,
                     length=length,
-                    time_s=max(_finite(float(row["t"])), 0.0),
+                    time_s=max(time_s, 0.0),
                 )
             )
         if not episodes:
@@ -74,6 +83,7 @@ def _episodes(file: str, data: bytes) -> CurveFile:
         sources=(source(file, data),),
         episodes=tuple(episodes),
         env_id=env_id if isinstance(env_id, str) and env_id != "None" else "",
+        notes=(Text("The file ends within a row, which is left out."),) if torn.strip() else (),
     )
 
 

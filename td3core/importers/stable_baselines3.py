@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from td3core.arrays import Floats
 from td3core.config.env_choice import EnvChoice
 from td3core.config.run_config import HIGHEST_SEED
+from td3core.config.settings import nearest
 from td3core.config.tunables import Tunables
-from td3core.errors import RequestError
+from td3core.errors import RequestError, brief
 from td3core.importers.archive import Archive, read_file
-from td3core.importers.damage import UnexpectedError, reading
+from td3core.importers.damage import DAMAGE, UnexpectedError, reading
 from td3core.importers.foreign import (
     NO_OPTIMISERS,
     ForeignAgent,
@@ -33,7 +34,7 @@ from td3core.importers.foreign import (
 )
 from td3core.importers.inert_pickle import Global, Made, array_of, read_pickle
 from td3core.importers.tensors import read_pth, state_dict
-from td3core.text import Text
+from td3core.text import SettingName, Text
 
 _DATA, _POLICY, _NOTES = "data", "policy.pth", "td3_studio.json"
 _MOST_JSON, _MOST_NOTES = 16 * 2**20, 256 * 1024
@@ -138,7 +139,11 @@ class _Reader:
         names = numbered(tensors, "actor.mu.", begin=0, step=2)
         actor = take_layers(tensors, names or ["actor.mu.0"], inputs=obs_dim)
         inputs = obs_dim + actor[-1][0].shape[0]
-        count = 2 if "critic.qf1.0.weight" in tensors else 1
+        count = 1
+        while f"critic.qf{count}.0.weight" in tensors:
+            count += 1
+        if count > 2:
+            raise UnexpectedError("there are {count} critics; one or two are known", count=count)
         critics, targets = list[Layers](), list[Layers]()
         for role, into in (("critic", critics), ("critic_target", targets)):
             for at in range(count):
@@ -153,12 +158,18 @@ class _Reader:
             if [w.shape for w, _ in one] != [w.shape for w, _ in other]:
                 raise UnexpectedError("a network and its target have other sizes")
         return {
-            "kind": f"stable-baselines3 {'TD3' if count > 1 else 'DDPG'}",
+            "kind": f"stable-baselines3 {'DDPG' if self._is_ddpg(count) else 'TD3'}",
             "actor": actor,
             "critics": tuple(critics),
             "target_actor": target,
             "target_critics": tuple(targets),
         }
+
+    def _is_ddpg(self, critics: int) -> bool:
+        # As stable-baselines3 makes one: a TD3 may have a single critic as well.
+        return (critics, self._value("policy_delay", 1), self._value("target_noise_clip", 0)) == (
+            *(1, 1, 0),
+        )
 
     def _mean_of_sac(self, tensors: dict[str, NDArray[Any]], obs_dim: int) -> dict[str, Any]:
         names = numbered(tensors, "actor.latent_pi.", begin=0, step=2)
@@ -201,6 +212,17 @@ class _Reader:
                         "{name}: {reason}", name=name, reason=problem.reason
                     ) from problem
         return None
+
+    def _value(self, name: str, usual: Any = None) -> Any:
+        """Return a number of the description, also one of NumPy's, which JSON could not hold."""
+        value = self._data.get(name, usual)
+        if not isinstance(value, dict):
+            return value
+        try:
+            return array_of(self._pickled(name)).item()
+        except DAMAGE:
+            # A function, for instance.
+            return str(value.get(":type:"))
 
     def _activation(self) -> str:
         plain = self._data.get("policy_kwargs")
@@ -259,18 +281,35 @@ class _Reader:
     def _settings(self, found: Mapping[str, Any]) -> dict[str, Any]:
         if "critics" not in found:
             return {}
-        data = self._data
-        settings = {here: data[there] for there, here in _NAMES.items() if there in data}
+        settings = {
+            here: self._value(there) for there, here in _NAMES.items() if there in self._data
+        }
         if settings.get("noise_clip") == 0:
             # Stable-baselines3's form of DDPG.
             settings["policy_noise"] = 0.0
-        seed = data.get("seed")
+        settings |= self._learning_rates() | self._frequency() | self._noise()
+        settings = {name: self._in_range(name, value) for name, value in settings.items()}
+        seed = self._value("seed")
         if type(seed) is int and 0 <= seed <= HIGHEST_SEED:
             settings["seed"] = seed
-        return settings | self._learning_rates() | self._frequency() | self._noise()
+        return settings
+
+    def _in_range(self, name: str, value: Any) -> Any:
+        """Return a value that the setting takes: only a branch needs it, the agent acts without."""
+        taken = nearest(name, value)
+        if taken != value:
+            self._notes.append(
+                Text(
+                    "{name} is {value} in the file; it is set to {taken}.",
+                    name=SettingName(name),
+                    value=brief(value, 40),
+                    taken=taken,
+                )
+            )
+        return taken
 
     def _learning_rates(self) -> dict[str, Any]:
-        rate = self._data.get("learning_rate")
+        rate = self._value("learning_rate")
         if isinstance(rate, int | float) and not isinstance(rate, bool):
             return {"actor_lr": float(rate), "critic_lr": float(rate)}
         self._notes.append(
@@ -280,7 +319,7 @@ class _Reader:
 
     def _frequency(self) -> dict[str, Any]:
         """Return how often updates happen, and how many."""
-        steps, of_each = 1, self._data.get("gradient_steps", 1)
+        steps, of_each = 1, self._value("gradient_steps", 1)
         match self._data.get("train_freq", 1), self._pickled("train_freq"):
             case int(every), _:
                 steps = every

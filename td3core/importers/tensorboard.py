@@ -14,7 +14,7 @@ from td3core.errors import RequestError
 from td3core.importers.archive import MOST_BYTES, read_file
 from td3core.importers.curve_file import CurveFile, EpisodePoint, EvaluationPoint
 from td3core.importers.damage import UnexpectedError, reading
-from td3core.importers.foreign import source
+from td3core.importers.foreign import env_in_name, source
 from td3core.system.packages import missing
 from td3core.text import Text
 
@@ -181,9 +181,7 @@ def _curve_file(
             for step, value, at in returns
         ),
         training=_training(curves),
-        likely_env=path.absolute().parent.name.partition("__")[0]
-        if "__" in path.absolute().parent.name
-        else "",
+        likely_env=env_in_name(path),
         notes=tuple(notes),
     )
 

@@ -395,6 +395,21 @@ class RunDirectory:
         """Return the lines of the journal, without torn or damaged ones."""
         return journal.read(self.journal_file)
 
+    def has_curves_only(self) -> bool:
+        """Return whether it was imported without an agent, which no run can go on from."""
+        return journal.import_of(self.journal()) is not None and not self.saved()
+
+    def require_agent(self) -> None:
+        """Refuse a run that will never have an agent.
+
+        Raises:
+            RequestError: only curves were imported.
+        """
+        if self.has_curves_only():
+            raise RequestError(
+                "{run} holds curves only; there is no agent in it.", run=self.path.name
+            )
+
     def step_checkpoint(self, env_steps: int) -> Path:
         """Return the path of the checkpoint after ``env_steps`` steps."""
         return step_checkpoint(self.path, env_steps)

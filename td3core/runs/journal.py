@@ -22,6 +22,7 @@ from typing import Any
 from td3core import config
 from td3core.config import Tunables, given, specs, with_values
 from td3core.errors import RequestError, file_reason
+from td3core.protocol.events import JournalEvent
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import open_regular, read_bytes, read_text, require_own
 
@@ -110,6 +111,11 @@ def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> l
             entry = {"step": step, "field": change.name, "old": before, "new": after}
             entries.append(entry | {"origin": _SCHEDULE})
     return entries
+
+
+def import_of(entries: Iterable[Entry]) -> Entry | None:
+    """Return the line of the import that made the run; ``None`` if it was trained here."""
+    return next((e for e in entries if e.get("event") == JournalEvent.IMPORT), None)
 
 
 def is_scheduled(entry: Entry) -> bool:

@@ -57,6 +57,8 @@ class RunSummary:
     """Settings that differ from its preset's."""
     live_changes: int = 0
     """Number of live changes while it trained, including those it was started with."""
+    curves_only: bool = False
+    """Whether it was imported without an agent."""
 
     @property
     def description(self) -> str:
@@ -193,6 +195,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
         group=run.group,
         changed=changed_settings(run, usual),
         live_changes=sum("field" in entry for entry in run.journal()),
+        curves_only=run.has_curves_only(),
     )
 
 

@@ -60,7 +60,8 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
     the same seed and so with the same steps.
 
     Raises:
-        RequestError: there are checkpoints, but a run cannot resume from any of them.
+        RequestError: there are checkpoints, but a run cannot resume from any of them; or only
+            curves were imported.
     """
     steps = [path for path in run.saved() if path not in (run.best, run.last)]
     candidates = [path for path in (run.last, *reversed(steps), run.best) if path.exists()]
@@ -87,6 +88,8 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
             checkpoint=run.parent.checkpoint,
             parent=run.parent.run,
         )
+    # Trained from nothing, it would replace the curves of another program.
+    run.require_agent()
     return None
 
 
@@ -136,8 +139,7 @@ def with_total_steps(
     ending = run.ending()
     # A run killed in its last evaluation has taken its last step, but has not ended.
     finished = ending is not None and ending.stopped == "finished"
-    # A branch knows the origin of its parent as well.
-    is_import = saved is not None and saved.header.origin is not None and run.parent is None
+    is_import = journal.import_of(run.journal()) is not None
     if is_import and finished and steps is None and reached < total:
         raise RequestError(
             "{run} was imported; branch it, or give it --steps to train it on in place.", run=name

@@ -29,7 +29,7 @@ SHOWN: dict[str, tuple[int, ...]] = {
     # The window's own.
     **dict.fromkeys(("remark", "plain_label", "Collapsible", "show_status", "show_hint"), (0,)),
     **dict.fromkeys(("show_text", "breakable", "plain_tip"), (0,)),
-    **dict.fromkeys(("enable", "retip", "choose_file", "make_export_button"), (1,)),
+    **dict.fromkeys(("enable", "retip", "choose_file", "ask_for_file", "make_export_button"), (1,)),
     "add_choice": (1, 2),
     **dict.fromkeys(("make_button", "make_icon_button", "make_narrow_combo"), (1, 2)),
     **dict.fromkeys(("ask", "choose", "describe"), (2, 3)),

@@ -33,6 +33,7 @@ MostSeconds = Annotated[
         "--max-seconds-per",
         metavar="S",
         min=0.1,
+        max=3600.0,
         help=marked("Seconds of film for each checkpoint at most. Default: whole episodes."),
     ),
 ]

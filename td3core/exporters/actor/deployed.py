@@ -11,17 +11,15 @@ from gymnasium.spaces import Box
 
 from td3core import __version__
 from td3core.arrays import Doubles, Floats
-from td3core.checkpoint import Checkpoint, load
+from td3core.checkpoint import Checkpoint, Origin, load
 from td3core.checkpoint.agent import agent_of, spec_of
 from td3core.config.networks import ACTOR
 from td3core.envs.agent_view import AgentView
-from td3core.envs.make import check_env
 from td3core.errors import RequestError
-from td3core.exporters.film.frames import naming_environment
+from td3core.exporters.film.frames import environment_of
 from td3core.inference.normaliser import OBS_CLIP, Normaliser
 from td3core.playing.numbers import EpisodeLog, in_bounds
 from td3core.playing.playback import Playback
-from td3core.runs.resumption import require_same_spaces
 from td3core.text import Text
 
 MOST_OBSERVATIONS = 1000
@@ -73,10 +71,17 @@ class DeployedActor:
         # On one line, for comments of generated code.
         return " ".join(f"{env.env_id} {env.args}".split())
 
+    @property
+    def imported(self) -> Origin | None:
+        """Where it was imported from; None if it has been trained by this program since."""
+        header = self.source.header
+        # Whatever is trained here has a record of what its last bits depend on.
+        return None if header.numerics else header.origin
+
     def facts(self) -> dict[str, Any]:
         """Return the facts that users of the file must know, as plain JSON values."""
-        header = self.source.header
-        return {
+        header, origin = self.source.header, self.source.header.origin
+        found: dict[str, Any] = {
             "env_id": header.env.env_id,
             "env_args": header.env.choice.kwargs,
             "obs_dim": header.env.obs_dim,
@@ -90,6 +95,13 @@ class DeployedActor:
             "env_steps": header.counters.env_steps,
             "producer": f"td3-studio {__version__}",
         }
+        if origin is not None:
+            source = {"kind": origin.kind, "file": origin.file, "sha256": origin.sha256}
+            found["imported_from"] = source
+        if self.imported and not header.counters.env_steps:
+            # Other programs do not always say.
+            del found["env_steps"]
+        return found
 
     def usage(self) -> list[str]:
         """Return lines on how to call it, for a comment or a README."""
@@ -97,11 +109,12 @@ class DeployedActor:
         rate, repeat = self.control_rate_hz, facts["action_repeat"]
         lines = [
             f"Environment: {self.env_name}",
-            f"Trained for {facts['env_steps']} environment steps by {facts['producer']}",
+            self._history(),
             f"Observation: {facts['obs_dim']} numbers, as the environment returns them"
+            + _flattened(self.observation_space)
             + ("; they are normalised inside" if self.normalisation else ""),
-            f"Action: {facts['act_dim']} numbers within low {facts['action_low']}"
-            f" and high {facts['action_high']}",
+            f"Action: {facts['act_dim']} numbers{_flattened(self.action_space)} within low"
+            f" {facts['action_low']} and high {facts['action_high']}",
             f"Action repeat: {repeat}"
             + (f" (take each action {repeat} times before the next call)" if repeat > 1 else ""),
             "Control rate: "
@@ -110,6 +123,18 @@ class DeployedActor:
         if facts["whole_actions"]:
             lines.append("The environment takes whole numbers: round each action")
         return lines
+
+    def _history(self) -> str:
+        """Return on one line how it was trained, and by which program."""
+        header, producer = self.source.header, self.facts()["producer"]
+        origin, steps = header.origin, header.counters.env_steps
+        if origin is None:
+            return f"Trained for {steps} environment steps by {producer}"
+        source = " ".join(f"{origin.kind}, {origin.file}".split())
+        if self.imported is None:
+            return f"Trained on to {steps} environment steps by {producer}, from {source}"
+        after = f", after {steps} environment steps" if steps else ""
+        return f"Imported by {producer} from {source}{after}"
 
     def exact(self, obs: Floats) -> Doubles:
         """Return actions (n, act_dim) in the environment's bounds, computed in float64."""
@@ -159,12 +184,11 @@ def deployed_actor(checkpoint: Path) -> DeployedActor:
 
     Raises:
         RequestError: the file cannot be read, or its environment cannot be made or has changed.
-        RunError: the environment raised an ``OSError``.
+        RunError: the environment raised an exception.
     """
     source = load(checkpoint)
     header = source.header
-    with naming_environment(header.config.choice):
-        require_same_spaces(header.env, check_env(header.config.choice), checkpoint)
+    with environment_of(source, checkpoint):
         log = EpisodeLog(header.env.obs_dim, most_bytes=None)
         with closing(Playback(agent_of(source), 0, 0, log=log)) as playback:
             while not playback.step.over and playback.step.number < MOST_OBSERVATIONS:
@@ -193,6 +217,11 @@ def deployed_actor(checkpoint: Path) -> DeployedActor:
         control_rate_hz=rate,
         replayed=steps.obs,
     )
+
+
+def _flattened(space: Box) -> str:
+    """Return how a table of numbers becomes the row that an actor takes or gives."""
+    return f", flattened row by row (shape {space.shape})" if len(space.shape) != 1 else ""
 
 
 def _control_rate(env: AgentView, repeat: int) -> float | None:

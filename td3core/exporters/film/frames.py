@@ -2,18 +2,22 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core.checkpoint import Checkpoint
 from td3core.config.env_choice import EnvChoice
-from td3core.envs.rendering import draw, rgb_frame
-from td3core.errors import RunError, reason_of, require_no_interrupt
+from td3core.envs.make import check_env
+from td3core.envs.rendering import draw, prepare_rendering, rgb_frame
+from td3core.errors import MessageError, RunError, reason_of, require_no_interrupt
 from td3core.playing.disturbance import Pushes
 from td3core.playing.playback import Agent
 from td3core.playing.side_by_side import SideBySide
 from td3core.playing.step import RolloutStep
+from td3core.runs.resumption import require_same_spaces
 
 
 class Shot(NamedTuple):
@@ -57,7 +61,7 @@ def filmed_episode(
 
     Raises:
         RequestError: the environment cannot be made, or renders no images.
-        RunError: it raised an ``OSError`` unrelated to the film's file.
+        RunError: it raised an exception.
     """
     choice = agents[0].choice
     with naming_environment(choice):
@@ -69,11 +73,32 @@ def filmed_episode(
 
 
 @contextmanager
+def environment_of(agent: Checkpoint, path: Path, *, draws: bool = False) -> Iterator[EnvChoice]:
+    """Check that the environment still suits an agent, then name it in its exceptions.
+
+    ``draws``: it will be drawn, which must be known before it is imported.
+
+    Raises:
+        RequestError: its sizes or bounds differ from those the agent was trained with.
+        RunError: it raised an exception.
+    """
+    choice = agent.header.config.choice
+    if draws:
+        prepare_rendering(choice.env_id)
+    with naming_environment(choice):
+        require_same_spaces(agent.header.env, check_env(choice), path)
+        yield choice
+
+
+@contextmanager
 def naming_environment(choice: EnvChoice) -> Iterator[None]:
     """Name the environment in its exceptions."""
     try:
         yield
-    except OSError as problem:
+    except MessageError:
+        raise
+    except BaseException as problem:
+        # An environment is foreign code and may raise anything, or call sys.exit.
         require_no_interrupt(problem)
         raise RunError(
             "The environment {env_id} raised {error}: {reason}.",

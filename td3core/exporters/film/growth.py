@@ -73,6 +73,11 @@ class FilmSettings:
     most_fps: float = math.inf
     """Most frames per second."""
 
+    @property
+    def hold_s(self) -> float:
+        """Seconds for which the end of an episode stays, of those for its checkpoint."""
+        return HOLD_S if self.most_s is None else min(HOLD_S, self.most_s / 2)
+
 
 def scenes_of_run(run: RunDirectory) -> list[Scene]:
     """Return the checkpoints of a run by step, each agent once, with the best one marked.
@@ -93,6 +98,7 @@ def scenes_of_run(run: RunDirectory) -> list[Scene]:
         if path == run.best:
             found[env_steps] = replace(found[env_steps], best=True)
     if not found:
+        run.require_agent()
         raise RequestError("{run} has no checkpoint yet.", run=run.path.name)
     return [found[env_steps] for env_steps in sorted(found)]
 
@@ -125,7 +131,7 @@ def record_growth(
     Raises:
         RequestError: a checkpoint cannot be read, the environment cannot render images, or the
             file cannot be written.
-        RunError: the environment raised an ``OSError``.
+        RunError: the environment raised an exception.
     """
     with ExitStack() as film:
         recorder = _Recorder(
@@ -175,14 +181,18 @@ class _Recorder:
         playing, settings = agent_of(agent), self._settings
         last_steps: list[RolloutStep] = []
         room: int | None = None
+        hold = 0
         for index in range(settings.episodes):
             with filmed_episode([playing], settings.seed, index) as episode:
                 self.writer = writer = self.writer or self._open_writer(episode.fps)
-                if room is None and settings.most_s is not None:
-                    room = max(1, round(settings.most_s * writer.fps * writer.stride))
-                last = self._record_episode(number, index, scene, episode, room)
+                steps_per_s = writer.fps * writer.stride
+                if room is None:
+                    hold = round(settings.hold_s * steps_per_s)
+                    if settings.most_s is not None:
+                        room = max(1, round(settings.most_s * steps_per_s) - hold)
+                last = self._record_episode(number, index, scene, episode, room, hold)
             last_steps.append(last)
-            room = None if room is None else room - last.number
+            room = None if room is None else room - last.number - hold
             if room is not None and room <= 0:
                 break
         return SceneResult(
@@ -196,9 +206,18 @@ class _Recorder:
         return Canvas(picture, self._settings.size, self._settings.most_width)
 
     def _record_episode(
-        self, number: int, index: int, scene: Scene, episode: FilmedEpisode, room: int | None
+        self,
+        number: int,
+        index: int,
+        scene: Scene,
+        episode: FilmedEpisode,
+        room: int | None,
+        hold: int,
     ) -> RolloutStep:
-        """Record an episode, or its first ``room`` steps; return the last step recorded."""
+        """Record an episode, or its first ``room`` steps; return the last step recorded.
+
+        Its picture stays for ``hold`` more.
+        """
         assert self.writer is not None
         step, frame = BEGINNING, None
         for ((step, picture),) in episode:
@@ -218,7 +237,7 @@ class _Recorder:
             if room is not None and step.number >= room:
                 break
         if frame is not None:
-            for _ in range(round(HOLD_S * self.writer.fps * self.writer.stride)):
+            for _ in range(hold):
                 self.writer.write(frame)
         return step
 

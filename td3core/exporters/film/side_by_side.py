@@ -73,7 +73,7 @@ def record_side_by_side(
     Raises:
         RequestError: a checkpoint cannot be read or is for another environment than the first, the
             environment cannot render images, or the file cannot be written.
-        RunError: the environment raised an ``OSError``.
+        RunError: the environment raised an exception.
     """
     sources = [load(each.path) for each in compared]
     for source, each in zip(sources, compared, strict=True):

@@ -9,17 +9,22 @@ from td3core.checkpoint import read_header
 from td3core.config import RunConfig, Tunables, given, specs
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import typed
-from td3core.errors import RequestError
+from td3core.errors import RequestError, brief
 from td3core.exporters.report.run_facts import RunFacts
 from td3core.runs.layout import CHECKPOINTS
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 
 _OPTIONS = ("env", "preset", "steps", "seed")
 """Settings with words of their own in the commands."""
+_LONGEST = 200
+"""Of characters, in what is known of an import."""
 
 
 def commands_of(runs: Sequence[RunFacts]) -> list[str]:
-    """Return the commands that reproduce runs, one for all runs that differ only in the seed."""
+    """Return the commands that reproduce runs, one for all runs that differ only in the seed.
+
+    Those that were imported have a comment with their origin instead.
+    """
     found: dict[tuple[str, ...], list[RunFacts]] = {}
     for run in runs:
         found.setdefault(_key(run), []).append(run)
@@ -59,7 +64,7 @@ def values_as_given(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
 def _key(run: RunFacts) -> tuple[str, ...]:
     """Return a key that runs of the same command share."""
     directory = run.directory
-    if directory.parent is not None or _changed_live(run):
+    if directory.parent is not None or _changed_live(run) or run.imported:
         return (str(run.path),)
     words = words_of_settings(directory.config, directory.first_tunables)
     return (directory.config.env, directory.group, *words)
@@ -70,7 +75,11 @@ def _changed_live(run: RunFacts) -> bool:
 
 
 def _command(runs: Sequence[RunFacts]) -> str:
-    first = runs[0].directory
+    first, imported = runs[0].directory, runs[0].imported
+    if imported is not None:
+        # On one line: nothing of a file's name may leave the comment.
+        origin = (brief(imported.get(key, ""), _LONGEST) for key in ("kind", "file", "sha256"))
+        return "# {}: imported from {}, {}, SHA-256 {}".format(first.path.name, *origin)
     config, tunables = first.config, first.first_tunables
     if first.parent is not None:
         return shlex.join(["td3-studio", "branch", *_words_of_branch(runs[0])])

@@ -12,7 +12,7 @@ from td3core.checkpoint import read_header
 from td3core.checkpoint.header import Header
 from td3core.errors import RequestError, brief
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Entry
+from td3core.runs.journal import Entry, import_of
 from td3core.runs.layout import DESCRIPTION
 from td3core.runs.listing import RunSummary, summarise
 from td3core.system.regular_files import exists, parse_toml, read_text
@@ -40,6 +40,11 @@ class RunFacts:
     """The return at which its environment counts as solved."""
 
     @property
+    def imported(self) -> Entry | None:
+        """The journal line of its import; None if it was trained by this program."""
+        return import_of(self.entries)
+
+    @property
     def path(self) -> Path:
         """The folder of the run."""
         return self.directory.path
@@ -57,13 +62,15 @@ def read_facts(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunFa
     threshold = results.threshold
     if threshold is None and header is not None:
         threshold = header.env.reward_threshold
-    described = _description(path)
+    entries = tuple(directory.journal())
+    # An import has those of the machine that imported it.
+    described = {} if import_of(entries) else _description(path)
     return RunFacts(
         directory=directory,
         results=results,
         training=read_training(path, stopped),
         summary=summarise(directory),
-        entries=tuple(directory.journal()),
+        entries=entries,
         machine=_words(described.get("machine")),
         versions=_words(described.get("versions")),
         header=header,

@@ -245,16 +245,18 @@ def _row_of_run(run: RunFacts) -> tuple[str, ...]:
     )
 
 
-def machines(found: Material) -> Section:
+def machines(found: Material) -> Section | None:
     """Return where and with which versions the runs were trained; equal runs share a line."""
     runs = tuple(found.runs.values())
+    # None for imports, whose settings are not of this program.
+    configs = [None if run.imported else run.directory.config for run in runs]
     called = {
         tr("Processor"): [run.machine.get("processor", "") for run in runs],
         tr("Cores"): [run.machine.get("cores", "") for run in runs],
         tr("System"): [run.machine.get("system", "") for run in runs],
-        tr("Numerics class"): [run.directory.config.numerics for run in runs],
-        tr("Engine"): [run.directory.config.engine for run in runs],
-        tr("Device"): [run.directory.config.device for run in runs],
+        tr("Numerics class"): [config.numerics if config else "" for config in configs],
+        tr("Engine"): [config.engine if config else "" for config in configs],
+        tr("Device"): [config.device if config else "" for config in configs],
     }
     names = dict.fromkeys(name for run in runs for name in run.versions)
     called |= {name: [run.versions.get(name, "") for run in runs] for name in names}
@@ -268,6 +270,8 @@ def machines(found: Material) -> Section:
         )
         found.missing.append(str(text))
     environment = _environment(runs)
+    if not (environment or rows):
+        return None
     columns = (Column(title=tr("What")), Column(title=tr("Which")))
     table = DataTable(columns=columns, rows=(*environment, *rows))
     about = tr(

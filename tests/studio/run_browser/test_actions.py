@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox
 
 from studio.run_browser import deletion, dialogs
 from studio.run_browser.deletion import RunDeletion, move_to_trash
+from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import RunLock
 from tests.studio.fake_runs import make_run
 from tests.studio.launch.test_resume import open_run
@@ -21,6 +22,7 @@ from tests.studio.run_browser.runs_list import (
     wait_until_read,
 )
 from tests.studio.window.test_main_job import click
+from tests.td3core.importers.test_curves import imported_monitor
 
 
 def test_f2_names_a_run_and_its_folder_keeps_its_name(qtbot, browser, runs_dir) -> None:
@@ -220,3 +222,19 @@ def test_all_runs_chosen_are_reported(qtbot, browser, runs_dir) -> None:
     with qtbot.waitSignal(browser.run_actions.report_requested) as asked:
         action(browser, "report").trigger()
     assert sorted(asked.args[0]) == sorted(run.path for run in runs)
+
+
+def test_imported_curves_cannot_be_resumed_and_the_tooltip_says_why(
+    qtbot, window, find, runs_dir, tmp_path
+) -> None:
+    curves = RunDirectory.open(imported_monitor(tmp_path, runs_dir))
+    open_run(qtbot, window, curves)
+    for name in ("resume", "verify", "film"):
+        assert not action(window.runs, name).isEnabled(), name
+        assert "curves only" in action(window.runs, name).toolTip()
+    assert not find("resume_button").isEnabled()
+    refused: list[object] = []
+    window.launcher.refused.connect(refused.append)
+    window.launcher.resume(curves.path)
+    qtbot.waitUntil(lambda: bool(refused))
+    assert "curves only" in str(refused[0])

@@ -27,6 +27,7 @@ from studio.share.task_dialog import TaskDialog
 from td3core import checkpoint
 from td3core.cli import app
 from td3core.cli.progress_line import CommandProgress
+from td3core.exporters.registry import EXPORTERS
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.disturbance import Variant
 from tests.studio.replay.scenes import WAIT_MS, load, played, renderers
@@ -176,6 +177,25 @@ def test_a_film_that_is_ended_ends_its_process_and_leaves_no_file(
         qtbot.waitUntil(lambda: share.tasks.dialogs == [], timeout=WAIT_MS)
     qtbot.waitUntil(lambda: set(tmp_path.iterdir()) == before, timeout=WAIT_MS)
     assert len(renderers()) == processes
+
+
+@pytest.mark.slow
+def test_a_hub_export_that_is_cancelled_leaves_no_folder(
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = set(tmp_path.iterdir())
+    answer_with(monkeypatch, tmp_path / "mine")
+    dialog = opened(share, "export", ExportDialog)
+    dialog.formats.setCurrentIndex([each.name for each in EXPORTERS].index("hub"))
+    qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    half = tmp_path / ".mine.hub.part"
+    qtbot.waitUntil(half.is_dir, timeout=2 * WAIT_MS)
+    qtbot.mouseClick(dialog.cancel_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: set(tmp_path.iterdir()) == before, timeout=WAIT_MS)
 
 
 def test_an_evaluation_gives_the_numbers_of_the_command(

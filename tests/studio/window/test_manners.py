@@ -1,7 +1,5 @@
 """Things the window must not do without the user's knowledge."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -9,7 +7,6 @@ from PySide6.QtGui import QColor, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication
 
 from studio.session.controller import SessionState
-from studio.widgets.figure_export import with_suffix
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.fake_runs import add_training
@@ -198,14 +195,6 @@ def test_a_drag_is_one_line_in_the_log(qtbot, window, find):
     lines = [line for line in find("log_view").toPlainText().splitlines() if "τ" in line]
     assert len(lines) == 1
     assert lines[0].endswith(f"{window.live.tunables().tau:g}")
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "expected"),
-    [("tau_0.005", "csv", "tau_0.005.csv"), ("q.png", "png", "q.png"), ("a", "svg", "a.svg")],
-)
-def test_an_export_keeps_the_name_it_was_given(name, kind, expected):
-    assert with_suffix(Path(name), kind) == Path(expected)
 
 
 def pixels_of(image, colour: str) -> int:

@@ -232,6 +232,7 @@ REFUSED = {
     "a number": ("5", "it is a number"),
     "null": ("null", "it is null"),
     "not a number": ('{"height": NaN}', "NaN is not a JSON number"),
+    "too large": ('{"height": 1e999}', "a number is too large"),
     "render mode": ('{"render_mode": "human"}', "render_mode is set by the studio"),
     "deep": ("[" * 100_000, "nested too deeply"),
     "python": ("__import__('os')", "at character 1"),

@@ -8,8 +8,10 @@ import pytest
 import yaml
 
 from td3core import checkpoint
+from td3core.cli import app
 from td3core.errors import RequestError
 from td3core.exporters import hub_folder, numpy_file, video
+from td3core.exporters.film.files import partial_path
 from tests.td3core.exporters.actors import BUNDLED, trained
 
 PENDULUM = BUNDLED / "Pendulum-v1.safetensors"
@@ -88,9 +90,9 @@ def test_an_agent_without_an_evaluation_or_pictures_says_so(
 
 
 FAULTS = {
-    "error": (ZeroDivisionError("no light"), "no light"),
-    "file": (OSError("no light"), "The environment Pendulum-v1 raised OSError: no light."),
-    "exit": (SystemExit(1), "it called sys.exit(1)"),
+    "error": (ZeroDivisionError("no light"), "ZeroDivisionError: no light."),
+    "file": (OSError("no light"), "OSError: no light."),
+    "exit": (SystemExit(1), "SystemExit: it called sys.exit(1)."),
 }
 
 
@@ -103,7 +105,7 @@ def test_an_environment_that_fails_to_be_drawn_costs_the_film_and_nothing_else(
 
     monkeypatch.setattr("td3core.exporters.film.frames.draw", fail)
     said = hub_folder.export(PENDULUM, tmp_path / "a.hub")
-    assert str(said).endswith(f"; no film: {reason}")
+    assert str(said).endswith(f"; no film: The environment Pendulum-v1 raised {reason}")
     files = {each.name for each in (tmp_path / "a.hub").iterdir()}
     assert files == {"README.md", "config.json", "model.safetensors", "actor.py"}
 
@@ -122,6 +124,37 @@ def test_ctrl_c_while_a_film_is_drawn_leaves_no_folder(
 
 def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.hub").mkdir()
-    with pytest.raises(RequestError, match="already exists; choose another name"):
+    with pytest.raises(RequestError, match="is no folder of an earlier export"):
         hub_folder.export(PENDULUM, tmp_path / "a.hub")
     assert list((tmp_path / "a.hub").iterdir()) == []
+
+
+def test_an_earlier_export_is_replaced_by_force_and_nothing_else_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(video, "record", lambda *_, **__: None)
+    target = tmp_path / "a.hub"
+    words = ["export", str(PENDULUM), "--to", str(target)]
+    assert app.main(words) == 0
+    (target / "README.md").write_text("old")
+    assert app.main(words) == 2
+    assert "already exists; --force replaces it" in " ".join(capsys.readouterr().err.split())
+    assert app.main([*words, "--force"]) == 0
+    assert (target / "README.md").read_text() != "old"
+    (target / "thesis.txt").write_text("precious")
+    assert app.main([*words, "--force"]) == 2
+    assert "is no folder of an earlier export" in " ".join(capsys.readouterr().err.split())
+    assert (target / "thesis.txt").read_text() == "precious"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.hub"]
+
+
+def test_what_a_killed_export_left_is_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(video, "record", lambda *_, **__: None)
+    left = partial_path(tmp_path / "a.hub")
+    left.mkdir()
+    (left / "half").touch()
+    hub_folder.export(PENDULUM, tmp_path / "a.hub")
+    assert [each.name for each in tmp_path.iterdir()] == ["a.hub"]
+    assert not (tmp_path / "a.hub" / "half").exists()

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from td3core.errors import RequestError
 from td3core.exporters import numpy_file
 from td3core.exporters.actor.deployed import deployed_actor
 from tests.td3core.exporters.actors import BUNDLED, KINDS, expected, replayed, trained
+from tests.td3core.helpers import finish
 
 
 def imported(path: Path) -> Any:
@@ -91,3 +93,34 @@ def test_the_exact_actions_are_those_of_the_studio(runs_dir: Path, kind: str) ->
     actor = deployed_actor(source)
     played = 2.0 * actor.source.policy()(actor.replayed)
     assert actor.exact(actor.replayed) == pytest.approx(played, abs=1e-5)
+
+
+class Table(gym.Env[Any, Any]):
+    """Observations and actions are tables."""
+
+    observation_space = gym.spaces.Box(-1, 1, (2, 3))
+    action_space = gym.spaces.Box(-2, 2, (2, 1))
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action: Any) -> Any:
+        return self.observation_space.sample(), 0.0, True, False, {}
+
+
+def test_the_file_says_how_tables_become_rows(runs_dir: Path, tmp_path: Path) -> None:
+    gym.register("Table-v0", Table)
+    try:
+        source = finish(runs_dir, "Table-v0", steps=20).last_checkpoint
+        assert source is not None
+        numpy_file.export(source, tmp_path / "actor.py")
+    finally:
+        del gym.registry["Table-v0"]
+    text = (tmp_path / "actor.py").read_text()
+    row = "as the environment returns them, flattened row by row (shape (2, 3))"
+    assert f"# Observation: 6 numbers, {row}\n" in text
+    assert "# Action: 2 numbers, flattened row by row (shape (2, 1)) within low" in text
+    seen = Table.observation_space.sample()
+    actions = imported(tmp_path / "actor.py").act(seen.reshape(-1))
+    assert actions.reshape(Table.action_space.shape) in Table.action_space

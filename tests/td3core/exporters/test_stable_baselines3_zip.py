@@ -101,6 +101,23 @@ def test_moments_of_adam_come_with_the_weights(runs_dir: Path, tmp_path: Path, p
         assert float(states[at]["step"]) == saved["critic_adam.step"][0]
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"exploration_noise_decay": 0.99}, "Exploration noise stays as it is"),
+        ({"exploration_noise": "0.3@0, 0.1@100"}, "Exploration noise stays as it is"),
+        ({"num_envs": 2}, "The agent learned in 2 environments at once"),
+    ],
+)
+def test_what_the_peer_cannot_do_is_said(
+    runs_dir: Path, tmp_path: Path, values: dict[str, Any], said: str
+) -> None:
+    source = finish(runs_dir, "Pendulum-v1", steps=40, **values).last_checkpoint
+    assert source is not None
+    stable_baselines3_zip.export(source, tmp_path / "agent.zip")
+    assert any(each.startswith(said) for each in notes(tmp_path / "agent.zip")["notes"])
+
+
 def test_a_bundled_agent_says_what_its_file_lacks(tmp_path: Path, peer: Any) -> None:
     target = tmp_path / "agent.zip"
     stable_baselines3_zip.export(BUNDLED / "BipedalWalkerHardcore-v3.safetensors", target)

@@ -1,5 +1,6 @@
 """CleanRL's and the authors' files: their forward passes are written out in foreign_files.py."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.agent import spec_of
 from td3core.errors import RequestError
+from td3core.importers import importing
 from td3core.importers.conversion import checkpoint_of
 from td3core.playing.numbers import in_bounds
 from tests.td3core.importers import foreign_files as files
@@ -39,6 +41,15 @@ def test_an_agent_of_cleanrl_acts_and_values_as_its_networks(cleanrl: Path) -> N
     compare(agent, actor, lambda s, a: [critic(s, a) for critic in critics])
     assert foreign.kind == "CleanRL TD3"
     assert foreign.likely_env == "Pendulum-v1"
+
+
+def test_a_folder_of_any_name_is_no_environment(cleanrl: Path, tmp_path: Path) -> None:
+    for folder in ("Downloads", "mine__too"):
+        path = tmp_path / folder / cleanrl.name
+        path.parent.mkdir()
+        shutil.copy(cleanrl, path)
+        assert importing.examine(path).likely[0] == "Pendulum-v1"
+    assert "Downloads" not in importing.examine(tmp_path / "Downloads" / cleanrl.name).likely
 
 
 def test_a_single_critic_of_cleanrl_is_ddpg(tmp_path: Path) -> None:

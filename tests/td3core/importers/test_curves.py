@@ -9,17 +9,20 @@ import pytest
 
 from td3core.analysis.comparison import compare
 from td3core.analysis.results import read_results
+from td3core.cli import app
 from td3core.config import EnvChoice
 from td3core.errors import RequestError
 from td3core.importers import importing, registry, tensorboard
 from td3core.importers.curve_file import CurveFile
 from td3core.protocol.events import Progress
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
 from td3core.runs.reader import RunReader
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish
 from tests.td3core.importers import foreign_files as files
+from tests.td3core.training.resuming import contents, refused
 
 
 def read(path: Path) -> CurveFile:
@@ -109,15 +112,25 @@ def test_a_monitor_counts_steps_and_names_its_environment(tmp_path: Path) -> Non
     assert found.env_id == "Pendulum-v1"
 
 
+@pytest.mark.parametrize("torn", ["-50", "-50,2", "-50,200,4."])
+def test_a_row_without_an_end_is_left_out_and_said(tmp_path: Path, torn: str) -> None:
+    path = tmp_path / "0.monitor.csv"
+    path.write_text(files.monitor([(-1000.0, 200, 1.5)]) + torn)
+    found = read(path)
+    assert [point.env_steps for point in found.episodes] == [200]
+    assert [str(note) for note in found.notes] == ["The file ends within a row, which is left out."]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("r,l,t\n1,2,3\n", "no description of a monitor"),
         ("#[]\nr,l,t\n1,2,3\n", "no description of a monitor"),
         ("#{}\nr,t\n1,3\n", "columns r, l and t are missing"),
-        ("#{}\nr,l,t\nnan,2,3\n", "not a number"),
-        ("#{}\nr,l,t\n1,0,3\n", "episode 0 is too long"),
-        ("#{}\nr,l,t\n1,x,3\n", "the table is damaged"),
+        ("#{}\nr,l,t\n1,2,3\nnan,2,3\n", "row 2 is not the numbers of an episode"),
+        ("#{}\nr,l,t\n1,0,3\n", "the episode of row 1 is too long"),
+        ("#{}\nr,l,t\n1,x,3\n", "row 1 is not the numbers of an episode"),
+        ("#{}\nr,l,t\n1,2,3\n#{}\nr,l,t\n1,2,3\n", "row 2 is not the numbers of an episode"),
         ("#{}\nr,l,t\n", "there is no episode"),
         ("#" + "[" * 100_000, "the first line is damaged"),
     ],
@@ -168,3 +181,75 @@ def test_imported_curves_are_compared_with_a_run_of_the_studio(
     summary = next(summarise(run) for run in list_runs(runs_dir) if run.path == made.run)
     assert (summary.state, summary.best_eval_return) == ("finished", 100.0)
     assert summary.title.endswith("(TensorBoard)")
+
+
+def imported_monitor(folder: Path, runs_dir: Path) -> Path:
+    """Return a run of the curves of a monitor."""
+    path = folder / "0.monitor.csv"
+    path.write_text(files.monitor([(-1000.0, 200, 1.5), (-800.0, 150, 3.0)]))
+    made = importing.import_to_run(
+        importing.examine(path),
+        EnvChoice("Pendulum-v1"),
+        lambda _: None,  # type: ignore[arg-type, return-value]
+        runs_dir,
+    )
+    assert made.run is not None
+    return made.run
+
+
+def test_imported_curves_are_not_trained_on(tmp_path: Path, runs_dir: Path) -> None:
+    run = imported_monitor(tmp_path, runs_dir)
+    before = contents(run)
+    said = f"{run.name} holds curves only; there is no agent in it."
+    assert refused(run) == said
+    assert refused(run, steps=600) == said
+    assert {**contents(run), "lock": b""} == {**before, "lock": b""}
+    assert summarise(RunDirectory.open(run)).curves_only
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("resume",),
+        ("resume", "--steps", "600"),
+        ("verify",),
+        ("eval",),
+        ("export", "--to", "a.py"),
+        ("film", "--out", "a.mp4"),
+        ("branch",),
+    ],
+)
+def test_commands_on_agents_say_that_imported_curves_have_none(
+    tmp_path: Path,
+    runs_dir: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = imported_monitor(tmp_path, runs_dir)
+    assert app.main([words[0], str(run), *words[1:]]) == 2
+    assert "holds curves only" in capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_an_environment_that_nothing_here_knows_is_said(tmp_path: Path, runs_dir: Path) -> None:
+    path = tmp_path / "0.monitor.csv"
+    path.write_text(files.monitor([(-1000.0, 200, 1.5)]))
+
+    def notes(env_id: str) -> list[str]:
+        made = importing.import_to_run(
+            importing.examine(path),
+            EnvChoice(env_id),
+            lambda _: None,  # type: ignore[arg-type, return-value]
+            runs_dir,
+        )
+        assert made.run is not None
+        note = RunDirectory.open(made.run).label().note
+        assert all(str(each) in note for each in made.notes)
+        return [str(each) for each in made.notes]
+
+    assert notes("NoSuchEnv-v9") == ["No environment called NoSuchEnv-v9 is known here."]
+    # There is a run of it now.
+    assert notes("NoSuchEnv-v9") == []
+    assert notes("Pendulum-v1") == []
+    assert notes("my_module:MyEnv") == []

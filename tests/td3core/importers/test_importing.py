@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from td3core import checkpoint
+from td3core import __version__, checkpoint
 from td3core.analysis.results import read_results
 from td3core.checkpoint.agent import agent_of
 from td3core.cli import app
 from td3core.config import EnvChoice
 from td3core.envs.make import check_env
 from td3core.errors import RequestError
-from td3core.exporters.registry import EXPORTERS
+from td3core.exporters import hub_folder, video
+from td3core.exporters.actor.deployed import deployed_actor
+from td3core.exporters.registry import EXPORTERS, find_exporter
+from td3core.exporters.report.commands import commands_of
+from td3core.exporters.report.run_facts import read_facts
 from td3core.importers import destination, importing
 from td3core.playing.side_by_side import SideBySide
 from td3core.protocol.control import Control
@@ -253,3 +257,57 @@ def test_an_imported_pendulum_learns_on(peers: dict[str, Path], runs_dir: Path) 
     ]
     assert returns[0] < -900
     assert returns[1] > -500
+
+
+@pytest.mark.parametrize(
+    ("name", "history"),
+    [
+        ("a.py", "# Imported by td3-studio {version} from CleanRL TD3, {file}\n"),
+        ("a.h", " * Imported by td3-studio {version} from CleanRL TD3, {file}\n"),
+    ],
+)
+def test_an_exported_actor_names_the_program_that_trained_it(
+    cleanrl: Path, runs_dir: Path, tmp_path: Path, name: str, history: str
+) -> None:
+    find_exporter(tmp_path / name, None).export(imported(cleanrl, runs_dir).last, tmp_path / name)
+    text = (tmp_path / name).read_text()
+    assert history.format(version=__version__, file=cleanrl.name) in text
+    assert "rained" not in text
+    # The file says nothing of them.
+    assert "env_steps" not in text
+
+
+def test_what_was_trained_on_after_an_import_says_both(cleanrl: Path, runs_dir: Path) -> None:
+    origin = imported(cleanrl, runs_dir)
+    go_on(origin.path, steps=20)
+    usage = deployed_actor(origin.last).usage()
+    assert usage[1] == (
+        f"Trained on to 20 environment steps by td3-studio {__version__}, from CleanRL TD3,"
+        f" {cleanrl.name}"
+    )
+
+
+def test_the_card_of_an_imported_agent_names_its_program(
+    peers: dict[str, Path], runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(video, "record", lambda *_, **__: None)
+    hub_folder.export(imported(peers["sac"], runs_dir).last, tmp_path / "a.hub")
+    card = (tmp_path / "a.hub" / "README.md").read_text()
+    assert "# stable-baselines3 SAC agent playing **Pendulum-v1**" in card
+    assert "from stable-baselines3 SAC, sac.zip, after 60 environment steps" in card
+    config = json.loads((tmp_path / "a.hub" / "config.json").read_text())
+    assert "algorithm" not in config
+    assert config["imported_from"]["kind"] == "stable-baselines3 SAC"
+
+
+def test_a_report_has_the_origin_of_an_import_and_not_the_machine_it_was_made_on(
+    peers: dict[str, Path], runs_dir: Path
+) -> None:
+    run = imported(peers["sac"], runs_dir)
+    origin = checkpoint.read_header(run.last).origin
+    assert origin is not None
+    facts = read_facts(run.path)
+    assert commands_of([facts]) == [
+        f"# {run.path.name}: imported from stable-baselines3 SAC, sac.zip, SHA-256 {origin.sha256}"
+    ]
+    assert (facts.machine, facts.versions) == ({}, {})

@@ -1,7 +1,9 @@
 """The zip of stable-baselines3: acts as its own predict, keeps what it learnt, and goes on."""
 
+import base64
 import hashlib
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -247,9 +249,55 @@ def test_an_environment_that_does_not_fit_is_refused(peers: dict[str, Path]) -> 
         checkpoint_of(read(peers["td3"]), replace(info, action_high=(1.0,)))
 
 
-def test_a_setting_out_of_range_is_refused(peers: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="tau cannot be 7"):
-        converted(files.with_data(peers["td3"], tmp_path / "a.zip", tau=7))
+@pytest.mark.parametrize(
+    ("value", "taken"), [(7, 1.0), (-1, 0.0), (10**400, 1.0), (None, 0.005), ("x", 0.005)]
+)
+def test_a_setting_out_of_range_becomes_one_in_range_and_it_is_said(
+    value: Any, taken: float, peers: dict[str, Path], tmp_path: Path
+) -> None:
+    path = files.with_data(peers["td3"], tmp_path / "a.zip", tau=value)
+    assert converted(path).header.tunables.tau == pytest.approx(taken, abs=1e-3)
+    (told,) = [str(note) for note in read(path).notes if str(note).startswith("tau is ")]
+    assert len(told) < 120
+
+
+def test_as_many_updates_as_a_branch_allows_are_made_where_the_file_has_more(
+    peers: dict[str, Path], tmp_path: Path
+) -> None:
+    path = files.with_data(peers["td3"], tmp_path / "a.zip", train_freq=128, gradient_steps=-1)
+    tunables = converted(path).header.tunables
+    assert (tunables.update_interval, tunables.updates_per_step) == (128, 64)
+    notes = [str(note) for note in read(path).notes]
+    assert "updates_per_step is 128 in the file; it is set to 64." in notes
+
+
+def test_numbers_of_numpy_are_numbers(peers: dict[str, Path], tmp_path: Path) -> None:
+    def pickled(value: Any) -> dict[str, str]:
+        return {":serialized:": base64.b64encode(pickle.dumps(value)).decode()}
+
+    values = {"batch_size": np.int64(48), "learning_rate": np.float32(0.25)}
+    numbers = {name: pickled(value) for name, value in values.items()}
+    path = files.with_data(peers["td3"], tmp_path / "a.zip", **numbers)
+    tunables = converted(path).header.tunables
+    assert (tunables.batch_size, tunables.actor_lr) == (48, 0.25)
+    assert read(path).notes == read(peers["td3"]).notes
+
+
+def test_more_than_two_critics_are_refused_by_their_number(tmp_path: Path) -> None:
+    sb3 = pytest.importorskip("stable_baselines3")
+    path = tmp_path / "three.zip"
+    kwargs = {"net_arch": [8], "n_critics": 3}
+    sb3.TD3("MlpPolicy", "Pendulum-v1", policy_kwargs=kwargs, buffer_size=10, device="cpu").save(
+        path
+    )
+    with pytest.raises(RequestError, match="there are 3 critics; one or two are known"):
+        read(path)
+
+
+def test_a_td3_with_one_critic_is_no_ddpg(peers: dict[str, Path], tmp_path: Path) -> None:
+    values = {"policy_delay": 2, "target_noise_clip": 0.5}
+    path = files.with_data(peers["ddpg"], tmp_path / "a.zip", **values)
+    assert read(path).kind == "stable-baselines3 TD3"
 
 
 @pytest.mark.parametrize("value", [True, -1, "60", None, 10**400])
