@@ -13,9 +13,9 @@ TAU = "0.5@100, 0.1@100%"
 def test_the_form_draws_the_schedules_of_a_preset_and_an_opened_run_its_place(
     qtbot, window, find, runs_dir
 ) -> None:
-    find("env_combo").setCurrentText("Ant-v5")
+    find("env_combo").setCurrentText("LunarLanderContinuous-v3")
     assert not find("schedule_actor_lr").isHidden()
-    assert given(window.live.tunables(), "actor_lr") == "0.0003@0, x0.1@100%"
+    assert given(window.live.tunables(), "actor_lr") == "0.001@0, x0.1@100%"
     find("env_combo").setCurrentText("Pendulum-v1")
     assert find("schedule_actor_lr").isHidden()
     run = make_run(runs_dir, reached=550, stopped="user", tau=TAU)
