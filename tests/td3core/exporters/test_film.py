@@ -65,13 +65,13 @@ def test_a_growth_film_shows_every_checkpoint_in_order_with_its_evaluated_episod
     ten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "growth.mp4"
-    words = ("--out", str(target), "--max-seconds-per", "0.5", "--size", "320x240", "--seed", "3")
+    words = ("--out", str(target), "--max-seconds-per", "1", "--size", "320x240", "--seed", "3")
     told = film_of(capsys, str(ten), *words)
     shown = told["checkpoints"]
     best = checkpoint.read_header(RunDirectory.open(ten).best).counters.env_steps
     assert [each["env_steps"] for each in shown] == list(range(20, 201, 20))
     assert [each["env_steps"] for each in shown if each["best"]] == [best]
-    # Half a second of each at 30 frames per second, and half a second to read the return.
+    # A second of each at 30 frames per second, half of it to read the return.
     frames, duration, codec = decode(target)
     assert (told["frames"], len(frames), codec) == (300, 300, "h264")
     assert duration == pytest.approx(10.0) == told["duration_s"]
