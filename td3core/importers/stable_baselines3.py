@@ -167,9 +167,8 @@ class _Reader:
 
     def _is_ddpg(self, critics: int) -> bool:
         # As stable-baselines3 makes one: a TD3 may have a single critic as well.
-        return (critics, self._value("policy_delay", 1), self._value("target_noise_clip", 0)) == (
-            *(1, 1, 0),
-        )
+        delay, clip = self._value("policy_delay", 1), self._value("target_noise_clip", 0)
+        return critics == 1 and delay == 1 and clip == 0
 
     def _mean_of_sac(self, tensors: dict[str, NDArray[Any]], obs_dim: int) -> dict[str, Any]:
         names = numbered(tensors, "actor.latent_pi.", begin=0, step=2)
