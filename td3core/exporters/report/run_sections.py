@@ -79,7 +79,10 @@ def _head(name: str, called: Mapping[str, str]) -> str:
 
 
 def _from_preset(found: Material) -> Section | None:
-    run = next(iter(found.runs.values())).directory
+    facts = next(iter(found.runs.values()))
+    if facts.imported:
+        return None
+    run = facts.directory
     names = [name for name in run.config.preset.split(PLUS) if name]
     try:
         usual = values_as_given(*compose(run.config.env, names, {}))
@@ -127,6 +130,15 @@ def all_settings(found: Material) -> Section:
                 most=_MOST_COLUMNS,
             )
         )
+    for run in found.runs.values():
+        if run.imported:
+            found.missing.append(
+                tr(
+                    "Settings of {run} that the imported file does not have: the table shows the"
+                    " defaults.",
+                    run=_name(run),
+                )
+            )
     folded = Folded(title=tr("Show all {count} settings", count=len(names)), blocks=blocks)
     return Section(name="settings", title=tr("All settings"), blocks=(folded,))
 

@@ -19,6 +19,8 @@ from td3core.exporters import hub_folder, video
 from td3core.exporters.actor.deployed import deployed_actor
 from td3core.exporters.registry import EXPORTERS, find_exporter
 from td3core.exporters.report.commands import commands_of
+from td3core.exporters.report.contents import ReportRequest, document_of
+from td3core.exporters.report.page import html_of
 from td3core.exporters.report.run_facts import read_facts
 from td3core.importers import destination, importing
 from td3core.playing.side_by_side import SideBySide
@@ -28,6 +30,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import read as read_journal
 from td3core.training.launch import branch
 from tests.td3core.exporters.actors import BUNDLED
+from tests.td3core.exporters.read_page import read, section, sections
 from tests.td3core.helpers import Told
 from tests.td3core.importers import foreign_files as files
 from tests.td3core.training.resuming import contents, go_on, refused
@@ -311,3 +314,13 @@ def test_a_report_has_the_origin_of_an_import_and_not_the_machine_it_was_made_on
         f"# {run.path.name}: imported from stable-baselines3 SAC, sac.zip, SHA-256 {origin.sha256}"
     ]
     assert (facts.machine, facts.versions) == ({}, {})
+
+
+def test_a_report_says_which_settings_of_an_import_stand_in_for_unknown_ones(
+    cleanrl: Path, runs_dir: Path
+) -> None:
+    run = imported(cleanrl, runs_dir)
+    page = read(html_of(document_of([read_facts(run.path)], ReportRequest())))
+    assert "differ" not in sections(page)
+    (said,) = [e.text for e in section(page, "missing").all("li") if "Settings of" in e.text]
+    assert said.endswith("that the imported file does not have: the table shows the defaults.")
