@@ -8,13 +8,13 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
-    QSpinBox,
     QWidget,
 )
 
 from studio.formatting import format_count, format_value
 from studio.widgets.forms import grow_with_texts, make_dialog_column
 from studio.widgets.labels import breakable, plain_label
+from studio.widgets.number_box import WholeNumberBox
 from studio.widgets.setting_fields import make_field
 from td3core.config import RunConfig, Tunables, changes, spec, with_values
 from td3core.protocol.events import Progress
@@ -53,9 +53,9 @@ class _Question(QDialog):
         super().showEvent(event)
         grow_with_texts(self, self._column)
 
-    def _add(self, name: str, value: int) -> QSpinBox:
+    def _add(self, name: str, value: int) -> WholeNumberBox:
         field = make_field(name, spec(RunConfig, name), value)
-        assert isinstance(field.widget, QSpinBox)
+        assert isinstance(field.widget, WholeNumberBox)
         self._form.addRow(str(spec(RunConfig, name).label), field.widget)
         # The buttons were made earlier, and would have the focus.
         field.widget.setFocus()

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QLocale, QPoint
 from PySide6.QtGui import QKeyEvent, QKeySequence, QValidator
-from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QSpinBox, QToolTip, QWidget
+from PySide6.QtWidgets import QDoubleSpinBox, QToolTip, QWidget
 
 from studio.formatting import format_count, format_value
 from studio.widgets.controls import set_styled
@@ -12,8 +12,8 @@ from td3core.config.spec import Spec
 from td3core.errors import RequestError
 from td3core.text import NO_TEXT, Text, tr
 
-_LARGEST = 2**31 - 1
 _DECIMALS = 40
+_UNDO, _REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 LONGEST = ("0.0009085", "1.235e-05")
 """No number box shows more characters; one of these is the widest."""
 _TEXT_MARGIN = 4
@@ -23,7 +23,7 @@ _TEXT_MARGIN = 4
 class _Entry:
     """Text typed into a box, as long as it is not an allowed value."""
 
-    def __init__(self, box: "NumberBox | WholeNumberBox", *, whole: bool) -> None:
+    def __init__(self, box: "NumberBox", *, whole: bool) -> None:
         self._box, self._whole = box, whole
         self.text = self.reason = ""
 
@@ -80,16 +80,6 @@ class _Entry:
         mark_problem(self._box, str(sentence))
 
 
-def _leaves_undo(box: QAbstractSpinBox, event: QEvent, shown: str) -> bool:
-    """Return whether this is undo or redo without pending text, which belongs to the window."""
-    return (
-        event.type() == QEvent.Type.ShortcutOverride
-        and isinstance(event, QKeyEvent)
-        and any(map(event.matches, (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)))
-        and bool(box.lineEdit().text() == shown)
-    )
-
-
 class NumberBox(QDoubleSpinBox):
     """A box for numbers of any size. It shows as few digits as needed and accepts 3e-4 as well.
 
@@ -108,7 +98,8 @@ class NumberBox(QDoubleSpinBox):
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
         self.setKeyboardTracking(False)
         self.setLocale(QLocale.c())
-        set_text_margins(self)
+        # A style sheet cannot set the left margin of other fields here.
+        self.lineEdit().setTextMargins(_TEXT_MARGIN, 0, _TEXT_MARGIN, 0)
 
     def entered(self) -> float:
         """Return the displayed number.
@@ -123,7 +114,12 @@ class NumberBox(QDoubleSpinBox):
 
     def event(self, event: QEvent) -> bool:
         """Leave Ctrl+Z to the window, unless the user is typing."""
-        if _leaves_undo(self, event, self.textFromValue(self.value())):
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and (event.matches(_UNDO) or event.matches(_REDO))
+            and self.lineEdit().text() == self.textFromValue(self.value())
+        ):
             event.ignore()
             return False
         return bool(super().event(event))
@@ -134,7 +130,7 @@ class NumberBox(QDoubleSpinBox):
             return self._entry.text
         if self.word and value <= self.minimum():
             return self.word
-        return f"{value:.0f}" if self._whole else _short(value)
+        return self._format(value)
 
     def valueFromText(self, text: str) -> float:  # noqa: N802
         """Parse the text entered, or mark it and keep the value.
@@ -174,27 +170,24 @@ class NumberBox(QDoubleSpinBox):
         at = min(max(position + steps, 0), 100)
         self.setValue(from_slider(self._spec, at, 100))
 
+    def _format(self, value: float) -> str:
+        return f"{value:.0f}" if self._whole else _short(value)
+
     def _show_value(self, _: float) -> None:
         # Setting the present value would leave wrong text there.
         self.lineEdit().setText(self.textFromValue(self.value()))
 
 
-class WholeNumberBox(QSpinBox):
-    """A box for whole numbers, with groups of thousands and a word for zero.
+class WholeNumberBox(NumberBox):
+    """A box for whole numbers, with groups of thousands and perhaps a word for the smallest."""
 
-    Attributes:
-        word: Stands for the smallest value, as in :class:`NumberBox`.
-    """
+    def __init__(self, low: float, high: float, word: str = "") -> None:
+        super().__init__(Spec(label=NO_TEXT, help=NO_TEXT, low=low, high=high, lowest=word), whole=True)
+        self.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
 
-    def __init__(self, low: float, high: float, zero: str = "") -> None:
-        super().__init__()
-        self._entry = _Entry(self, whole=True)
-        self.word = zero
-        set_text_margins(self)
-        self.setRange(int(low), int(min(high, _LARGEST)))
-        self.setKeyboardTracking(False)
-        self.setGroupSeparatorShown(True)
-        self.setStepType(QSpinBox.StepType.AdaptiveDecimalStepType)
+    def value(self) -> int:
+        """Return the number."""
+        return int(super().value())
 
     def entered(self) -> int:
         """Return the displayed number.
@@ -202,39 +195,15 @@ class WholeNumberBox(QSpinBox):
         Raises:
             RequestError: the displayed text is not an allowed value.
         """
-        # It may still be being typed: a click on a tool button does not take the focus.
-        self.interpretText()
-        self._entry.require_none()
-        return self.value()
-
-    def textFromValue(self, value: int) -> str:  # noqa: N802
-        """Format a number; wrong text stays as it was typed."""
-        if self._entry.reason:
-            return self._entry.text
-        if self.word and value <= self.minimum():
-            return self.word
-        return format_count(value)
-
-    def valueFromText(self, text: str) -> int:  # noqa: N802
-        """Parse the text entered, or mark it and keep the value."""
-        return int(self._entry.interpret(text))
-
-    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        """Accept any typing; the text is parsed once entered."""
-        return QValidator.State.Acceptable, text, position
-
-    def setValue(self, value: int) -> None:  # noqa: N802
-        """Show a value, replacing wrong text."""
-        had_problem = bool(self._entry.reason)
-        self._entry.forget()
-        super().setValue(min(int(value), _LARGEST))
-        if had_problem:
-            self.lineEdit().setText(self.textFromValue(self.value()))
+        return int(super().entered())
 
     def stepBy(self, steps: int) -> None:  # noqa: N802
-        """Step from the value, even if wrong text is shown."""
+        """Step from the value by a tenth of its magnitude, even if wrong text is shown."""
         self._entry.forget()
-        super().stepBy(steps)
+        QDoubleSpinBox.stepBy(self, steps)
+
+    def _format(self, value: float) -> str:
+        return format_count(value)
 
 
 def mark_problem(field: QWidget, sentence: str) -> None:
@@ -243,11 +212,6 @@ def mark_problem(field: QWidget, sentence: str) -> None:
     field.setAccessibleDescription(sentence)
     if sentence and field.isVisible():
         QToolTip.showText(field.mapToGlobal(QPoint(0, field.height())), sentence, field)
-
-
-def set_text_margins(box: QAbstractSpinBox) -> None:
-    """Give a number the left margin of other fields, which a style sheet cannot do."""
-    box.lineEdit().setTextMargins(_TEXT_MARGIN, 0, _TEXT_MARGIN, 0)
 
 
 def _short(value: float) -> str:

@@ -20,7 +20,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
 from PySide6.QtCore import QEventLoop, QSettings, Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QSpinBox
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QDoubleSpinBox
 
 from studio.app import SWITCH_INTERVAL_S, build_window
 from studio.session.controller import SessionState
@@ -84,9 +84,9 @@ def main() -> None:
         spin(0.5)
         window.findChild(QComboBox, "env_combo").setCurrentText(chosen.env)
         window.setup.make_all_fields()
-        window.findChild(QSpinBox, "field_learning_starts").setValue(chosen.warm_up)
+        window.findChild(QDoubleSpinBox, "field_learning_starts").setValue(chosen.warm_up)
         if chosen.no_eval:
-            window.findChild(QSpinBox, "field_eval_interval").setValue(0)
+            window.findChild(QDoubleSpinBox, "field_eval_interval").setValue(0)
         # Loading torch is a start-up matter, measured apart.
         import td3core.training.launch  # noqa: F401
 

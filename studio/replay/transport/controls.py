@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QMenu,
     QSizePolicy,
-    QSpinBox,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -111,7 +110,7 @@ class PlaybackControls(QWidget):
             button.clicked.connect(clicked)
         self.loop_button.toggled.connect(self.loop_changed)
         self.speed_combo.currentIndexChanged.connect(self._emit_speed)
-        self.seed_spin.valueChanged.connect(self.seed_changed)
+        self.seed_spin.valueChanged.connect(self._emit_seed)
         self.scrub_bar.stepped.connect(self._on_stepped)
 
     def add_option(self, action: QAction) -> None:
@@ -169,6 +168,10 @@ class PlaybackControls(QWidget):
     def _emit_speed(self, index: int) -> None:
         self.speed_changed.emit(SPEEDS[index])
 
+    @Slot()
+    def _emit_seed(self) -> None:
+        self.seed_changed.emit(self.seed)
+
 
 def _make_speed_combo(speed: float) -> QComboBox:
     box = QComboBox()
@@ -182,7 +185,7 @@ def _make_speed_combo(speed: float) -> QComboBox:
     return box
 
 
-def _make_seed_box() -> QSpinBox:
+def _make_seed_box() -> WholeNumberBox:
     box = WholeNumberBox(0, HIGHEST_SEED)
     tip = tr("Seed of the episodes. An evaluation with the same seed measures the same episodes.")
     describe(box, "replay_seed_spin", tr("Seed"), tip)

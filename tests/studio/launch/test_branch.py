@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QLabel,
     QPushButton,
-    QSpinBox,
+    QDoubleSpinBox,
     QWidget,
 )
 
@@ -75,7 +75,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     qtbot, window, find, parent, monkeypatch
 ):
     def answer(dialog: BranchDialog) -> int:
-        part(dialog, QSpinBox, "branch_steps").setValue(2000)
+        part(dialog, QDoubleSpinBox, "branch_steps").setValue(2000)
         part(dialog, QDoubleSpinBox, "branch_tau").setValue(0.02)
         part(dialog, QPushButton, "branch_train_button").click()
         return dialog.result()
@@ -118,7 +118,7 @@ def test_what_is_learnt_depends_on_is_shown_and_cannot_be_changed(dialog, parent
 def test_only_what_was_changed_is_handed_on(dialog):
     # The parent has come to its end, so that a branch from it needs a later one of its own.
     assert dialog.values() == {}
-    part(dialog, QSpinBox, "branch_batch_size").setValue(16)
+    part(dialog, QDoubleSpinBox, "branch_batch_size").setValue(16)
     part(dialog, QDoubleSpinBox, "branch_gamma").setValue(0.9)
     assert dialog.values() == {"batch_size": 16, "gamma": 0.9}
 
@@ -146,13 +146,13 @@ def test_a_branch_from_the_end_is_offered_more_steps(qtbot, parent):
     [("steps", 1000, "Steps cannot be 1000"), ("batch_size", 5000, "larger than Replay buffer")],
 )
 def test_settings_that_cannot_be_keep_the_dialog_open_and_say_why(qtbot, dialog, name, value, says):
-    part(dialog, QSpinBox, f"branch_{name}").setValue(value)
+    part(dialog, QDoubleSpinBox, f"branch_{name}").setValue(value)
     train = part(dialog, QPushButton, "branch_train_button")
     click(qtbot, train)
     assert dialog.isVisible()
     assert says in dialog.problem.text()
-    part(dialog, QSpinBox, "branch_steps").setValue(1600)
-    part(dialog, QSpinBox, "branch_batch_size").setValue(8)
+    part(dialog, QDoubleSpinBox, "branch_steps").setValue(1600)
+    part(dialog, QDoubleSpinBox, "branch_batch_size").setValue(8)
     click(qtbot, train)
     assert dialog.result() == QDialog.DialogCode.Accepted
 
@@ -192,7 +192,7 @@ def answer_with(monkeypatch, when: When | None) -> None:
 
     def answer(dialog: BranchDialog) -> int:
         part(dialog, QDoubleSpinBox, "branch_tau").setValue(0.02)
-        part(dialog, QSpinBox, "branch_steps").setValue(1600)
+        part(dialog, QDoubleSpinBox, "branch_steps").setValue(1600)
         choice = dialog.findChild(QComboBox, "branch_when")
         assert (choice is None) is (when is None)
         if when is not None:

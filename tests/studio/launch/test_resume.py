@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QSpinBox
+from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QDoubleSpinBox
 
 from studio.launch.dialogs import (
     ChangesDialog,
@@ -170,7 +170,7 @@ def test_a_finished_run_is_asked_for_more_steps(qtbot, window, find, runs_dir, m
 
     def answer(dialog: MoreStepsDialog) -> int:
         asked.append(dialog.steps)
-        dialog.findChild(QSpinBox, "more_steps_spin").setValue(900)
+        dialog.findChild(QDoubleSpinBox, "more_steps_spin").setValue(900)
         return QDialog.DialogCode.Accepted
 
     monkeypatch.setattr(MoreStepsDialog, "exec", answer)
@@ -373,6 +373,6 @@ def test_a_dialog_for_more_steps_asks_for_more_than_there_are(window, runs_dir, 
 
     run = train_before(runs_dir, steps=600)
     dialog = MoreStepsDialog(summarise(run), window)
-    dialog.findChild(QSpinBox, "more_steps_spin").setValue(reached)
+    dialog.findChild(QDoubleSpinBox, "more_steps_spin").setValue(reached)
     assert dialog.steps == 601
     dialog.deleteLater()

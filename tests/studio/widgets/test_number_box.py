@@ -58,6 +58,13 @@ def test_whole_numbers_are_read(qtbot, steps, text, value):
     assert steps.entered() == value
 
 
+def test_more_than_two_billion_steps_are_shown_and_read(qtbot, steps):
+    steps.setValue(5_000_000_000)
+    assert (steps.text(), steps.entered()) == ("5,000,000,000", 5_000_000_000)
+    type_in(qtbot, steps, "6e9")
+    assert steps.entered() == 6_000_000_000
+
+
 @pytest.mark.parametrize(("text", "value"), [("0,01", 0.01), ("1e-3", 1e-3), (".5", 0.5), ("1", 1)])
 def test_decimals_are_read(qtbot, rate, text, value):
     type_in(qtbot, rate, text)

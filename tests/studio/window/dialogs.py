@@ -33,12 +33,12 @@ def dialogs(window: MainWindow, runs: Path) -> dict[str, QDialog]:
     with as_file(files("resources") / "agents" / "Pendulum-v1.safetensors") as agent:
         change = Change(env_steps=100, name="tau", new=0.01)
         return {
-            "QSpinBox": MoreStepsDialog(summarise(run), window),
-            "QSpinBox ": RepeatDialog(run, [change], "my run", window),
+            "QDoubleSpinBox": MoreStepsDialog(summarise(run), window),
+            "QDoubleSpinBox ": RepeatDialog(run, [change], "my run", window),
             "QPlainTextEdit": NoteDialog("name", "note", window),
             "QTreeWidget": SettingsDialog(run, "my run", window),
             "QTreeWidget ": ShortcutsDialog([("Ctrl+T", "Train")], window),
-            "QSpinBox  ": EvaluateDialog(agent, "", 0, window),
+            "QDoubleSpinBox  ": EvaluateDialog(agent, "", 0, window),
             "any": ExportDialog(agent, window),
             "any ": AgentFilmDialog(agent, 0, 1.0, window),
             "any  ": GrowthFilmDialog(run.path, "my run", 0, window),
