@@ -1,4 +1,4 @@
-"""Names for the arrays that rooms exchange, and a check needed at every step."""
+"""Array types shared by all packages, and a fast check for finite numbers."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -29,7 +29,7 @@ ENGLISH = "en"
 _VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that turn the text around them: what a stranger wrote may look like other text."""
+"""Bidirectional control characters: in untrusted text they can disguise the content."""
 
 _SPEC = re.compile(r"[<>^+ ]?,?\d{0,2},?(\.\d{1,2})?[a-z%]?")
 """Format specifications allowed in the studio's templates."""
@@ -249,7 +249,7 @@ def _value_of(value: Any) -> Any:
             return from_plain(value)
     if value is None or isinstance(value, str | int | float):
         return value
-    raise ValueError("a value of a text that none has")
+    raise ValueError("unsupported value in a text")
 
 
 def tr(template: str, /, **values: Any) -> str:

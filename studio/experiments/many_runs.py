@@ -193,10 +193,10 @@ class ManyRuns(QObject):
     def _what_goes_on(self, run: QueuedRun) -> Text:
         name = f"{run.config.env} · {run.about}"
         if not any(not each.problem for each in self.queue.runs):
-            return Text("The queue goes on with {run}, the last that waited.", run=name)
+            return Text("The queue continues with {run}, its last run.", run=name)
         return Text(
-            "The queue goes on with {run}. To end it, remove what waits under “Group and queue”,"
-            " then press Stop.",
+            "The queue continues with {run}. To end it, remove the waiting runs under"
+            " “Group and queue”, then press Stop.",
             run=name,
         )
 

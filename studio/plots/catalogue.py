@@ -65,9 +65,9 @@ PLOTS = (
                 " than once on the way up."
             ),
             wrong=Text(
-                "Where no episode ever met a reward worth having, it stays flat, and more noise or"
-                " a longer warm-up helps sooner than larger networks; one run proves nothing,"
-                " another seed can look quite different."
+                "If exploration never finds a useful reward, the curve stays flat; more noise or a"
+                " longer warm-up helps more than larger networks. One run proves nothing: another"
+                " seed can look quite different."
             ),
             column="return",
         ),

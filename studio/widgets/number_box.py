@@ -182,7 +182,9 @@ class WholeNumberBox(NumberBox):
     """A box for whole numbers, with groups of thousands and perhaps a word for the smallest."""
 
     def __init__(self, low: float, high: float, word: str = "") -> None:
-        super().__init__(Spec(label=NO_TEXT, help=NO_TEXT, low=low, high=high, lowest=word), whole=True)
+        super().__init__(
+            Spec(label=NO_TEXT, help=NO_TEXT, low=low, high=high, lowest=word), whole=True
+        )
         self.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
 
     def value(self) -> int:

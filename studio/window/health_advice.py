@@ -361,7 +361,7 @@ def thresholds_page(board: AdviceBoard, window: QWidget) -> PreferencesPage:
         name="thresholds",
         group=tr("Health"),
         text=tr("Thresholds…"),
-        tip=tr("From where on the quantities of a run are out of order"),
+        tip=tr("Limits beyond which a quantity counts as unhealthy"),
         open=show,
     )
 

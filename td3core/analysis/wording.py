@@ -42,7 +42,7 @@ BEST_ABOUT = Text(
 )
 DEVIATION_ABOUT = Text(
     "Per run the standard deviation of the bias over the states, mean of its last evaluations. It"
-    " matters more than the mean: what is too high everywhere misleads no actor."
+    " matters more than the mean: a constant offset does not change which action is best."
 )
 INTERVAL_ABOUT = Text(
     "In brackets the {share:.0%} interval of a stratified bootstrap over the runs, {count:,}"

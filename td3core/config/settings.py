@@ -76,10 +76,7 @@ def default(name: str) -> Any:
 
 
 def nearest(name: str, value: Any) -> Any:
-    """Return a value that a numeric setting takes.
-
-    It is the given one, else the bound that it exceeds, else, if it is no such number, the default.
-    """
+    """Return a value clamped to the range of a numeric setting; the default if it is no number."""
     item = _all_fields()[name]
     try:
         return checked_number(item, value)

@@ -129,9 +129,9 @@ def names_code(choice: EnvChoice) -> bool:
 
 
 def can_hang(choice: EnvChoice) -> bool:
-    """Return whether an environment may keep whoever makes it busy for ever.
+    """Return whether creating an environment might never return.
 
-    Code of the user's or of others may, and so may a simulator with arguments.
+    Custom code can, and so can a simulator with arguments.
     """
     return bool(choice.kwargs) or names_code(choice)
 

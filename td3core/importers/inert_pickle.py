@@ -66,7 +66,7 @@ def read_pickle(data: bytes) -> Any:
     """Return the contents of a pickle.
 
     Raises:
-        UnexpectedError: it is longer than :data:`MOST_BYTES`, or does something no such file needs.
+        UnexpectedError: it is longer than :data:`MOST_BYTES`, or uses an unsupported opcode.
         Exception: one of :data:`~td3core.importers.damage.DAMAGE`; it is damaged.
     """
     if len(data) > MOST_BYTES:

@@ -178,7 +178,10 @@ class _Reader:
         take_layers(tensors, ["actor.log_std"])
         require_no_more(key for key in tensors if not key.startswith("critic"))
         self._notes.append(
-            Text("SAC draws its actions; this is their mean, which can be watched, not trained on.")
+            Text(
+                "SAC's policy is stochastic; only its mean action was imported. It can be replayed,"
+                " but not trained further."
+            )
         )
         return {"kind": "stable-baselines3 SAC", "actor": actor}
 

@@ -76,8 +76,8 @@ class Control:
     def tune(self, tunables: Tunables, before: Tunables | None = None) -> int:
         """Request new live settings; return the revision that the run will acknowledge.
 
-        ``before`` are those that whoever asks knows: what does not differ from them is left to
-        others who ask, and to the run's schedule.
+        ``before`` are the settings that the caller last saw: only differences are requested, other
+        settings keep their value or schedule.
         """
         if before is None:
             return self._request({name: given(tunables, name) for name, _ in specs(tunables)})

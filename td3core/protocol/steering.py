@@ -67,7 +67,7 @@ class Tune:
 
     tunables: Tunables
     before: Tunables | None = None
-    """Those that whoever asks knows: what differs is requested. None requests all."""
+    """The settings that the caller last saw; only differences are requested. None: all are."""
 
 
 Request = Ask | Tune

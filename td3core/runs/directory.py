@@ -321,7 +321,7 @@ class RunDirectory:
             journal.require_readable(self.journal_file)
             self.rewind(env_steps, unlogged=unlogged)
             journal.mend(self.journal_file)
-            # Before the length: on record without these lines it would bend the schedules.
+            # Before the new length: without these lines, schedules in percent would be rescaled.
             if entries is not None and list(entries) != self.journal():
                 write_atomically(self.journal_file, journal.text_of(entries).encode())
             found = parse_toml(read_text(self.path / DESCRIPTION))

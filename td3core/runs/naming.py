@@ -96,7 +96,7 @@ def runs_of_agents(paths: Sequence[Path]) -> list[str]:
 
 def with_env(env_id: str, name: str) -> str:
     """Put the environment before the name of a run; not twice if the name begins with it."""
-    # As the folder of a run does, where what is no letter may be another sign.
+    # Names of folders have hyphens in place of other characters: compare in that form.
     plain, begin = (re.sub(r"\W+", "-", text) for text in (name, env_id))
     if re.match(rf"{re.escape(begin)}(?![^\W_])", plain):
         return name

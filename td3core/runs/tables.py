@@ -80,7 +80,7 @@ class Table:
 
 
 def keep_rows(path: Path, env_steps: int) -> None:
-    """Drop the rows after a step, and torn ones.
+    """Drop the rows after a step, and incomplete ones.
 
     Raises:
         OSError: the table cannot be written; it is as it was.

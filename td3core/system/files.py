@@ -37,7 +37,7 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
         yield half
         half.replace(path)
     finally:
-        # It is there after an error, and where both are names of one file already.
+        # Left over after an error, or if both names were hard links to one file.
         with contextlib.suppress(OSError):
             half.unlink(missing_ok=True)
     if durable:

@@ -31,7 +31,7 @@ _DTYPES = "biuf"
 
 
 class LineError(ValueError):
-    """A line that no codec has written, or of a version that cannot be read."""
+    """A malformed line, or one of an unsupported format version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Codec:
             content = json.loads(line)
             version, kind, data = content["v"], content["kind"], content["data"]
         except (ValueError, TypeError, LookupError, RecursionError) as problem:
-            raise LineError(f"no line of the studio: {problem}") from problem
+            raise LineError(f"not a TD3 Studio message: {problem}") from problem
         if version != FORMAT:
             raise LineError(f"a line of format {version}, not {FORMAT}")
         if kind not in self._kinds:

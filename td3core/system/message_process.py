@@ -227,7 +227,7 @@ class ParentLink:
                 for message in self._messages:
                     on_message(message)
             except Exception:
-                # Deaf to its parent, it could no longer be ended.
+                # Without a reader, the child could not be stopped: treat the parent as gone.
                 log.exception("a message of the parent could not be handled")
             finally:
                 on_parent_gone()

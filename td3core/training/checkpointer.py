@@ -142,7 +142,7 @@ class Checkpointer:
         if file is None:
             return agent
         if self._safe is not None and not self._run.last.exists():
-            self._safe = None  # Nothing to spoil.
+            self._safe = None  # No checkpoint depends on the saved rows.
         sums = []
         if not self._would_spoil_last or self._recorder.write("last", env_steps, self._try_space):
             write = self._recorder.write

@@ -148,7 +148,7 @@ class Recorder:
     ) -> bool:
         """Write something; report the first of its failures, and return whether it worked.
 
-        ``part`` tells apart what has one name: while one of them fails, no other is reported.
+        ``part`` distinguishes writes of the same name: each reports its own first failure.
         """
         try:
             write()

@@ -411,11 +411,11 @@ class Trainer:
     def _wait(self) -> None:
         """Wait for a request while the run is paused."""
         with self._clock.stopped():
-            # Requests of other processes come by files, which wake nobody.
+            # Requests from other processes arrive as files: poll for them.
             looked_at = time.perf_counter()
             while not self._control.wait(IDLE_S):
                 if time.perf_counter() - looked_at >= FOLDER_S:
-                    # Nobody could ask for anything in a folder that is no longer there.
+                    # Recreate a deleted folder: requests arrive in it.
                     self._recorder.require_folder(self.env_steps)
                     looked_at = time.perf_counter()
                 self._listeners.idle()

@@ -50,9 +50,9 @@ class Work(NamedTuple):
     reward: Any  # (batch,)
     continues: Any  # (batch,): 1 - terminated
     q: Any  # (members, batch): first Q'(s', ã), then Q(s, a)
-    y: Any  # (batch,); of quantile critics the mean of the kept quantiles
-    atoms: Any  # (members * quantiles, batch): their targets, ascending; empty without
-    theta: Any  # (members, 2 * quantiles + 1, batch): theirs, gradients there, and losses
+    y: Any  # (batch,): the target; of quantile critics the mean of the kept quantiles
+    atoms: Any  # (members * quantiles, batch): targets of quantile critics, ascending
+    theta: Any  # (members, 2 * quantiles + 1, batch): their quantiles, gradients and losses
     td_error: Any  # (batch,): |Q1(s, a) - y| before the critics' step
     actor_h: Any
     actor_g: Any

@@ -81,7 +81,7 @@ def provide(
 
 
 def examine() -> tuple[bool | None, Text]:
-    """Return whether the compiled update is cached, and a description; None if it may yet be.
+    """Return whether the compiled update is cached, and a description; None if not compiled yet.
 
     Compiles nothing, and runs nothing from the cache.
     """

@@ -62,7 +62,7 @@ LEARNING = (
     MeasuredPlot(
         column="actor_loss",
         title=Text("Actor loss"),
-        about=Text("What the first critic expects of the actor's actions, its sign changed."),
+        about=Text("−Q₁(s, π(s)), mean over the batches."),
     ),
     MeasuredPlot(
         column="q_gap",
@@ -80,22 +80,22 @@ HEALTH = (
     MeasuredPlot(
         column="actor_dormant",
         title=Text("Dormant units of the actor"),
-        about=Text("Share of hidden units that hardly answer to any state."),
+        about=Text("Share of hidden units that are inactive for almost all states."),
     ),
     MeasuredPlot(
         column="critic_dormant",
         title=Text("Dormant units of the critics"),
-        about=Text("The same of both critics."),
+        about=Text("The same for both critics."),
     ),
     MeasuredPlot(
         column="critic_rank",
         title=Text("Feature rank, Q1"),
-        about=Text("By the width of the layer; a falling rank is lost room to learn."),
+        about=Text("Relative to the width of the layer; a falling rank means lost capacity."),
     ),
     MeasuredPlot(
         column="q_to_bound",
-        title=Text("|Q| against what rewards permit"),
-        about=Text("Above 1 the critic expects more than there can be."),
+        title=Text("|Q| relative to its bound"),
+        about=Text("Largest |Q| over r_max / (1 − γ); above 1 no policy can earn it."),
         logarithmic=True,
     ),
     MeasuredPlot(

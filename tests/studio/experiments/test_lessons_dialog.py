@@ -160,7 +160,7 @@ def test_stop_says_what_the_queue_goes_on_with_and_how_to_end_it(
         find(button).click()
         qtbot.waitUntil(lambda: played.last is not before)  # noqa: B023
         assert window.banner.isVisible()
-        start = f"The queue goes on with Pendulum-v1 · {arm.name} · 3 seeds"
+        start = f"The queue continues with Pendulum-v1 · {arm.name} · 3 seeds"
         assert window.banner.text.startswith(start)
         assert window.banner.text.endswith(ending)
         window.banner.hide()

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QLabel,
     QPushButton,
-    QDoubleSpinBox,
     QWidget,
 )
 

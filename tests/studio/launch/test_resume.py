@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QDoubleSpinBox
+from PySide6.QtWidgets import QCheckBox, QDialog, QDoubleSpinBox, QLabel
 
 from studio.launch.dialogs import (
     ChangesDialog,
