@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.formatting import format_tick
 from studio.instruments.picture_cache import PictureCache
+from studio.session.series import thinned
 from studio.theme.sizes import scaled, sized_font
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
@@ -213,7 +214,7 @@ class _SubplotPainter:
     def _draw_line(self, line: Line, x: Doubles, y: Doubles, heights: tuple[float, float]) -> None:
         low, high = heights
         start, span = float(x[0]), float(x[-1] - x[0]) or 1.0
-        x, y = decimated(x, y, int(self._plot.width()))
+        x, y = thinned(x, y, 2 * int(self._plot.width()))
         good = np.isfinite(y)
         x, y = x[good], y[good]
         # A constant is drawn across the middle.
@@ -239,16 +240,3 @@ def polygon(x: NDArray[np.floating[Any]], y: NDArray[np.floating[Any]]) -> QPoly
     points = pg.functions.ndarray_from_qpolygonf(made)
     points[:, 0], points[:, 1] = x, y
     return made
-
-
-def decimated(x: Doubles, y: Doubles, most: int) -> tuple[Doubles, Doubles]:
-    """Return about two points per pixel, the lowest and highest of the points they represent."""
-    most = max(most, 1)
-    per_pixel = len(x) // most
-    if per_pixel < 3:
-        return x, y
-    whole = len(x) // per_pixel * per_pixel
-    grid = y[:whole].reshape(-1, per_pixel)
-    ends = np.stack([grid.min(axis=1), grid.max(axis=1)], axis=1).ravel()
-    places = np.repeat(x[:whole:per_pixel], 2)
-    return np.append(places, x[whole:]), np.append(ends, y[whole:])

@@ -107,6 +107,8 @@ def records(file: str, data: bytes) -> Iterator[bytes | None]:
     Raises:
         RequestError: a check sum differs.
     """
+    from tensorboardX.record_writer import masked_crc32c
+
     at, number = 0, 0
     while at < len(data):
         number += 1
@@ -117,7 +119,7 @@ def records(file: str, data: bytes) -> Iterator[bytes | None]:
                 yield None
                 return
             length, check = struct.unpack_from("<QI", data, at)
-            if masked_crc(data[at : at + 8]) != check:
+            if masked_crc32c(data[at : at + 8]) != check:
                 raise UnexpectedError("the check sum of the length differs")
             begin, end = at + 12, at + 12 + length
             if length > MOST_BYTES or end + 4 > len(data):
@@ -127,7 +129,7 @@ def records(file: str, data: bytes) -> Iterator[bytes | None]:
             if length > _SMALL:
                 continue
             record = data[begin:end]
-            if masked_crc(record) != struct.unpack_from("<I", data, end)[0]:
+            if masked_crc32c(record) != struct.unpack_from("<I", data, end)[0]:
                 raise UnexpectedError("the check sum differs")
         yield record
 
@@ -192,25 +194,3 @@ def _training(curves: Mapping[str, Curve]) -> tuple[tuple[int, dict[str, float]]
         for step, value, _ in curves.get(tag, ()):
             rows.setdefault(step, {})[column] = value
     return tuple(sorted(rows.items()))
-
-
-# Castagnoli's polynomial, from the lowest bit.
-def _table() -> tuple[int, ...]:
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return tuple(table)
-
-
-_TABLE = _table()
-
-
-def masked_crc(data: bytes) -> int:
-    """Return the check sum of TFRecord: CRC-32C, rotated, plus a constant."""
-    table, crc = _TABLE, 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ table[(crc ^ byte) & 0xFF]
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

@@ -164,7 +164,7 @@ def _episodes_behind(only: GroupResult, metric: Metric, x: XAxis) -> list[Figure
 
 
 def _faint(place: int, at: Doubles, values: Doubles) -> FigureLine:
-    at, values = thinned(at, values)
+    at, values = block_means(at, values)
     return FigureLine(label="", place=place, x=at, y=values, faint=True)
 
 
@@ -250,7 +250,7 @@ def _training_lines(column: str, found: Material) -> list[FigureLine]:
         curves = [_column(found.runs[run.path], at, found.x) for run in each.group.runs]
         known = [curve for curve in curves if len(curve[0])]
         if len(known) == 1:
-            steps, values = thinned(*known[0])
+            steps, values = block_means(*known[0])
             lines.append(FigureLine(label=label_of(each), place=place, x=steps, y=values))
         elif known:
             lines.append(line_of(label_of(each), place, band_of(known)))
@@ -263,7 +263,7 @@ def _column(run: RunFacts, at: int, x: XAxis) -> Curve:
     return steps[known], trailing_mean(values[known], _TRAINING_SMOOTHING)
 
 
-def thinned(x: Doubles, y: Doubles) -> Curve:
+def block_means(x: Doubles, y: Doubles) -> Curve:
     """Return a curve of at most 400 points, each a mean of neighbours."""
     if len(x) <= _MOST_POINTS:
         return x, y

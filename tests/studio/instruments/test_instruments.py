@@ -12,7 +12,6 @@ from PySide6.QtCore import QSettings
 from pytestqt.qtbot import QtBot
 
 from studio.formatting import format_number
-from studio.instruments.chart import decimated
 from studio.instruments.episode_curves import NO_CRITIC
 from studio.instruments.instruments_panel import InstrumentPanel
 from studio.replay.player import Player
@@ -264,12 +263,3 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
     again = InstrumentPanel(settings, load_theme("light"))
     qtbot.addWidget(again)
     assert not any(switch.isChecked() for switch in again.switches.values())
-
-
-def test_decimating_keeps_every_peak() -> None:
-    x = np.arange(10_001.0)
-    y = np.random.default_rng(0).normal(size=len(x))
-    few_x, few_y = decimated(x, y, 200)
-    assert len(few_x) == len(few_y) < 500
-    assert (few_y.min(), few_y.max()) == (y.min(), y.max())
-    assert (np.diff(few_x) >= 0).all()
