@@ -149,7 +149,7 @@ def export_command(
     """Write a saved agent in another format."""
     from td3core.checkpoint import read_header
 
-    # A name that is none has no suffix either.
+    # An empty name has no suffix, and is refused below.
     exporter = find_exporter(to, format_name) if to.name else None
     require_writable_name(
         to, overwrite=force, folder=exporter is not None and exporter.makes_folder
@@ -188,7 +188,7 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
     require_writable_name(path, overwrite=overwrite)
     require_film_suffix(path)
     if not path.absolute().parent.is_dir():
-        # Known before an episode is played.
+        # Fails before an episode is played.
         raise unwritable(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
     return path.absolute()
 
@@ -214,7 +214,7 @@ def _return_in_words(
         std=result.std,
     )
     if n == 1:
-        # Without spread.
+        # A single episode has no standard deviation.
         told = Text("return {mean:.2f} of 1 episode", mean=mean)
     if success is None:
         return told

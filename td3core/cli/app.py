@@ -123,7 +123,7 @@ for name, (command, about) in COMMANDS.items():
 def main(arguments: list[str] | None = None, *, own_process: bool = False) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 the request was wrong.
 
-    ``own_process``: this process exists for nothing else.
+    ``own_process``: this process exists only for the command, and may be replaced.
     """
     words = sys.argv[1:] if arguments is None else arguments
     try:
@@ -143,7 +143,7 @@ def _run(arguments: list[str]) -> int:
             answer = _answer(arguments)
         out.flush()
         status = answer.status
-        # The reader that closed the pipe, such as head, has read enough.
+        # A closed pipe is no failure: its reader, such as head, has read enough.
         unread = isinstance(out.failure, BrokenPipeError)
         if isinstance(out.failure, OSError) and not unread and sys.__stdout__ is not None:
             reason = file_reason(out.failure)
@@ -153,14 +153,14 @@ def _run(arguments: list[str]) -> int:
 
 
 def _print_interrupted(stdout: int) -> None:
-    """Print the ``--json`` answer to Ctrl-C to this descriptor: the main thread hangs."""
+    """Write the ``--json`` answer to Ctrl-C to this descriptor: the main thread hangs."""
     os.write(stdout, f"{json_line(_INTERRUPTED)}\n".encode())
 
 
 def run_program(arguments: list[str] | None = None) -> int:
     """Run one command as the last act of this process; return the exit status.
 
-    Output of environment code while the process exits does not follow the result.
+    While the process exits, output of environment code goes to standard error.
     """
     shorten_waits()
     choose_language()
@@ -189,7 +189,7 @@ def _answer(arguments: list[str]) -> CommandResult:
             return _failure(problem)
         answer = INTERRUPTED
     if answer == INTERRUPTED:
-        # Typer's status for Ctrl-C. A bar about to begin had hidden the cursor.
+        # Typer's status for Ctrl-C. A progress bar may have hidden the cursor.
         console.show_cursor()
         log(Text("Interrupted."))
         return _INTERRUPTED
@@ -212,13 +212,13 @@ def _failure(problem: BaseException) -> CommandResult:
                 failed = Text("{path} cannot be used: {reason}.", path=path, reason=reason)
             return _error(failed, WRONG_REQUEST)
         case SystemExit():
-            # No command exits like this; environment code has.
+            # No command raises this: it comes from environment code.
             said = Text("An environment ended the program: {reason}.", reason=reason_of(problem))
             return _error(said, FAILED)
     # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
     if hasattr(problem, "format_message"):
         return _error(quoted(problem.format_message()), WRONG_REQUEST)
-    # A fault of this program: the report needs to say where.
+    # A bug in this program: a bug report needs the traceback.
     log("".join(traceback.format_exception(problem)), style="dim")
     # Typer turns the end of standard input into Abort.
     cause = problem.__cause__ or problem
@@ -272,7 +272,7 @@ def version_option(
 def _translated_app(arguments: list[str]) -> Any:
     """Return the program for the command line, its help in the current language.
 
-    Only with the requested command, if any: making them all takes longer than running some.
+    It has only the requested command, if any: building all takes longer than running some.
     """
     wanted = copy(app)
     wanted.registered_commands = [

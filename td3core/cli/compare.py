@@ -94,7 +94,7 @@ def _read(selections: Sequence[str], runs_dir: Path | None) -> "list[RunResults]
     """Read the selected runs.
 
     Raises:
-        RequestError: a word names no run, or there are too many.
+        RequestError: an argument names no run, or there are too many runs.
     """
     from td3core.analysis.results import read_results
 
@@ -161,7 +161,7 @@ def _plain(found: "Estimate | None") -> dict[str, Any] | None:
 
 
 def _show(comparison: "Comparison") -> None:
-    """Print the comparison for people."""
+    """Print the comparison in readable form."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Column, Table

@@ -11,9 +11,9 @@ from td3core.text import Text, tr
 
 
 def allow_typed(choice: EnvChoice) -> None:
-    """Allow the code that the user typed; files may name it from now on.
+    """Allow the code that the user named on the command line; from now on files may name it.
 
-    Otherwise opening a run of the user's own environment would ask.
+    Otherwise opening a run of the user's own environment would ask for consent.
     """
     from td3core.envs import trust
 
@@ -21,7 +21,7 @@ def allow_typed(choice: EnvChoice) -> None:
 
 
 def obtain_consent(*choices: EnvChoice, given: bool) -> None:
-    """Get consent to the code of environments named by a file; try each in another process.
+    """Obtain consent to the code of environments named by a file, then rehearse them.
 
     Args:
         choices: environments named by the file.
@@ -58,7 +58,7 @@ def _obtain(choice: EnvChoice, *, given: bool) -> None:
 
 
 def rehearse_all(*choices: EnvChoice) -> None:
-    """Make environments in a separate process first, which Ctrl-C ends at once.
+    """First make environments in a separate process, which Ctrl-C ends immediately.
 
     Raises:
         RequestError: one takes too long, or ends the process.
@@ -67,7 +67,7 @@ def rehearse_all(*choices: EnvChoice) -> None:
 
     doubtful = [choice for choice in choices if trust.can_hang(choice)]
     if doubtful:
-        # It loads Gymnasium.
+        # Imported here: it loads Gymnasium.
         from td3core.envs.check.rehearsal import rehearse
 
         rehearse(doubtful)
@@ -94,5 +94,5 @@ def _remember(modules: list[LocatedModule]) -> None:
     try:
         trust_store.remember(*modules)
     except RequestError as problem:
-        # It holds for this command nevertheless.
+        # The consent still applies to this command.
         log(problem.message)

@@ -14,7 +14,7 @@ _OUT, _ERR = 1, 2
 def stdout_to_stderr() -> Iterator[int]:
     """Redirect standard output to standard error, including output of C code.
 
-    Processes started meanwhile inherit this. Yields the descriptor of standard output itself.
+    Child processes inherit this. Yields a descriptor of the original standard output.
     """
     before, saved = sys.stdout, os.dup(_OUT)
     _flush_all(before)
@@ -37,7 +37,7 @@ def close_stdout() -> None:
 
 
 class _StderrProxy:
-    """Standard error, but an environment that closes its standard output does not close it."""
+    """Standard error, but it stays open when an environment closes its standard output."""
 
     def close(self) -> None:
         """Stay open."""
@@ -47,7 +47,7 @@ class _StderrProxy:
 
 
 def _flush_all(stream: TextIO | None) -> None:
-    """Flush ``stream`` and the buffers of C code: both outputs must go to their own target."""
+    """Flush ``stream`` and the buffers of C code, whose contents belong to the old target."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         cast("TextIO", stream).flush()
     with contextlib.suppress(OSError, AttributeError, TypeError):

@@ -29,7 +29,7 @@ print(env.render().shape)
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One line of the report; ``ok`` is None for mere information."""
+    """One line of the report; ``ok`` is None for information only."""
 
     what: str
     value: str
@@ -77,7 +77,7 @@ def forget_code(module: str) -> Text:
     """Withdraw consent to a module; return a sentence about that.
 
     Raises:
-        RequestError: the module was not allowed, or the answer cannot be written.
+        RequestError: the module was not allowed, or the file of consents cannot be written.
     """
     if not trust_store.forget(module):
         raise RequestError("{module} was not allowed to run, so nothing changed.", module=module)
@@ -85,7 +85,7 @@ def forget_code(module: str) -> Text:
 
 
 def examine_numerics() -> Iterator[Diagnosis]:
-    """Yield the class of kernels, variables that slow libraries, and the cost."""
+    """Yield the numerics class, variables that slow libraries, and times of matrix products."""
     here, others = numerics.current(), [n for n in numerics.available() if n != numerics.current()]
     values = {"here": here, "kernels": numerics.kernels()}
     classes = Text("{here} ({kernels} kernels)", **values)
@@ -110,7 +110,7 @@ def examine_numerics() -> Iterator[Diagnosis]:
 
 
 def products() -> Iterator[tuple[str, float]]:
-    """Yield libraries, and the microseconds of their product of float32 matrices."""
+    """Yield each library with the microseconds of its float32 matrix product."""
     import numpy as np
     import torch
 
@@ -126,7 +126,7 @@ def products() -> Iterator[tuple[str, float]]:
 
 
 def _microseconds(product: Callable[[], object]) -> float:
-    """Return the time of the fastest of many: other programs interrupt some, not all."""
+    """Return the fastest of many repetitions: other programs slow some of them, not all."""
     return 1e6 * min(timeit.repeat(product, number=1, repeat=_REPEATS))
 
 
@@ -171,7 +171,7 @@ def _writable() -> bool:
 
 
 def renders(env_id: str) -> Diagnosis:
-    """Render one image in a new process: a broken graphics driver may end the process."""
+    """Render one image in a new process: a broken graphics driver may crash the process."""
     what = tr("renders {env_id}", env_id=env_id)
     try:
         done = subprocess.run(  # noqa: S603

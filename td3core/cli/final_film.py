@@ -1,4 +1,4 @@
-"""The film of a run's best agent that TensorBoard shows after its end."""
+"""The film of a run's best agent that TensorBoard shows after the run has ended."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ShownFilm:
 
 
 def film_folder(film: bool, sinks: Sinks, env_id: str) -> Path | None:
-    """Return the folder in which films will be shown, if wanted, and prepare rendering.
+    """Return the TensorBoard folder for films, if requested, and prepare rendering.
 
     Must be called before the environment is made: some renderers are chosen when it is imported.
 
@@ -65,7 +65,7 @@ def with_films(answer: CommandResult, folder: Path | None) -> CommandResult:
 
 
 def try_to_show_film(run: Path, folder: Path) -> None:
-    """Try to film a run that is over and saved: a failure must not cost its answer."""
+    """Try to film a finished run: after a failure, the command still reports the run."""
     try:
         show_film(RunDirectory.open(run), folder)
     except MessageError as problem:

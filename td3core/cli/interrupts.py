@@ -1,9 +1,9 @@
 """Ctrl-C and SIGTERM save and stop training, interrupt other work, and end what hangs.
 
-Python calls a signal's handler between two instructions of the main thread, which may be in an
-environment's C code for ever. So a thread learns of each signal too, through a socket; and if C
-code lets no other thread run, the second signal is left to the system, which ends the process; only
-then is nothing printed any more.
+Python runs signal handlers between two bytecode instructions of the main thread, which may never
+return from an environment's C code. So a thread receives each signal too, through a socket. If C
+code never releases the GIL, the second signal has the system's default action, which ends the
+process; only then is nothing printed.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ INTERRUPTED = 130
 _PATIENCE_S = 2.0
 """Seconds after which code that has not noticed a Ctrl-C counts as hanging."""
 _CLEANING_S = 5.0
-"""Seconds that code which has noticed it may take to close and clean up."""
+"""Seconds that code which has noticed a Ctrl-C may take to close and clean up."""
 _AT_ONCE_S = 0.5
 
 
@@ -52,12 +52,12 @@ def interrupts_stop(
 ) -> Iterator[None]:
     """Make the first Ctrl-C save and stop the run, and the second one interrupt it.
 
-    A terminal that is closed saves and stops it too. That may be signalled several times; with
-    ``nohup`` it is ignored, and the run continues.
+    Closing the terminal saves and stops it too. SIGHUP may arrive several times; with ``nohup`` it
+    is ignored, and the run continues.
 
     ``answered``: whether a run that steps environments in this thread has noticed the request. If
-    it has not, or if the second Ctrl-C has no effect, the process is ended
-    (:func:`ending_what_hangs` permitting). None: never end it.
+    it has not, the user is asked to press Ctrl-C again. If a second Ctrl-C has no effect, the
+    process is ended, provided that it is inside :func:`ending_what_hangs`. None: never end it.
     """
     hangup = getattr(signal, "SIGHUP", None)
 
@@ -132,7 +132,7 @@ def _interrupt(*_: object) -> None:
 
 
 class _Watch:
-    """A thread that notices every signal at once, whatever the main thread is doing."""
+    """A thread that notices every signal immediately, whatever the main thread is doing."""
 
     def __init__(self, numbers: frozenset[int]) -> None:
         """Watch these signals."""
@@ -153,7 +153,7 @@ class _Watch:
         ends: bool = True,
         saves: bool = False,
     ) -> None:
-        """Forget earlier signals; ``saves``: the first Ctrl-C does not interrupt."""
+        """Forget earlier signals; ``saves``: the first Ctrl-C saves instead of interrupting."""
         self._answered, self._ends, self._saves = answered, ends, saves
         self._pressed, self._warned, self.heard = 0, False, False
         self._due: float | None = None
@@ -204,7 +204,7 @@ class _Watch:
 
 
 def _end() -> None:
-    """End the process without another instruction of the main thread."""
+    """End the process without returning to the main thread."""
     with suppress(Exception):
         log(Text("The environment did not answer. Interrupted."))
         console.show_cursor()
@@ -217,10 +217,10 @@ def _end() -> None:
 
 
 class _OneShot:
-    """Lets the system end the process at the second next signal, until it is installed again.
+    """One-shot signal handlers: after one signal, the next has the system's default action.
 
-    For C code that never releases the interpreter, which nothing else can end. Does nothing except
-    on Linux.
+    :meth:`install` renews them. Nothing else can end C code that never releases the GIL. Has no
+    effect except on Linux.
     """
 
     def __init__(self, numbers: frozenset[int]) -> None:

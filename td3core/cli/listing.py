@@ -51,7 +51,7 @@ def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> CommandRe
 
 
 def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> Iterator[str]:
-    """Yield a line per run for other programs: uncut, English, tab-separated."""
+    """Yield a line per run for other programs: untruncated, English, tab-separated."""
     for each in summaries:
         means = (each.last_eval_return, each.best_eval_return)
         shown = ("" if mean is None else f"{mean:.1f}" for mean in means)
@@ -64,7 +64,7 @@ def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> 
 
 
 def _line(*values: str) -> str:
-    # Names given by the user, or to a folder, may contain anything.
+    # User-defined names and folder names may contain any character.
     return "\t".join(printable(" ".join(value.split())) for value in values)
 
 

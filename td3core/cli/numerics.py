@@ -14,7 +14,7 @@ RECEIVING = "from td3core.system import allowed_code\nallowed_code.receive()\n"
 
 
 def command_line(words: Sequence[str], *, receiving: bool = True) -> list[str]:
-    """Return the command that runs ``td3-studio`` with these words in a new interpreter.
+    """Return the command that runs ``td3-studio`` with these arguments in a new interpreter.
 
     With ``receiving``, the first line of its standard input lists what it may import
     (:func:`td3core.system.allowed_code.first_message`).
@@ -23,7 +23,7 @@ def command_line(words: Sequence[str], *, receiving: bool = True) -> list[str]:
 
 
 class OtherProcessNeeded(Exception):  # noqa: N818
-    """A command needs a process of another class; nothing has been done yet."""
+    """A command needs a process of another numerics class; nothing has been done yet."""
 
     def __init__(self, numerics: str) -> None:
         super().__init__(numerics)
@@ -31,7 +31,7 @@ class OtherProcessNeeded(Exception):  # noqa: N818
 
 
 def require_class(numerics: str) -> None:
-    """Require a process of a run's class, if this machine has it but not this process.
+    """Require a process of a run's numerics class, unless this machine lacks it.
 
     Raises:
         OtherProcessNeeded: the command must be run again by :func:`run_again`.
@@ -41,12 +41,13 @@ def require_class(numerics: str) -> None:
 
 
 def run_again(words: Sequence[str], numerics: str, *, replace: bool) -> int:
-    """Run ``td3-studio`` with these words in a process of this class; return its exit status.
+    """Run ``td3-studio`` in a process of this numerics class; return its exit status.
 
-    ``replace`` this process by it, if the system can. It may import what this one may. On a
-    terminal it gets that from the same words and answers, as it may have to ask there itself.
+    ``replace``: the new process replaces this one, if the system supports it. It may import what
+    this one may. On a terminal, where it may have to ask questions itself, the same arguments and
+    the remembered answers ensure that; elsewhere a list on its standard input does.
     """
-    # Here, not at the top: the window also starts commands, and need not load Rich.
+    # Imported here: the window also starts commands, and need not load Rich.
     from td3core.cli.consent import is_interactive
 
     receiving = not is_interactive()

@@ -67,7 +67,7 @@ AsJson = Annotated[
 
 
 def tell_unused(names: Iterable[str], algorithm: str) -> None:
-    """Say which settings were typed that only other algorithms use."""
+    """Log which of these settings have no effect with ``algorithm``."""
     for name in names:
         if name in unused_by(algorithm):
             log(

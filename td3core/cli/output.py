@@ -1,6 +1,6 @@
 """Standard output and error that never end a command, whatever happens to them.
 
-A full disk behind a redirection, a dead reader or a closed terminal must not end a run of hours.
+A full disk behind a redirection, a reader that exited or a closed terminal must not end a run.
 Output that cannot be written is dropped, and a command whose result was lost fails at its end.
 """
 
@@ -52,7 +52,7 @@ class TolerantStream:
             return False
 
     def give_up(self) -> None:
-        """Discard the rest: Python flushes standard streams once more at exit."""
+        """Discard what cannot be flushed: Python flushes standard streams once more at exit."""
         stream = self._stream
         if stream is None:
             return
@@ -98,10 +98,10 @@ def tolerant_output() -> Iterator[tuple[TolerantStream, TolerantStream]]:
 
 
 def _occupy_standard_descriptors() -> None:
-    """Open closed streams (``2>&-``): else a file of the run gets standard error's number."""
+    """Open closed descriptors (``2>&-``): else a file of the run could become standard error."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest free number is taken: this one, unless something else was quicker.
+            # The lowest free descriptor is used: this one, barring a race.
             os.open(os.devnull, os.O_RDWR)

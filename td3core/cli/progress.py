@@ -21,7 +21,7 @@ from td3core.text import NO_TEXT, Text, tr
 
 
 class BarReporter:
-    """Shows bars on a terminal while entered; elsewhere no bars."""
+    """Shows progress bars while entered, on terminals only."""
 
     def __init__(self, console: Console, *columns: ProgressColumn) -> None:
         self._console = console

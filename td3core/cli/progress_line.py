@@ -1,7 +1,8 @@
 """Progress of a command, for the program that started it and for readers of its log.
 
 A program requests it by an environment variable and reads each line of standard error with
-:data:`CODEC`; lines that do not decode come from other software. People get words.
+:data:`CODEC`; lines that do not decode come from other software. Without the variable, progress is
+logged as readable text.
 """
 
 import os
@@ -32,7 +33,7 @@ def tell_progress(message: Text, share: float | None = None) -> None:
         told = CommandProgress(message=message, share=share)
         sys.stderr.write(CODEC.encode(told).decode("ascii"))
         return
-    # Here, not at the top: a window reads these lines, and needs no Rich.
+    # Imported here: the window decodes these lines with this module, and need not load Rich.
     from td3core.cli.terminal import log
 
     log(message if share is None else f"{share:.0%} {message}")

@@ -94,7 +94,7 @@ def new_names(
     """Return new names of groups, by the folder of their first run.
 
     Args:
-        renamed: ``GROUP=NAME``, each with the own name of a group or the folder of one of its runs.
+        renamed: ``GROUP=NAME``, where GROUP is a group's name or the folder of one of its runs.
         runs: the compared runs.
         by: the grouping, see :func:`~td3core.analysis.groups.group_runs`.
 
@@ -108,7 +108,7 @@ def new_names(
     known = {str(run.path): group for group in groups for run in group.runs}
     known |= {group.name: group for group in groups}
     for text in renamed or ():
-        # A folder's name may contain the sign, and so may a new name.
+        # Folder names and new names may contain "=" too.
         places = [at for at, letter in enumerate(text) if letter == "="]
         at = next((at for at in places if text[:at] in known), None)
         if at is None:
@@ -125,7 +125,7 @@ def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
     """Return the selected runs, each once, in the given order.
 
     Raises:
-        RequestError: a word names no run, or there are too many.
+        RequestError: an argument names no run, or there are too many runs.
     """
     from td3core.analysis.comparison import MOST_RUNS
 
@@ -140,7 +140,7 @@ def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
 
 
 def _chosen(text: str, runs_dir: Path | None) -> list[Path]:
-    """Return the runs that one word names: a folder, a pattern or a group."""
+    """Return the runs that one argument selects: a folder, a pattern or a group."""
     from td3core.runs.layout import DESCRIPTION
 
     folder = runs_folder(runs_dir)

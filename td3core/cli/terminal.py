@@ -82,12 +82,12 @@ def json_line(answer: CommandResult) -> str:
     result = {} if answer.result is None else answer.result
     if answer.error is not None:
         result = result | {"error": answer.error}
-    # A value of an unforeseen type must not cost the reader the line.
+    # A value of an unforeseen type must not suppress the line.
     return json.dumps(_as_json(result), allow_nan=False, default=str)
 
 
 def _as_json(value: Any) -> Any:
-    """Return ``value`` with English texts, and words for NaN and infinities.
+    """Return ``value`` with English texts, and strings for NaN and infinities.
 
     JSON has no such numbers, and scripts must not depend on a language.
     """

@@ -113,7 +113,7 @@ def train(
         with told_of_all_runs(sinks):
             answer = train_group(folder, several, config, tunables, jobs, as_json=as_json)
         return with_films(answer, shown_in)
-    # Loads torch, which a group leaves to its processes.
+    # Imported here: it loads torch, which a group loads only in its child processes.
     from td3core.training.launch import train as train_run
 
     schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
@@ -130,7 +130,7 @@ def _seeds(
     """Return the seeds of a group; none for a single run.
 
     Raises:
-        RequestError: they are refused, or cannot be combined with another option.
+        RequestError: they are invalid, or cannot be combined with another option.
     """
     from td3core.experiments.groups.seeds import parse_seeds
 
@@ -189,7 +189,7 @@ def resume(
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
     found = find_run(run, runs_dir)
-    # Before it counts as finished: more steps would not help.
+    # Checked before it counts as finished: a run without an agent cannot continue.
     found.require_agent()
     shown_in = film_folder(film, sinks, found.config.env)
     finished = _finished(found, total)
@@ -210,7 +210,7 @@ def resume(
     from td3core.runs.resumption import class_of_run
 
     require_class(class_of_run(found))
-    # Loads torch.
+    # Imported here: it loads torch.
     from td3core.training.launch import resume as resume_run
 
     obtain_consent(found.config.choice, given=trust_env)
@@ -224,14 +224,14 @@ def resume(
 
 
 def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
-    """Return how a run that took all its steps ended; ``total`` is their new number."""
+    """Return the ending of a run that took all its steps (``total``, if given), else None."""
     from td3core.protocol.run_status import RunStatus
     from td3core.runs.listing import summarise
     from td3core.runs.lock import RunLock, left_behind
     from td3core.runs.reader import ending_of
 
     summary, steps = summarise(run), run.config.steps if total is None else total
-    # Several environments may together go beyond the last step.
+    # Parallel environments may overshoot the last step.
     reached = steps <= summary.env_steps < steps + run.config.num_envs
     if summary.state is not RunStatus.FINISHED or not reached:
         return None
@@ -297,7 +297,7 @@ def verify(
     require_class(class_of_run(found))
     obtain_consent(found.config.choice, given=trust_env)
     try:
-        # The window reads whole lines of this.
+        # The window parses the lines that this writes.
         verdict = verify_run(found.path, steps=steps, announce=tell_progress)
     except RunError as problem:
         log_error(Text("The check failed:"), problem.message)

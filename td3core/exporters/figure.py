@@ -80,7 +80,7 @@ def export(figure: FigureData, target: Path) -> None:
 
 
 def draw(axes: "Axes", figure: FigureData) -> None:
-    """Draw a figure without its title and its legend, in the style of the context."""
+    """Draw a figure without its title and its legend, in matplotlib's current style."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     for line in figure.lines:
@@ -91,7 +91,7 @@ def draw(axes: "Axes", figure: FigureData) -> None:
         axes.axhline(figure.threshold, color=QUIET, linewidth=0.8, linestyle=(0, (5, 3)), zorder=1)
     axes.set(xlabel=str(figure.x_label), ylabel=str(figure.y_label))
     axes.margins(x=0.01)
-    # Whole numbers of steps, and only as many as fit.
+    # Ticks at whole numbers of steps, and only as many as fit.
     axes.xaxis.set_major_locator(
         MaxNLocator(6 if figure.width_in > _NARROW_IN else 4, steps=_STEPS)
     )
@@ -104,7 +104,7 @@ def draw(axes: "Axes", figure: FigureData) -> None:
 
 
 def _grouping() -> "Formatter":
-    """Return a formatter for ticks with groups of thousands, as on the other axis and in texts."""
+    """Return a tick formatter with thousands separators, as on the other axis and in texts."""
     from matplotlib.ticker import ScalarFormatter
 
     class Grouping(ScalarFormatter):
@@ -166,6 +166,6 @@ def _size_in(drawn: "Figure", legend: "Legend") -> tuple[float, float]:
 
 
 def _literal(text: str) -> str:
-    r"""Return text in which no ``$`` begins a formula, and no leading ``_`` hides it."""
+    r"""Return text in which no ``$`` begins a formula, and no leading ``_`` hides the label."""
     shown = text.replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown

@@ -8,7 +8,7 @@ from td3core.system.files import write_csv
 from td3core.text import Text
 
 _NAMES = {STEPS: "env_steps", EPISODES: "episodes"}
-"""For programs: the table's head does not depend on the language."""
+"""Column names, independent of the language, since programs read them."""
 
 
 def export(figure: FigureData, target: Path) -> None:

@@ -47,7 +47,7 @@ action = act(observation)
 
 
 def export(checkpoint: Path, target: Path) -> Text:
-    """Write the folder: a card, the networks, the actor in NumPy, and a film if it can be drawn.
+    """Write the folder: a card, the networks, the actor in NumPy, and a film if it can be rendered.
 
     A folder of an earlier export is replaced.
 
@@ -60,7 +60,7 @@ def export(checkpoint: Path, target: Path) -> Text:
             path=str(target),
         )
     folder = partial_path(target)
-    # What a killed process left.
+    # Left behind by a killed process.
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     try:
@@ -76,7 +76,7 @@ def export(checkpoint: Path, target: Path) -> Text:
 
 
 def _is_export(target: Path) -> bool:
-    """Return whether a folder holds what an export writes, and nothing else."""
+    """Return whether a folder holds the files of an export, and nothing else."""
     if target.is_symlink() or not target.is_dir():
         return False
     names = {each.name for each in target.iterdir()}
@@ -84,8 +84,8 @@ def _is_export(target: Path) -> bool:
 
 
 def _fill(folder: Path, checkpoint: Path) -> tuple[Text, Text | None]:
-    """Write the files; return how the actor was checked, and why there is no film, if so."""
-    # Before the environment is first made.
+    """Write the files; return the note on the parity check, and why a film is missing, if it is."""
+    # Must come before the environment is first made.
     prepare_rendering(read_header(checkpoint).env.env_id)
     # Read once: a training run replaces its checkpoints.
     actor = deployed_actor(checkpoint)
@@ -141,7 +141,7 @@ def _card(actor: DeployedActor, result: EvaluationResult | None) -> str:
 
 
 def _metadata(actor: DeployedActor, result: EvaluationResult | None) -> list[str]:
-    """Return lines of YAML; its texts are quoted as in JSON, which YAML reads the same way."""
+    """Return lines of YAML; strings are quoted as in JSON, which YAML reads the same way."""
     env, name = json.dumps(actor.source.header.env.env_id), json.dumps(_name(actor))
     lines = ["library_name: td3-studio", "pipeline_tag: reinforcement-learning", "tags:"]
     lines += [f"- {tag}" for tag in (env, "deep-reinforcement-learning", "reinforcement-learning")]

@@ -1,4 +1,4 @@
-"""Exports an actor as ONNX, compared in onnxruntime before it is written."""
+"""Exports an actor as ONNX, verified with onnxruntime before it is written."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh"}
 
 def export(checkpoint: Path, target: Path) -> Text:
     """Write the model; its input ``obs`` and output ``action`` have one row per observation."""
-    # Imported here: both are an extra.
+    # Imported here: both belong to an extra.
     try:
         import onnx  # noqa: F401
         import onnxruntime as runtime

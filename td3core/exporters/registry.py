@@ -50,7 +50,7 @@ class Exporter(Generic[S]):
     makes_env: bool = False
     """True if it makes the agent's environment, whose code the user must then have allowed."""
     makes_folder: bool = False
-    """True if it writes a folder, and replaces only one of its own."""
+    """True if it writes a folder; it replaces only a folder of an earlier export."""
     proper_name: str = ""
     """The name in the window, if not ``name`` capitalised."""
 

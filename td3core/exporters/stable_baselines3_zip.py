@@ -1,4 +1,4 @@
-"""Exports an agent as a zip that ``TD3.load`` of stable-baselines3 opens; needs neither."""
+"""Exports an agent as a zip for ``TD3.load`` of stable-baselines3, without needing it or torch."""
 
 import base64
 import json
@@ -153,7 +153,7 @@ class _Export:
             found |= self._network(group, name, prefix)
             target = f"{name}{TARGET}"
             if group.layers(target)[0][0] not in self._actor.source.tensors:
-                # An agent's own file: its targets begin as copies.
+                # The file holds only an agent: its targets start as copies.
                 target = name
             found |= self._network(group, target, f"{role}_target.{rest}")
         return found
@@ -165,12 +165,12 @@ class _Export:
             weight, bias = tensors[weight_name], tensors[bias_name]
             if at == 0:
                 weight, bias = self._folded(weight, bias)
-            # Activations are between the layers, and count as well.
+            # Indices are doubled: the activations between the layers count as well.
             found |= {f"{prefix}.{2 * at}.weight": weight, f"{prefix}.{2 * at}.bias": bias}
         return found
 
     def _folded(self, weight: Floats, bias: Floats) -> tuple[Floats, Floats]:
-        """Return a first layer for raw observations, followed by an action."""
+        """Return a first layer for raw observations; action inputs, if any, stay unchanged."""
         if self._actor.normalisation is None:
             return weight, bias
         shift, scale = (each.astype(np.float64) for each in self._actor.normalisation)
@@ -180,7 +180,7 @@ class _Export:
         return wide.astype(np.float32), moved.astype(np.float32)
 
     def _optimizer(self, role: str) -> dict[str, Any]:
-        """Return the state dict of an Adam: moments in the order of the weights, if known."""
+        """Return the state dict of Adam: moments in the order of the weights, if known."""
         group, adam = self._header.networks[role], optimizer_of(role)
         tensors, tunables = self._actor.source.tensors, self._header.tunables
         names = [each for name in group.names for pair in group.layers(name) for each in pair]
@@ -210,7 +210,7 @@ class _Export:
         return {"state": state, "param_groups": [options]}
 
     def _data(self) -> str:
-        """Return the description: plain JSON, and pickles of names and spaces."""
+        """Return the member ``data``: plain JSON, and pickles of names and spaces."""
         header, tunables = self._header, self._header.tunables
         architecture = {
             "pi": list(self._actor_group.widths[1:-1]),
@@ -280,12 +280,12 @@ class _Export:
 
 
 def _named(kind: str, value: Any) -> dict[str, str]:
-    """Return stable-baselines3's form in JSON of something that JSON cannot hold."""
+    """Return stable-baselines3's encoding of a value that JSON cannot hold."""
     return {":type:": kind, ":serialized:": base64.b64encode(pickled(value)).decode()}
 
 
 def _space(space: Box) -> dict[str, str]:
-    # A new space: the environment's own may be of a custom class, and has a generator.
+    # A new space: the environment's own may be of a custom class, and holds a random generator.
     plain = Box(space.low, space.high, dtype=space.dtype.type)
     text = base64.b64encode(pickle.dumps(plain)).decode()
     return {":type:": "<class 'gymnasium.spaces.box.Box'>", ":serialized:": text}

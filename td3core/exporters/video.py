@@ -32,10 +32,10 @@ def record(
     instruments: bool = False,
     report: Report = silent,
 ) -> tuple[EvaluationResult, FilmInfo]:
-    """Record noise-free episodes; return their results, and what was written.
+    """Record noise-free episodes; return their results, and the data of the film.
 
     The episodes equal those of an evaluation with the same seed. One frame is rendered after each
-    step. With ``instruments``, each episode is played once before, so that the frames can show
+    step. With ``instruments``, each episode is played once beforehand, so that the frames can show
     values known only at its end.
 
     Raises:

@@ -9,12 +9,12 @@ from td3core.importers.damage import UnexpectedError
 from td3core.system.regular_files import read_bytes
 
 MOST_BYTES = 512 * 2**20
-"""Limit of a file: an agent of ten layers of 1024 with its optimisers has a fifth of it."""
+"""Size limit of a file: five times an agent of ten layers of 1024 units with its optimisers."""
 _MOST_MEMBERS = 2_000
 _MOST_DIRECTORY = 2**20
 _MOST_RATIO = 100
 _CHEAP = 64 * 1024
-"""Bytes of a member for which any compression ratio is accepted."""
+"""Size of a member in bytes up to which any compression ratio is accepted."""
 _END, _LOCATOR, _END_64 = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
 _LONGEST_END = 22 + 0xFFFF
 
@@ -26,8 +26,8 @@ class Archive:
         """Read and check the directory.
 
         Raises:
-            UnexpectedError: it has too many members, duplicate names, or odd kinds of members.
-            Exception: one of :data:`~td3core.importers.damage.DAMAGE`; the file is no zip.
+            UnexpectedError: it has too many members, duplicate names, or unsupported members.
+            Exception: one of :data:`~td3core.importers.damage.DAMAGE`; the file is not a zip.
         """
         _require_short_directory(data)
         self._zip = zipfile.ZipFile(BytesIO(data))
@@ -64,7 +64,7 @@ class Archive:
         if info.file_size > most:
             raise UnexpectedError("{name} has {n} bytes", name=name, n=info.file_size)
         with self._zip.open(info) as member:
-            # Its length in the directory may be false.
+            # The length in the directory may be wrong.
             data = member.read(info.file_size + 1)
         if len(data) != info.file_size:
             raise UnexpectedError("{name} is not as long as it says", name=name)
@@ -106,7 +106,7 @@ def _require_short_directory(data: bytes) -> None:
     count, size = struct.unpack_from("<HL", data, at + 10)
     if data[at - 20 : at - 16] == _LOCATOR:
         (begin,) = struct.unpack_from("<Q", data, at - 12)
-        # Other data may precede the zip: its end is just before the locator.
+        # Offsets are off if data precedes the zip: also look just before the locator.
         for place in (begin, at - 76):
             if 0 <= place <= len(data) - 56 and data[place : place + 4] == _END_64:
                 more, larger = struct.unpack_from("<QQ", data, place + 32)

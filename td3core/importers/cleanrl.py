@@ -35,7 +35,7 @@ def read(path: Path) -> ForeignAgent:
     """Return the agent of a file.
 
     Raises:
-        RequestError: with file, part and reason.
+        RequestError: it cannot be imported; the message names file, part and reason.
     """
     with reading(path.name, "the file"):
         data = read_file(path)
@@ -70,12 +70,12 @@ def _critic(tensors: dict[str, NDArray[Any]], actor: Layers, scale: Floats, bias
     obs = actor[0][0].shape[1]
     found = take_layers(tensors, ("fc1", "fc2", "fc3"), inputs=obs + scale.size, outputs=1)
     require_no_more(tensors)
-    # It was trained on the environment's own actions.
+    # It was trained on actions in the environment's bounds.
     return scaled_input(found, obs, scale, bias)
 
 
 def _taken_row(tensors: dict[str, NDArray[Any]], key: str) -> Floats:
-    """Return one value per action; several environments repeat them in rows."""
+    """Return one value per action; vectorised environments repeat them in rows."""
     if key not in tensors:
         raise UnexpectedError("{key} is missing", key=key)
     found = np.atleast_2d(tensors.pop(key))

@@ -1,4 +1,4 @@
-"""An agent of another program as a checkpoint, for an environment."""
+"""Converts an agent of another program to a checkpoint for an environment."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from td3core.system.timestamp import now
 from td3core.text import Text
 
 USUAL_STEPS = 1_000_000
-"""Length of a run if the file does not say how far it got."""
+"""Length of a run if the file does not record its steps."""
 _CLOSE = 1e-6
 
 Tensors = dict[str, NDArray[Any]]
@@ -76,7 +76,7 @@ def checkpoint_of(agent: ForeignAgent, info: EnvInfo) -> Checkpoint:
 
 
 def require_suitable(agent: ForeignAgent, info: EnvInfo) -> None:
-    """Refuse an environment of other sizes or bounds than the agent was trained with.
+    """Refuse an environment whose sizes or bounds differ from those of the agent.
 
     Raises:
         RequestError: they differ.
@@ -110,7 +110,7 @@ def require_suitable(agent: ForeignAgent, info: EnvInfo) -> None:
 
 
 def fitting(agent: ForeignAgent) -> list[str]:
-    """Return the known environments with the sizes of an agent."""
+    """Return the known environments whose sizes match an agent."""
     sizes = (agent.obs_dim, agent.act_dim)
     return [each.env_id for each in KNOWN if (each.obs_dim, each.act_dim) == sizes]
 
@@ -143,7 +143,7 @@ def _in_unit_range(agent: ForeignAgent, largest: float) -> ForeignAgent:
 def _divided(
     values: tuple[Floats, ...], firsts: range, begin: int, scale: Floats
 ) -> tuple[Floats, ...]:
-    """Return moments for weights that were multiplied by ``scale``."""
+    """Return moments to match input weights that were multiplied by ``scale``."""
     found = list(values)
     for at in firsts:
         found[at] = found[at].copy()
@@ -208,7 +208,7 @@ def _statistics(agent: ForeignAgent) -> Tensors:
 
 
 def _state_of_a_run(header: Header) -> Tensors:
-    """Return the remaining state of a run: an episode about to begin, and generators."""
+    """Return the remaining state of a run: an episode about to begin, and random generators."""
     counters, seed = header.counters, header.config.seed
     purposes = {
         "warm_up": Purpose.WARM_UP,
@@ -228,7 +228,7 @@ def _state_of_a_run(header: Header) -> Tensors:
 
 
 def said_of(agent: ForeignAgent) -> list[Text]:
-    """Return the journal's record of an import."""
+    """Return the notes on an import for the journal."""
     notes = list(agent.notes)
     if agent.critics:
         notes.append(

@@ -1,4 +1,4 @@
-"""Curves of another program: an importer's result, and its conversion to tables of a run."""
+"""Curves of another program, as an importer returns them."""
 
 import math
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ class CurveFile:
         return max((*ends, *(step for step, _ in self.training[-1:])), default=0)
 
     def up_to(self, env_steps: int) -> "CurveFile":
-        """Return the points until this step."""
+        """Return the points up to this step, inclusive."""
         return replace(
             self,
             evaluations=tuple(each for each in self.evaluations if each.env_steps <= env_steps),

@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from td3core.errors import RequestError, brief, file_reason
 from td3core.text import Text, Value
 
-# Anything Python raises while it reads something damaged, by chance or on purpose.
+# Anything Python may raise while it reads damaged or malicious data.
 DAMAGE = (
     *(OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError),
     *(OverflowError, RecursionError, MemoryError, NotImplementedError, RuntimeError),
     *(struct.error, zlib.error, zipfile.BadZipFile),
-    # If warnings are errors: Python warns of unknown escapes in a text.
+    # If warnings are errors: Python warns about invalid escape sequences.
     Warning,
 )
 
 
 class UnexpectedError(ValueError):
-    """A part of a file is not as it must be; the reason completes "in PART, …"."""
+    """A part of a file is not as expected; the reason completes "in PART, …"."""
 
     def __init__(self, template: str, /, **values: Value) -> None:
         self.reason = Text(template, **values)
@@ -29,14 +29,14 @@ class UnexpectedError(ValueError):
 
 @contextmanager
 def reading(file: str, part: str) -> Iterator[None]:
-    """Refuse a file that proves damaged or of another kind while this part is read.
+    """Refuse a file that turns out damaged or of another kind while this part is read.
 
     Args:
         file: Its name.
         part: The part being read, such as the name of a member.
 
     Raises:
-        RequestError: with file, part and reason.
+        RequestError: any of :data:`DAMAGE` was raised; the message names file, part and reason.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Writes imported data: a run of its own, or a checkpoint of any name."""
+"""Writes imported data as a new run, or as a checkpoint with any name."""
 
 import math
 import shutil
@@ -47,10 +47,10 @@ def write_agent(
 ) -> Path:
     """Make a run with an imported agent, and return its folder.
 
-    Its journal records its origin and what the file lacked. ``curves`` are of its training.
+    Its journal records its origin and what the file lacked. ``curves`` are those of its training.
 
     Raises:
-        RequestError: it cannot be written; nothing remains of it.
+        RequestError: the run cannot be written; no partial run remains.
     """
     header = agent.header
     assert header.origin is not None
@@ -61,7 +61,7 @@ def write_agent(
         save(step, header, agent.tensors)
         alias(step, run.last)
         for each in curves:
-            # Curves after this agent belong to others.
+            # Points after this agent's step belong to later agents.
             _write_tables(run, each.up_to(header.counters.env_steps))
         origin = header.origin
         _finish(
@@ -77,7 +77,7 @@ def write_curves(runs_dir: Path, choice: EnvChoice, curves: CurveFile) -> Path:
     """Make a run without an agent, for comparisons, and return its folder.
 
     Raises:
-        RequestError: it cannot be written; nothing remains of it.
+        RequestError: the run cannot be written; no partial run remains.
     """
     values = {
         "env": choice.env_id,
@@ -108,7 +108,7 @@ def _as_a_whole(run: RunDirectory) -> Iterator[None]:
 def _finish(
     run: RunDirectory, origin: tuple[str, str, str], env_steps: int, notes: Sequence[Text]
 ) -> None:
-    """Write journal, label and ending; the last marks the run as over."""
+    """Write journal, label and ending; the ending marks the run as over."""
     kind, file, sha256 = origin
     entry = {"step": env_steps, "event": JournalEvent.IMPORT}
     entry |= {"kind": kind, "file": file, "sha256": sha256}
@@ -137,7 +137,7 @@ def _write_tables(run: RunDirectory, curves: CurveFile) -> None:
         best = max(best, mean)
     episodes = [episode_row(_ended(at, each)) for at, each in enumerate(curves.episodes)]
     training = [
-        # Written as a run does; the tables contain no empty numbers.
+        # Rows as a run writes them: an absent metric is NaN, not empty.
         (step, 0, *training_row(step, 0, metrics)[2:].tolist(), math.nan)
         for step, metrics in curves.training
     ]

@@ -1,4 +1,4 @@
-"""An agent of another program: an importer's result, and the parts that importers share."""
+"""An agent of another program, as an importer returns it, and functions that importers share."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ NO_TARGETS = Text("The file holds no target networks: they begin as copies.")
 OWN_SETTINGS = Text("The file does not say how it was trained: settings are the defaults.")
 
 _LARGEST_LAYER = 8192
-# Why a network with such a tensor acts differently from a plain one.
+# Parts of tensor names that no plain network has, and their meanings.
 _KNOWN_PARTS = (
     ("running_", Text("batch normalisation")),
     ("num_batches_tracked", Text("batch normalisation")),
@@ -37,7 +37,7 @@ _KNOWN_PARTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
-    """The state of an Adam: moments of each weight and bias, network by network."""
+    """The state of an Adam optimiser: moments of each weight and bias, network by network."""
 
     step: float
     exp_avg: tuple[Floats, ...]
@@ -76,8 +76,8 @@ class ForeignAgent:
     high: Floats | None = None
     """The bounds of its actions (act_dim,), if the file has them."""
     scaled_actions: bool = False
-    """True if actor and critics scale actions by the environment's largest one, which is the same
-    for all and in both directions; it is not in the file."""
+    """True if actor and critics scale actions by the environment's bound, which is the same for
+    all actions and in both directions; the file does not contain it."""
     normalisation: Statistics | None = None
     statistics_apart: bool = False
     """True if its program keeps the statistics of observations in a separate file."""
@@ -102,7 +102,7 @@ class ForeignAgent:
 
     @property
     def sha256(self) -> str:
-        """The check sum of its file, as by ``sha256sum``; of several files, of their list."""
+        """The SHA-256 of its file; for several files, that of their ``sha256sum`` listing."""
         if len(self.sources) == 1:
             return self.sources[0][1]
         listed = "".join(f"{digest}  {name}\n" for name, digest in self.sources)
@@ -130,7 +130,7 @@ def take_layers(
         outputs: Size of the output, if known.
 
     Raises:
-        UnexpectedError: one is missing, or has another shape or type; with its key.
+        UnexpectedError: a tensor is missing, or has an unexpected shape or type; with its key.
     """
     layers = []
     for name in names:
@@ -163,7 +163,7 @@ def _taken(tensors: dict[str, NDArray[Any]], key: str, dimensions: int) -> Float
 
 
 def numbered(tensors: Mapping[str, Any], prefix: str, *, begin: int, step: int) -> list[str]:
-    """Return the names of numbered layers: ``prefix`` and a number each."""
+    """Return the names of numbered layers, ``prefix`` followed by a number."""
     names, at = [], begin
     while f"{prefix}{at}.weight" in tensors:
         names.append(f"{prefix}{at}")
@@ -172,7 +172,7 @@ def numbered(tensors: Mapping[str, Any], prefix: str, *, begin: int, step: int) 
 
 
 def env_in_name(path: Path) -> str:
-    """Return the environment in the name of a file's folder, as CleanRL gives it; else nothing."""
+    """Return the environment that the folder's name begins with, as in CleanRL; empty if none."""
     name, separator, _ = path.absolute().parent.name.partition("__")
     return name if separator else ""
 
@@ -196,10 +196,10 @@ def moments_of(optimiser: Any, networks: Sequence[Layers]) -> tuple[Moments | No
     """Return the moments in the state dict of torch's Adam, and its learning rate.
 
     ``networks`` are those it trains, in the order of its parameters. Either is None if missing;
-    the moments also if Adam did not have the constants of the paper.
+    the moments also if Adam's constants differ from those of its paper.
 
     Raises:
-        UnexpectedError: a moment has another shape than its weight.
+        UnexpectedError: the shape of a moment differs from that of its weight.
     """
     match optimiser:
         case {"state": dict(state), "param_groups": [dict(options)]}:

@@ -49,7 +49,7 @@ class Found:
         """Environments suggested by file names or sizes, the likeliest first."""
         named = [self.content.likely_env] if self.content.likely_env else []
         sized = fitting(self.content) if isinstance(self.content, ForeignAgent) else []
-        # A folder may be called anything.
+        # Known environments first: a folder may have any name.
         return sorted(dict.fromkeys([*named, *sized]), key=lambda each: find_known(each) is None)
 
     @property
@@ -87,7 +87,7 @@ def examine(path: Path, statistics: Path | None = None) -> Found:
         statistics: The ``vecnormalize.pkl`` of an agent of stable-baselines3.
 
     Raises:
-        RequestError: it cannot be read; with file, part and reason.
+        RequestError: it cannot be read; the message names file, part and reason.
     """
     content = registry.read(path)
     if statistics is not None:
@@ -112,7 +112,7 @@ def _curves_beside(folder: Path) -> tuple[CurveFile, ...]:
     evaluations = folder / "evaluations.npz"
     found = [monitor.read(evaluations)] if is_regular(evaluations) else []
     monitors = glob(folder, "*monitor.csv")[:_MOST_CURVES]
-    # Several environments took their steps together: their order is not on record.
+    # Several monitors belong to parallel environments: their order of steps is not on record.
     if len(monitors) == 1:
         found.append(monitor.read(monitors[0]))
     return tuple(found)
@@ -122,7 +122,7 @@ def choice_of(found: Found, given: EnvChoice | None, file: str) -> EnvChoice:
     """Return the environment to use: the given one, else the one that the file states.
 
     Raises:
-        RequestError: there is neither; with the environments that would fit.
+        RequestError: there is neither; the message names the environments that would fit.
     """
     choice = given or found.env
     if choice is not None:
@@ -137,10 +137,10 @@ def choice_of(found: Found, given: EnvChoice | None, file: str) -> EnvChoice:
 
 
 def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Path) -> Imported:
-    """Make a run of the file's contents.
+    """Make a run from the file's contents.
 
     Raises:
-        RequestError: it does not suit the environment, or cannot be written; nothing remains.
+        RequestError: it does not suit the environment, or cannot be written; no run remains.
     """
     content = found.content
     if isinstance(content, CurveFile):
@@ -165,11 +165,11 @@ def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Pat
 
 
 def _doubts(env_id: str, runs_dir: Path) -> tuple[Text, ...]:
-    """Return a note if nothing here knows the environment of curves, which no import makes."""
-    # Later: it imports Gymnasium.
+    """Return a note if the environment of curves is unknown here: curves do not need it."""
+    # Imported here: it loads Gymnasium.
     from td3core.envs.make import is_registered
 
-    # A module that registers it is not imported for curves.
+    # ``module:id`` is not checked: its module is not imported for curves.
     if ":" in env_id or is_registered(env_id):
         return ()
     if any(run.config.env == env_id for run in list_runs(runs_dir)):

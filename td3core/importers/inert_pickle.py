@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from td3core.importers.damage import UnexpectedError
 
 MOST_BYTES = 4 * 2**20
-"""Limit of a pickle: its tensors are elsewhere."""
+"""Size limit of a pickle, which does not contain the tensor data."""
 _MOST_STEPS = 100_000
 _KEYS = (str, bytes, int, float, bool, type(None))
 _NUMBERS = re.compile(r"[fiub][1248]")
@@ -36,7 +36,7 @@ class Global(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Made:
-    """The object that Python would make by calling ``what`` with ``args``, and then fill."""
+    """The object that Python would create by calling ``what`` with ``args``, and then fill."""
 
     what: Any
     args: tuple[Any, ...]
@@ -216,7 +216,7 @@ def _set(machine: _Machine, values: list[Any]) -> None:
 
 def _key(key: Any) -> Hashable:
     if not isinstance(key, _KEYS):
-        # Only numbers and names are looked up here; all else just has to be distinct.
+        # Only numbers and names are looked up later; other keys only have to be distinct.
         return id(key), type(key).__name__
     return key
 
@@ -307,7 +307,7 @@ def array_of(value: Any) -> NDArray[Any]:
 
 
 def _raw(raw: Any) -> bytes:
-    """Return bytes; protocol 2 has none, and spells them as encoded text."""
+    """Return bytes; protocol 2 has no such type, and stores a call that encodes text."""
     match raw:
         case bytes() | bytearray():
             return bytes(raw)

@@ -31,7 +31,7 @@ def read(path: Path) -> CurveFile:
     """Return the curves of a file.
 
     Raises:
-        RequestError: with file, part and reason.
+        RequestError: it cannot be imported; the message names file, part and reason.
     """
     with reading(path.name, "the file"):
         data = read_file(path)

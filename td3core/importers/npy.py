@@ -21,7 +21,7 @@ def read_array(data: bytes, name: str, most: int) -> NDArray[Any]:
     """Return an array of at most ``most`` numbers from the bytes of its file.
 
     Raises:
-        UnexpectedError: it holds anything else, or less or more than it says.
+        UnexpectedError: it holds anything else, or its size differs from its header.
     """
     # NumPy's own reader would parse the header as Python, and trust its sizes.
     (length,) = struct.unpack_from("<H", data, len(_MAGIC))

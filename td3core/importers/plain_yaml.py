@@ -17,7 +17,7 @@ def read_yaml(data: bytes) -> Any:
     A pair list, the form in which ``yaml.dump`` writes an ``OrderedDict``, becomes a mapping.
 
     Raises:
-        UnexpectedError: it is no YAML, or is very long or deep.
+        UnexpectedError: it is not YAML, is too long or is nested too deeply.
     """
     if len(data) > MOST_BYTES:
         raise UnexpectedError("there are {n} bytes", n=len(data))

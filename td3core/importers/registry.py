@@ -2,7 +2,7 @@
 
 A new kind is a module that defines ``is_readable(path)`` and ``read(path)``, and an entry in
 :data:`IMPORTERS`. Command line and window read this list. ``is_readable`` examines names only;
-``read`` returns the file's contents, and runs nothing of it.
+``read`` returns the file's contents, and runs nothing in it.
 """
 
 import importlib
@@ -38,7 +38,7 @@ class Importer:
         return cast("_Module", importlib.import_module(self.module))
 
 
-# The first that fits is used.
+# The first match is used.
 IMPORTERS: tuple[Importer, ...] = (
     Importer(
         about=Text("RL Zoo, a run's folder"),
@@ -82,7 +82,7 @@ def read(path: Path) -> ForeignAgent | CurveFile:
     """Return the contents of a file or folder.
 
     Raises:
-        RequestError: it is of no known kind, or cannot be read; with file, part and reason.
+        RequestError: it is of no known kind, or cannot be read; names file, part and reason.
     """
     found = find_importer(path)
     if found is None and not exists(path):

@@ -21,11 +21,11 @@ _STATISTICS = ("vecnormalize.pkl", "vec_normalize.pkl")
 _NO_AGENTS = ("train_eval_metrics.zip",)
 _MOST_FILES = 2_000
 _NOT_OBSERVATIONS = re.compile(r"norm_obs['\"]? ?[=:] ?False")
-"""Only rewards are normalised."""
+"""Matches settings that normalise only rewards."""
 
 
 def is_readable(path: Path) -> bool:
-    """Return whether a folder is such a run, or contains a zip."""
+    """Return whether a path is the folder of such a run, or a zip in one."""
     if path.is_dir():
         return _settings_folder(path) is not None and bool(_zips(path))
     return stable_baselines3.is_readable(path) and _settings_folder(path.parent) is not None
@@ -35,7 +35,7 @@ def read(path: Path) -> ForeignAgent:
     """Return the agent of a folder, or of one of its zips, with the files next to it.
 
     Raises:
-        RequestError: with file, part and reason.
+        RequestError: it cannot be imported; the message names file, part and reason.
     """
     folder = path if path.is_dir() else path.parent
     settings = _settings_folder(folder)

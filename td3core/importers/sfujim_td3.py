@@ -1,6 +1,6 @@
 """Reads the four files of the authors' TD3: ``NAME_actor``, ``NAME_critic``, optimisers.
 
-The largest action is not in them: it is the environment's, in both directions.
+They do not contain ``max_action``: it is the environment's bound, in both directions.
 """
 
 from pathlib import Path
@@ -48,7 +48,7 @@ def read(path: Path) -> ForeignAgent:
     """Return the agent of the four files, given one of them.
 
     Raises:
-        RequestError: with file, part and reason.
+        RequestError: it cannot be imported; the message names file, part and reason.
     """
     stem = _stem(path)
     assert stem is not None
@@ -93,7 +93,7 @@ def read(path: Path) -> ForeignAgent:
 def _optimisers(
     stem: Path, actor: Any, critics: Any, sources: list[tuple[str, str]]
 ) -> tuple[list[Moments | None], dict[str, Any], list[Text]]:
-    """Return the moments of both, the learning rates, and notes."""
+    """Return the moments of both optimisers, the learning rates, and notes."""
     moments: list[Moments | None] = []
     settings = {}
     for end, networks in zip(_OPTIMISERS, (actor, critics), strict=True):

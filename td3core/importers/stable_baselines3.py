@@ -53,7 +53,7 @@ _NAMES = {
     "target_policy_noise": "policy_noise",
     "target_noise_clip": "noise_clip",
 }
-"""Names of settings there, with the names here."""
+"""Names of settings in stable-baselines3, with the names here."""
 _WHOLE = ("num_timesteps", "_n_updates", "_episode_num")
 
 
@@ -61,7 +61,7 @@ def read(path: Path) -> ForeignAgent:
     """Return the agent of a zip.
 
     Raises:
-        RequestError: with file, part and reason.
+        RequestError: it cannot be imported; the message names file, part and reason.
     """
     return read_zip(path.name, _contents(path))
 
@@ -80,7 +80,7 @@ def read_zip(file: str, contents: bytes) -> ForeignAgent:
     """Return the agent from the contents of a zip named ``file``.
 
     Raises:
-        RequestError: with file, part and reason.
+        RequestError: it cannot be imported; the message names file, part and reason.
     """
     with reading(file, "the zip"):
         archive = Archive(contents)
@@ -166,7 +166,7 @@ class _Reader:
         }
 
     def _is_ddpg(self, critics: int) -> bool:
-        # As stable-baselines3 makes one: a TD3 may have a single critic as well.
+        # The settings of its DDPG: a TD3 may have a single critic as well.
         delay, clip = self._value("policy_delay", 1), self._value("target_noise_clip", 0)
         return critics == 1 and delay == 1 and clip == 0
 
@@ -216,14 +216,14 @@ class _Reader:
         return None
 
     def _value(self, name: str, usual: Any = None) -> Any:
-        """Return a number of the description, also one of NumPy's, which JSON could not hold."""
+        """Return a value of the description; NumPy numbers, pickled inside the JSON, as numbers."""
         value = self._data.get(name, usual)
         if not isinstance(value, dict):
             return value
         try:
             return array_of(self._pickled(name)).item()
         except DAMAGE:
-            # A function, for instance.
+            # Not a number, but a function, for instance.
             return str(value.get(":type:"))
 
     def _activation(self) -> str:
@@ -244,7 +244,7 @@ class _Reader:
         return _ACTIVATIONS[chosen]
 
     def _space(self, name: str) -> dict[str, Any]:
-        """Return the attributes of a box."""
+        """Return the attributes of a ``Box`` space."""
         match self._pickled(name):
             case Made(what=Global(_, "Box"), args=args, state=state):
                 pass
@@ -268,7 +268,7 @@ class _Reader:
         return low.ravel().astype(np.float32), high.ravel().astype(np.float32)
 
     def _observations(self) -> int:
-        """Return the size of an observation; pictures would be scaled first, and are refused."""
+        """Return the size of an observation; pictures are refused: they would be scaled first."""
         low = array_of(self._space("observation_space").get("low"))
         if low.dtype.kind != "f":
             raise UnexpectedError("observation_space has whole numbers")
@@ -297,7 +297,7 @@ class _Reader:
         return settings
 
     def _in_range(self, name: str, value: Any) -> Any:
-        """Return a value that the setting takes: only a branch needs it, the agent acts without."""
+        """Return the nearest valid value: the agent acts without it, only branches use it."""
         taken = nearest(name, value)
         if taken != value:
             self._notes.append(
@@ -320,7 +320,7 @@ class _Reader:
         return {f"{role}_lr": rate for role, rate in self._rates.items()}
 
     def _frequency(self) -> dict[str, Any]:
-        """Return how often updates happen, and how many."""
+        """Return the update interval, and the number of updates each time."""
         steps, of_each = 1, self._value("gradient_steps", 1)
         match self._data.get("train_freq", 1), self._pickled("train_freq"):
             case int(every), _:

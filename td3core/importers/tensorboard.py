@@ -1,6 +1,6 @@
-"""Reads the scalars of TensorBoard's event files, of stable-baselines3, CleanRL or the studio.
+"""Reads scalars from TensorBoard event files of stable-baselines3, CleanRL or the studio.
 
-The framing is TFRecord's: length, its check sum, the record, its check sum. A record is a message
+The framing is TFRecord's: length, its checksum, the record, its checksum. A record is a message
 that tensorboardX defines (the extra ``tensorboard``).
 """
 
@@ -36,7 +36,7 @@ METRICS = {
     "losses/qf1_values": "q1",
     "losses/qf2_values": "q2",
 }
-"""Tags with the column of ``training.csv``."""
+"""Tags, mapped to columns of ``training.csv``."""
 _SMALL = 16 * 1024
 """Largest record of a scalar, in bytes; pictures are not read."""
 _MOST_RECORDS = 1_000_000
@@ -56,7 +56,7 @@ def read(path: Path) -> CurveFile:
     """Return the curves of a file.
 
     Raises:
-        RequestError: tensorboardX is not installed; or with file, part and reason.
+        RequestError: tensorboardX is not installed, or the file cannot be imported.
     """
     parse = _parser()
     with reading(path.name, "the file"):
@@ -102,10 +102,10 @@ def _parser() -> Any:
 
 
 def records(file: str, data: bytes) -> Iterator[bytes | None]:
-    """Yield the records of a file that are short enough for scalars; None for a torn one.
+    """Yield the records of a file that are short enough for scalars; None for a truncated one.
 
     Raises:
-        RequestError: a check sum differs.
+        RequestError: a checksum differs, or there are too many records.
     """
     from tensorboardX.record_writer import masked_crc32c
 

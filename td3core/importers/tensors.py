@@ -31,7 +31,7 @@ def read_pth(data: bytes) -> Any:
     """Return the contents of a ``.pth`` file: arrays, dicts, lists, tuples, numbers and text.
 
     Raises:
-        UnexpectedError: it holds anything else, or a tensor that does not match its numbers.
+        UnexpectedError: it holds anything else, or a tensor that does not match its storage.
         Exception: one of :data:`~td3core.importers.damage.DAMAGE`; it is damaged.
     """
     if not data.startswith(b"PK"):
@@ -107,7 +107,7 @@ class _Reader:
         if not whole or len(size) != len(stride) or len(size) > _MOST_DIMENSIONS:
             raise UnexpectedError("a tensor has impossible sizes")
         count = math.prod(size)
-        # A tensor that repeats its numbers would be larger than the file.
+        # With overlapping strides, a tensor could be far larger than the file.
         last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
         if count > storage.size or (count and last >= storage.size):
             raise UnexpectedError("a tensor is larger than its numbers")

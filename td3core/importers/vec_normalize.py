@@ -29,7 +29,7 @@ class VecNormalize:
     observations: Statistics | None
     """None if observations are not normalised."""
     reward_scale: float | None
-    """The last factor of the rewards; None if they were not scaled."""
+    """The factor of the rewards when saved; None if they were not scaled."""
     source: tuple[str, str]
 
 
@@ -37,7 +37,7 @@ def read(path: Path, obs_dim: int) -> VecNormalize:
     """Read the statistics for observations of this size.
 
     Raises:
-        RequestError: with file, part and reason.
+        RequestError: it cannot be imported; the message names file, part and reason.
     """
     with reading(path.name, "the file"):
         data = read_file(path)
@@ -64,7 +64,7 @@ def normalised(agent: ForeignAgent, path: Path) -> ForeignAgent:
     """Return an agent with the statistics that it was trained with.
 
     Raises:
-        RequestError: with file, part and reason.
+        RequestError: it cannot be imported; the message names file, part and reason.
     """
     found = read(path, agent.obs_dim)
     settings, notes = dict(agent.settings), list(agent.notes)
@@ -118,7 +118,7 @@ def _attributes(made: Any) -> Mapping[str, Any]:
 
 
 def _moments(made: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """Return mean and variance of that shape, in float64."""
+    """Return mean and variance of this shape, in float64."""
     found = []
     for name in ("mean", "var"):
         value = _numbers(_attributes(made).get(name))

@@ -1,4 +1,4 @@
 """Commands that train many runs.
 
-Start with ``groups.py``: ``train --seeds``, and ``resume`` of a group. ``sweep.py`` trains sweeps.
+Start with ``groups.py``: ``train --seeds``, and ``resume`` of a group. ``sweep.py`` runs sweeps.
 """

@@ -32,7 +32,7 @@ class GroupProgress(BarReporter):
         self._states: dict[int, SeedState] = {}
 
     def report(self, status: SeedStatus, event: Event | None) -> None:
-        """Show the present status of a run."""
+        """Show the current status of a run."""
         seed = status.seed
         if seed not in self._tasks:
             self._tasks[seed] = self._bar.add_task("", **_fields(status))

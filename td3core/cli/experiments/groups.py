@@ -63,9 +63,9 @@ def _run(
     exact: bool = False,
     as_json: bool,
 ) -> CommandResult:
-    """Train with progress on the terminal. Ctrl-C saves and stops all, a second one kills them.
+    """Train with progress on the terminal. Ctrl-C saves and stops all runs, a second kills them.
 
-    ``saved``: the group as its file has it; None for a new group.
+    ``saved``: the group as stored in its file; None for a new group.
     """
     log(Text("Group {group}", group=group.name))
     count = Text.counted("{n} run", "{n} runs", n=len(group.seeds))
@@ -83,7 +83,7 @@ def _run(
     _require_not_refused(group, statuses, saved)
     if not as_json:
         Console(highlight=False).print(result_table(group.name, statuses))
-    # A second Ctrl-C waits for nothing.
+    # After a second Ctrl-C, exit without delay.
     advised = [() if killed else _advice(status) for status in statuses]
     for status, advice in zip(statuses, advised, strict=True):
         for each in advice:
@@ -101,9 +101,9 @@ def _run(
 
 
 def _require_not_refused(group: Group, statuses: Sequence[SeedStatus], saved: Group | None) -> None:
-    """Refuse a group whose every run is refused for the same reason, as for a single run.
+    """Refuse a group if every run is refused for the same reason, as for a single run.
 
-    A new group leaves nothing behind; a resumed one stays as it was ``saved``.
+    A new group is deleted; a resumed one is restored to ``saved``.
     """
     messages = {status.message for status in statuses}
     if len(messages) == 1 and all(status.refused for status in statuses):
@@ -146,7 +146,7 @@ def _as_dict(status: SeedStatus, advice: Sequence[Advice]) -> dict[str, Any]:
 
 
 def _on_disk(status: SeedStatus) -> dict[str, Any]:
-    """Return the facts on disk of a run that did not end just now."""
+    """Return the facts on disk about a run that did not end during this command."""
     values: dict[str, Any] = {
         "stopped": status.state.stopped,
         "env_steps": status.env_steps,

@@ -78,7 +78,7 @@ def sweep(
         raise RequestError("sweep takes one file, or resume, show or stop and a name.")
     else:
         text, spec = read_sweep_file(target, env_module)
-    # Its file cannot name a module, so the user did; but its settings may come from anyone.
+    # A sweep file cannot name a module, so the user did; but its settings may come from anyone.
     allow_typed(EnvChoice(spec.environment))
     obtain_consent(*spec.env_choices(), given=trust_env)
     request = SweepRequest(text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray)

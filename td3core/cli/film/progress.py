@@ -32,7 +32,7 @@ class FilmReporter(BarReporter):
         Args:
             console: Where to write.
             episodes: Episodes of each checkpoint.
-            most_steps: Most steps of an episode; None if unknown.
+            most_steps: Maximum steps of an episode; None if unknown.
             now: The clock, in seconds.
         """
         super().__init__(

@@ -26,7 +26,7 @@ def film_side_by_side(
     trust_env: bool,
     as_json: bool,
 ) -> CommandResult:
-    """Film agents that play in step; return the answer of the command."""
+    """Film agents that play in lockstep; return the answer of the command."""
     from td3core.checkpoint import load
     from td3core.exporters.film.side_by_side import record_side_by_side
 

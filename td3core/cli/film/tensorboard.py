@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def film_for_tensorboard(
     runs: "Sequence[RunDirectory]", folder: Path, *, trust_env: bool, as_json: bool
 ) -> CommandResult:
-    """Show a film of the best agent of each run in its folder of event files.
+    """Add a film of the best agent of each run to its folder of event files.
 
     Raises:
         RequestError: the code of an environment was not allowed, a run has no agent, its

@@ -45,7 +45,7 @@ def follow(
     path = found.path
     shown_in = film_folder(film, sinks, found.config.env)
     if shown_in is not None:
-        # Before the run ends, when no one may be there to answer.
+        # Asked now: when the run ends, no one may be there to answer.
         obtain_consent(found.config.choice, given=trust_env)
     follower = RunReader(path)
     listeners = opened(sinks)

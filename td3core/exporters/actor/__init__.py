@@ -1,4 +1,4 @@
-"""Shared by the formats of an actor: its numbers, and the proof that a file acts alike.
+"""Shared by the formats of an actor: its weights and facts, and the parity check of a file.
 
 Start with ``deployed.py``.
 """

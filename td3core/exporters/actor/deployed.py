@@ -75,7 +75,7 @@ class DeployedActor:
     def imported(self) -> Origin | None:
         """Where it was imported from; None if it has been trained by this program since."""
         header = self.source.header
-        # Whatever is trained here has a record of what its last bits depend on.
+        # Training by this program always records ``numerics``.
         return None if header.numerics else header.origin
 
     def facts(self) -> dict[str, Any]:
@@ -99,12 +99,12 @@ class DeployedActor:
             source = {"kind": origin.kind, "file": origin.file, "sha256": origin.sha256}
             found["imported_from"] = source
         if self.imported and not header.counters.env_steps:
-            # Other programs do not always say.
+            # Other programs do not always record the number of steps.
             del found["env_steps"]
         return found
 
     def usage(self) -> list[str]:
-        """Return lines on how to call it, for a comment or a README."""
+        """Return lines on how to call the actor, for a comment or a README."""
         facts = self.facts()
         rate, repeat = self.control_rate_hz, facts["action_repeat"]
         lines = [
@@ -152,9 +152,9 @@ class DeployedActor:
         )
 
     def require_parity(self, act: Callable[[Floats], Floats]) -> Text:
-        """Compare a file's actions with the exact ones over an episode; return the result.
+        """Compare a file's actions with those of :meth:`exact` over an episode; return the result.
 
-        Exact ones, because two float32 forward passes may differ by twice the error of either.
+        The reference is float64: two float32 passes may differ by twice the error of either.
 
         Args:
             act: Returns actions (n, act_dim) in the environment's bounds for (n, obs_dim).
@@ -220,13 +220,13 @@ def deployed_actor(checkpoint: Path) -> DeployedActor:
 
 
 def _flattened(space: Box) -> str:
-    """Return how a table of numbers becomes the row that an actor takes or gives."""
+    """Return how an array is flattened for the actor; empty for a one-dimensional space."""
     return f", flattened row by row (shape {space.shape})" if len(space.shape) != 1 else ""
 
 
 def _control_rate(env: AgentView, repeat: int) -> float | None:
     """Return decisions per second of simulated time."""
-    # Films of some environments, such as Pendulum, run at another speed than their physics.
+    # ``dt`` first: some environments, such as Pendulum, render at a rate other than their physics.
     step = getattr(env.unwrapped, "dt", None)
     if isinstance(step, int | float) and step > 0:
         return float(f"{1 / (step * repeat):.6g}")

@@ -30,7 +30,7 @@ def pickled(value: Any) -> bytes:
 
 
 def pth_file(value: Any) -> bytes:
-    """Return the file of ``torch.save`` for mappings and lists of plain values and arrays.
+    """Return a file as ``torch.save`` writes it, of mappings and lists of plain values and arrays.
 
     Arrays must be float32; they become tensors.
     """
@@ -42,7 +42,7 @@ def pth_file(value: Any) -> bytes:
 
 
 def zip_file(members: dict[str, bytes]) -> bytes:
-    """Return an uncompressed zip without times: the same members are the same bytes."""
+    """Return an uncompressed zip without timestamps: the same members give the same bytes."""
     whole = BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
@@ -51,7 +51,7 @@ def zip_file(members: dict[str, bytes]) -> bytes:
 
 
 class _Emitter:
-    """Writes opcodes: Python's own pickler imports the names, and torch may not be installed."""
+    """Writes opcodes itself: Python's pickler imports the names, and torch may be missing."""
 
     def __init__(self, *, tensors: bool = False) -> None:
         self.storages: list[Floats] = []
@@ -76,7 +76,7 @@ class _Emitter:
                 return pickle.MARK + b"".join(map(self._emit, value)) + pickle.TUPLE
             case np.ndarray() if self._tensors:
                 return self._tensor(value)
-        # Without protocol and end.
+        # Without the PROTO and STOP opcodes.
         return pickle.dumps(value, 2)[2:-1]
 
     def _tensor(self, array: Floats) -> bytes:

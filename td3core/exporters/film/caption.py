@@ -33,7 +33,7 @@ class Caption:
 class Canvas:
     """Fits pictures into frames of one size; the strip below them holds the caption.
 
-    The strip hides nothing of the picture, and is readable with any environment.
+    The strip covers no part of the picture, and is readable with any environment.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Canvas:
             picture: Sets the size of the frames unless ``size`` does.
             size: Width and height of the frames, both even.
             most_width: Largest width of the frames, unless ``size`` is given; larger pictures are
-                reduced.
+                scaled down.
         """
         height, width = picture.shape[:2]
         if size is None:

@@ -29,7 +29,7 @@ class Shot(NamedTuple):
 
 
 class FilmedEpisode:
-    """An episode of one agent, or of several in step, rendered at every step."""
+    """An episode of one agent, or of several in lockstep, rendered at every step."""
 
     def __init__(self, playing: SideBySide, choice: EnvChoice) -> None:
         self._playing, self._choice = playing, choice
@@ -37,7 +37,7 @@ class FilmedEpisode:
         """Steps per second at the environment's own speed."""
 
     def __iter__(self) -> Iterator[list[Shot]]:
-        """Yield every step with a shot of each agent; ended episodes keep their last one."""
+        """Yield one shot per agent for every step; agents that are done repeat their last."""
         pictures: dict[int, NDArray[np.uint8]] = {}
         while not self._playing.step.over:
             with naming_environment(self._choice):
@@ -57,7 +57,7 @@ def filmed_episode(
         agents: The agents, all in the same environment.
         seed: The seed of all episodes.
         index: Number of the episode, from 0.
-        pushes: Takes the steps per second; returns when agents are pushed, if at all.
+        pushes: Takes the steps per second, and returns when agents are pushed.
 
     Raises:
         RequestError: the environment cannot be made, or renders no images.
@@ -74,9 +74,9 @@ def filmed_episode(
 
 @contextmanager
 def environment_of(agent: Checkpoint, path: Path, *, draws: bool = False) -> Iterator[EnvChoice]:
-    """Check that the environment still suits an agent, then name it in its exceptions.
+    """Check that the environment still suits an agent, and name it in errors while entered.
 
-    ``draws``: it will be drawn, which must be known before it is imported.
+    ``draws``: the environment will be rendered, which must be prepared before it is imported.
 
     Raises:
         RequestError: its sizes or bounds differ from those the agent was trained with.
@@ -92,7 +92,7 @@ def environment_of(agent: Checkpoint, path: Path, *, draws: bool = False) -> Ite
 
 @contextmanager
 def naming_environment(choice: EnvChoice) -> Iterator[None]:
-    """Name the environment in its exceptions."""
+    """Turn exceptions of the environment into errors that name it."""
     try:
         yield
     except MessageError:

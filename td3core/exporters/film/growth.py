@@ -65,17 +65,17 @@ class FilmSettings:
     """Episodes of each checkpoint."""
     seed: int = 0
     most_s: float | None = None
-    """Most seconds of film for each checkpoint; None for whole episodes."""
+    """Maximum seconds of film for each checkpoint; None for whole episodes."""
     size: tuple[int, int] | None = None
     """Width and height of the film, both even; None for those of the environment's pictures."""
     most_width: int | None = None
-    """Reduce larger pictures of the environment to this width; no effect with a ``size``."""
+    """Scale larger pictures of the environment down to this width; no effect with a ``size``."""
     most_fps: float = math.inf
-    """Most frames per second."""
+    """Maximum frames per second."""
 
     @property
     def hold_s(self) -> float:
-        """Seconds for which the end of an episode stays, of those for its checkpoint."""
+        """Seconds for which the last frame of an episode stays; they count towards ``most_s``."""
         return HOLD_S if self.most_s is None else min(HOLD_S, self.most_s / 2)
 
 
@@ -86,7 +86,7 @@ def scenes_of_run(run: RunDirectory) -> list[Scene]:
         RequestError: the run has no checkpoint, or one cannot be read.
     """
     found: dict[int, Scene] = {}
-    # Checkpoints named by their step first: best and last are often the same agents again.
+    # Checkpoints named by their step come first: best and last are often copies of them.
     for path in run.saved():
         try:
             env_steps = read_header(path).counters.env_steps
@@ -107,7 +107,7 @@ def scenes_of_files(paths: Sequence[Path]) -> list[Scene]:
     """Return checkpoints in the order given.
 
     Raises:
-        RequestError: a checkpoint cannot be read, or is for another environment than the first.
+        RequestError: a checkpoint cannot be read, or its environment is not that of the first.
     """
     headers = [read_header(path) for path in paths]
     for path, header in zip(paths, headers, strict=True):
@@ -126,7 +126,7 @@ def record_growth(
 ) -> Growth:
     """Record the episodes of every checkpoint, all from the same first states.
 
-    One checkpoint, one environment and one frame are held at a time.
+    One checkpoint, one environment and one frame are in memory at a time.
 
     Raises:
         RequestError: a checkpoint cannot be read, the environment cannot render images, or the
@@ -156,7 +156,7 @@ class _Recorder:
         report: Report,
         open_writer: Callable[[float], FilmWriter],
     ) -> None:
-        """``open_writer`` opens the film for this many frames per second."""
+        """``open_writer`` opens the film, given the environment's frames per second."""
         self._scenes, self._settings = scenes, settings
         self._report = report
         self._open_writer = open_writer
@@ -216,7 +216,7 @@ class _Recorder:
     ) -> RolloutStep:
         """Record an episode, or its first ``room`` steps; return the last step recorded.
 
-        Its picture stays for ``hold`` more.
+        The last picture is repeated for ``hold`` more steps.
         """
         assert self.writer is not None
         step, frame = BEGINNING, None
@@ -252,7 +252,7 @@ def _caption(scene: Scene, step: RolloutStep, index: int, settings: FilmSettings
 
 
 def require_same_environment(header: Header, first: Header, path: Path) -> None:
-    """Refuse an agent for another environment than the first.
+    """Refuse an agent whose environment is not that of the first.
 
     Raises:
         RequestError: the environments differ.

@@ -18,9 +18,9 @@ _BLUE, _AMBER, _GREEN, _RED = (95, 160, 255), (240, 190, 60), (110, 200, 130), (
 _LINES = (_BLUE, _AMBER, _GREEN, _RED, (190, 140, 240), (120, 210, 220))
 _LEAST_WIDTH, _SHARE = 560, 0.42
 _MOST_LINES = 6
-"""With more lines, rows of colours are drawn."""
+"""With more lines, a heat map is drawn instead, one row each."""
 _FINER = 3
-"""Curves are drawn this many times as large, then reduced: Pillow draws no smooth lines."""
+"""Supersampling factor of the curves: Pillow draws lines without antialiasing."""
 
 Colour = tuple[int, int, int]
 Box = tuple[int, int, int, int]
@@ -33,7 +33,7 @@ class _Line(NamedTuple):
 
 
 class _Chart(NamedTuple):
-    """A chart whose curves are already drawn; only the step changes."""
+    """A chart whose curves are already drawn; a frame adds only the step marker and texts."""
 
     title: str
     lines: Sequence[_Line]
@@ -42,7 +42,7 @@ class _Chart(NamedTuple):
 
 
 class InstrumentCanvas:
-    """Puts the numbers of each step of one episode below its picture."""
+    """Puts the numbers of an episode below the picture of each step."""
 
     def __init__(self, picture: NDArray[np.uint8], numbers: EpisodeNumbers) -> None:
         """Draw everything that stays the same during the episode.
@@ -169,14 +169,14 @@ class InstrumentCanvas:
 
 
 def _range_of(lines: Sequence[_Line]) -> tuple[float, float]:
-    """Return the least and greatest value, made to differ."""
+    """Return the smallest and largest value, widened if they are equal."""
     low = min(float(line.values.min()) for line in lines)
     high = max(float(line.values.max()) for line in lines)
     return (low, high) if high > low else (low - 1.0, high + 1.0)
 
 
 def _heat(rows: Sequence[Doubles]) -> Image.Image:
-    """Return a row for each series: blue above 0, amber below, as shares of its largest value."""
+    """Return a heat map, a row per series: blue above 0, amber below, scaled by its maximum."""
     values = np.stack(rows)
     largest = np.abs(values).max(axis=1, keepdims=True)
     share = (values / np.where(largest > 0, largest, 1.0))[..., None]

@@ -20,8 +20,8 @@ def font(size: int) -> Font:
 
 @cache
 def font_file() -> Path | None:
-    """Return a font with minus signs and Greek, which run names contain and Pillow's own lacks."""
-    # Located, not imported: of matplotlib only this file is needed.
+    """Return a font with minus signs and Greek, as in run names; Pillow's own font has neither."""
+    # Located without importing matplotlib: only this file is needed.
     found = importlib.util.find_spec("matplotlib")
     if found is None or found.origin is None:
         return None
@@ -32,10 +32,10 @@ def font_file() -> Path | None:
 def return_text(value: float) -> str:
     """Return a formatted return, or a value in the same unit: −207.1, 1,234.5."""
     text = format_return(value)
-    # Pillow's own font would draw an empty box.
+    # Pillow's own font would draw an empty box for a minus sign.
     return text if font_file() is None else typographic(text)
 
 
 def return_caption(value: float) -> str:
-    """Return the caption of a picture on its episode so far."""
+    """Return a caption with the return of the episode so far."""
     return tr("Return {value}", value=return_text(value))

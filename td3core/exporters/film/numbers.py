@@ -1,4 +1,4 @@
-"""The numbers of an episode, known before it is filmed."""
+"""Computes the numbers of an episode before it is filmed."""
 
 from contextlib import closing
 
@@ -9,7 +9,7 @@ from td3core.playing.playback import Playback
 
 
 def play(source: Checkpoint, seed: int, index: int) -> EpisodeNumbers:
-    """Play a noise-free episode of a seed to its end without drawing it.
+    """Play a noise-free episode of a seed to its end, without rendering.
 
     Raises:
         RequestError: the environment cannot be made.

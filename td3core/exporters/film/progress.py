@@ -15,7 +15,7 @@ class FilmProgress:
     step: int
     """Step of the episode."""
     limit: int | None = None
-    """Step at which the film leaves the episode; None if it does not."""
+    """Step at which the film cuts off the episode; None if it does not."""
     frames: int
     """Frames of the film so far."""
 

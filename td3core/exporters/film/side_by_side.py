@@ -1,4 +1,4 @@
-"""The film of a comparison: several agents play the same episodes in step, side by side."""
+"""The film of a comparison: several agents play the same episodes in lockstep, side by side."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -66,12 +66,12 @@ def record_side_by_side(
     settings: ComparisonSettings,
     report: Report = silent,
 ) -> ComparisonFilm:
-    """Record agents that start in the same state and play in step.
+    """Record agents that start in the same state and play in lockstep.
 
-    Agents whose episode is over wait for the others. One picture per agent is held at a time.
+    Agents whose episode is over wait for the others. One picture per agent is in memory at a time.
 
     Raises:
-        RequestError: a checkpoint cannot be read or is for another environment than the first, the
+        RequestError: a checkpoint cannot be read or its environment is not that of the first, the
             environment cannot render images, or the file cannot be written.
         RunError: the environment raised an exception.
     """
@@ -119,7 +119,7 @@ class _Recorder:
         report: Report,
         open_writer: Callable[[float], FilmWriter],
     ) -> None:
-        """``open_writer`` opens the film for this many steps per second."""
+        """``open_writer`` opens the film, given the environment's steps per second."""
         self._agents, self._names = agents, names
         self._settings, self._report = settings, report
         self._open_writer = open_writer

@@ -44,11 +44,11 @@ class FilmInfo:
 
 
 class FilmWriter:
-    """A film being written. Every frame is encoded at once, and none is kept.
+    """A film being written. Every frame is encoded immediately, and none is kept.
 
     Only the WebP encoder keeps its output until the end.
 
-    Leaving it by an exception, such as Ctrl-C, removes the file.
+    If an exception, such as Ctrl-C, leaves the context, the unfinished file is removed.
 
     Raises:
         RequestError: on entering, writing and leaving, if the file cannot be written.
@@ -63,7 +63,7 @@ class FilmWriter:
             target: The file; its suffix, ``.mp4``, ``.gif`` or ``.webp``, selects the format.
             fps: Frames per second of the environment.
             speed: Speed factor of the film. Frames that no player could show in time are left out.
-            most_fps: Most frames per second of the film, for a small file.
+            most_fps: Maximum frames per second of the film, for a small file.
         """
         self._target, self._format = target, target.suffix.lower().removeprefix(".")
         most = min(_MOST_GIF_FPS if self._format == "gif" else max(_MOST_FPS, fps), most_fps)
@@ -86,7 +86,7 @@ class FilmWriter:
 
     def __enter__(self) -> Self:
         try:
-            # Otherwise it plays once.
+            # Without this, a WebP plays only once.
             options = {"loop": "0"} if self._format == "webp" else {}
             # An unfinished film must not look like a finished one.
             self._container = av.open(

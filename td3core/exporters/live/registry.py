@@ -1,7 +1,7 @@
 """The programs that can receive the events of a run while it trains.
 
 A new one is a module with a :class:`~td3core.protocol.listeners.Listener` constructed from a path,
-and an entry in :data:`LIVE_SINKS`. Each is an option of the commands that train and follow.
+and an entry in :data:`LIVE_SINKS`. Each becomes an option of the commands that train and follow.
 """
 
 import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSink:
-    """One such program. Its module is imported on first use: it may need an extra."""
+    """A program that receives events. Its module is imported on first use: it may need an extra."""
 
     name: str
     """Name of its option."""
@@ -47,7 +47,7 @@ class LiveSink:
 
     @property
     def target(self) -> Path | None:
-        """Value of that variable in this process; None if it is not set."""
+        """Value of :attr:`variable` in this process; None if it is not set."""
         named = os.environ.get(self.variable)
         return Path(named) if named else None
 
@@ -73,7 +73,7 @@ LIVE_SINKS = (TENSORBOARD,)
 def wanted_sinks() -> "tuple[list[Listener], list[Text]]":
     """Return the sinks that this process's environment variables request for its runs.
 
-    Also the reasons for unavailable ones, which are no reason not to train.
+    Also return why others are unavailable: that must not prevent training.
     """
     found, problems = list["Listener"](), []
     for sink in LIVE_SINKS:
@@ -87,7 +87,7 @@ def wanted_sinks() -> "tuple[list[Listener], list[Text]]":
 
 @contextmanager
 def told_of_all_runs(targets: Mapping[LiveSink, Path]) -> Iterator[None]:
-    """Send the events of runs that start meanwhile to sinks, even from other processes.
+    """Send the events of runs that start while entered to sinks, even from child processes.
 
     Raises:
         RequestError: a required package is not installed.

@@ -39,7 +39,7 @@ WINDOW = 100
 """Number of episodes that stable-baselines3 averages."""
 _FLUSH_S = 120.0
 _FILM = ".film"
-"""Suffix of a film's file, after the steps of its agent."""
+"""Suffix of a film's file name, preceded by the steps of its agent."""
 
 
 def installed() -> bool:
@@ -72,7 +72,7 @@ class TensorBoardSink:
         self._recent: deque[tuple[int, float, float]] = deque(maxlen=WINDOW)
 
     def report(self, event: Event) -> None:
-        """Write an event; a folder that cannot be written costs a warning, never the run."""
+        """Write an event; a folder that cannot be written causes a warning, and the run goes on."""
         with self._guarded():
             self._take(event)
             if time.monotonic() >= self._flush_at:
@@ -84,7 +84,7 @@ class TensorBoardSink:
             self._flush()
 
     def close(self) -> None:
-        """Write the rest."""
+        """Flush and close the file."""
         with self._guarded():
             if self._writer is not None:
                 self._writer.close()
@@ -92,14 +92,14 @@ class TensorBoardSink:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Write no more, after a warning, once something cannot be written."""
+        """After a failed write, log a warning and stop writing."""
         try:
             yield
         except OSError as problem:
             log.warning("TensorBoard is written no more: %s", file_reason(problem))
             writer, self._writer = self._writer, None
             if writer is not None:
-                # Its own way to close begins with writing the rest, which would fail again.
+                # Its own ``close`` flushes first, which would fail again.
                 writer._worker.stop()
                 with contextlib.suppress(OSError):
                     writer._ev_writer._py_recordio_writer.close()
@@ -110,14 +110,14 @@ class TensorBoardSink:
             self._flush_at = time.monotonic() + _FLUSH_S
 
     def film(self, run: Path, env_steps: int) -> Path | None:
-        """Return the film of a run's agent at these steps, if there is one."""
+        """Return the film of a run's agent after ``env_steps``; None if there is none."""
         return next((self._folder / run.name).glob(f"*.{env_steps}{_FILM}"), None)
 
     def show_film(self, run: Path, gif: bytes, size: tuple[int, int], env_steps: int) -> Path:
-        """Add an animated picture of this width and height to the images of a run.
+        """Add an animated GIF to the images of a run; ``size`` is its width and height.
 
         Returns:
-            Its file, which is written completely or not at all.
+            The event file, which is written completely or not at all.
 
         Raises:
             OSError: the folder cannot be written.
@@ -133,12 +133,12 @@ class TensorBoardSink:
             Event(wall_time=now, file_version="brain.Event:2"),
             Event(wall_time=now, step=env_steps, summary=summary),
         )
-        # In chronological order among the run's files, as the writer's are.
+        # Sorts chronologically among the run's files, as the writer's own names do.
         name = f"events.out.tfevents.{int(now):010}.{socket.gethostname()}.{time.time_ns()}"
         folder = self._folder / run.name
         make_folder(folder)
         file = folder / f"{name}.{env_steps}{_FILM}"
-        # TensorBoard reads every file whose name marks events, even an incomplete one.
+        # Renamed when complete: TensorBoard reads every file with the name of an event file.
         made = folder / f".{env_steps}.part"
         write_atomically(made, b"".join(_record(each.SerializeToString()) for each in events))
         return made.replace(file)
@@ -162,13 +162,13 @@ class TensorBoardSink:
         from tensorboardX.proto.event_pb2 import SessionLog
 
         self.close()
-        # Records after this step no longer hold.
+        # The run continues from this step: later episodes no longer count.
         self._recent = deque((row for row in self._recent if row[0] <= event.env_steps), WINDOW)
         folder = self._folder / event.run.name
         _drop_films(folder, after=event.env_steps)
-        # Files are read in the order of their names, whose time is in seconds only.
+        # TensorBoard reads files in name order, but their timestamps are in whole seconds.
         suffix = f".{time.time_ns()}"
-        # Under this name, which W&B replaces to learn of the folder.
+        # Looked up in the module: W&B patches this name to learn of the folder.
         self._writer = writer.EventFileWriter(str(folder), filename_suffix=suffix)
         self._flush_at = 0.0
         # TensorBoard drops the records from this step on.
@@ -191,7 +191,7 @@ class TensorBoardSink:
             _, returns, lengths = zip(*self._recent, strict=True)
             self._add(int(step), "rollout/ep_rew_mean", float(np.mean(returns)))
             self._add(int(step), "rollout/ep_len_mean", float(np.mean(lengths)))
-        # Not in stable-baselines3: each episode as in episodes.csv.
+        # Not in stable-baselines3: the info columns of episodes.csv.
         for column in ended.info_columns:
             for step, value in ended.columns("env_steps", column):
                 self._add(int(step), f"rollout/{column}", float(value))
@@ -223,8 +223,8 @@ class TensorBoardSink:
 
         if self._writer is not None:
             record = Event(wall_time=time.time(), step=step, **content)
-            # Not through its queue: the thread that empties it ends at the first error, and once
-            # the queue is full it would block the run for ever.
+            # Bypasses the writer's queue: its thread ends at the first error, and the full queue
+            # would then block the run forever.
             self._writer._ev_writer.write_event(record)
 
 

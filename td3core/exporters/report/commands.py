@@ -15,15 +15,15 @@ from td3core.runs.layout import CHECKPOINTS
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 
 _OPTIONS = ("env", "preset", "steps", "seed")
-"""Settings with words of their own in the commands."""
+"""Settings with arguments or options of their own in the commands."""
 _LONGEST = 200
-"""Of characters, in what is known of an import."""
+"""Maximum length of each fact about an import, in characters."""
 
 
 def commands_of(runs: Sequence[RunFacts]) -> list[str]:
     """Return the commands that reproduce runs, one for all runs that differ only in the seed.
 
-    Those that were imported have a comment with their origin instead.
+    Imported runs have a comment with their origin instead.
     """
     found: dict[tuple[str, ...], list[RunFacts]] = {}
     for run in runs:
@@ -77,14 +77,14 @@ def _changed_live(run: RunFacts) -> bool:
 def _command(runs: Sequence[RunFacts]) -> str:
     first, imported = runs[0].directory, runs[0].imported
     if imported is not None:
-        # On one line: nothing of a file's name may leave the comment.
+        # On one line: no part of a file name may escape from the comment.
         origin = (brief(imported.get(key, ""), _LONGEST) for key in ("kind", "file", "sha256"))
         return "# {}: imported from {}, {}, SHA-256 {}".format(first.path.name, *origin)
     config, tunables = first.config, first.first_tunables
     if first.parent is not None:
         return shlex.join(["td3-studio", "branch", *_words_of_branch(runs[0])])
     seeds = [str(run.directory.config.seed) for run in runs]
-    # A group's run is treated alike: its runs are made the same way.
+    # Runs of a group need no special case: they train like any other run.
     option = ["--seeds", ",".join(seeds)] if len(runs) > 1 else ["--seed", seeds[0]]
     words = ["td3-studio", "train", config.env, *option, *words_of_settings(config, tunables)]
     if len(runs) == 1 and _changed_live(runs[0]):

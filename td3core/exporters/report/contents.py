@@ -48,7 +48,7 @@ class ReportRequest:
     """Requested contents of a report."""
 
     title: str = ""
-    """Empty for a title from the compared runs."""
+    """If empty, the title is made from the compared runs."""
     question: str = ""
     subject: str = ""
     """The group or sweep of the runs, if any."""
@@ -56,7 +56,7 @@ class ReportRequest:
     x: XAxis = "steps"
     by: tuple[str, ...] = (BY_SETTINGS,)
     names: Mapping[Path, str] = field(default_factory=dict)
-    """Names of groups in place of their own, by the folder of their first run."""
+    """Names that replace those of groups, by the folder of the group's first run."""
     without: frozenset[str] = frozenset()
     """The :data:`PARTS` to leave out."""
     films: tuple[Film, ...] = ()

@@ -24,12 +24,12 @@ class Notes:
 
     texts: tuple[str, ...]
     quiet: bool = False
-    """True for notes that are no warnings."""
+    """True for notes that are not warnings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNumber:
-    """A number that matters most, such as a final return."""
+    """A headline number, such as a final return."""
 
     about: str
     value: str
@@ -51,7 +51,7 @@ class Column:
     number: bool = False
     """True for numbers: right-aligned, with digits of equal width."""
     code: bool = False
-    """True for names that are typed, not read."""
+    """True for identifiers, shown in a monospaced font."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class Commands:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folded:
-    """Long content that is shown on request."""
+    """Long content, collapsed until the reader opens it."""
 
     title: str
     blocks: "tuple[Block, ...]"

@@ -14,13 +14,13 @@ _VARIABLES = {
     QUIET: "var(--quiet)",
     GRID: "var(--grid)",
 }
-"""The colours of a figure, and the page's colours that replace them: it has two themes.
+"""The colours of a figure, and the page's variables that replace them: a page has two themes.
 
 No line has the colour of the text or the grid.
 """
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _PLACES = re.compile(r'(?<= )(?:d|transform|x|y|width|height)="[^"]*"')
-"""Positions in attributes, as opposed to the numbers along the axes."""
+"""Coordinates in attributes, as opposed to tick labels."""
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _ID = re.compile(r'(\bid="|xlink:href="#|url\(#)')
 _HEAD = re.compile(r"^.*?(?=<svg )", re.DOTALL)
@@ -34,7 +34,7 @@ _SPACE = re.compile(r">\s+<")
 def svg_of(figure: FigureData, number: int, label: str) -> str:
     """Return a figure as an ``<svg>`` element.
 
-    Only numbers in it come from a run: names of lines are in the page.
+    It contains numbers from runs, but no text: the page itself shows the names of lines.
 
     Args:
         figure: the figure.
@@ -65,7 +65,7 @@ def svg_of(figure: FigureData, number: int, label: str) -> str:
 
 
 def _rounded(places: re.Match[str]) -> str:
-    """Return an attribute rounded to hundredths of a point: half the page would be digits."""
+    """Return an attribute rounded to hundredths of a point: digits would fill half the page."""
     return _NUMBER.sub(lambda match: f"{float(match[0]):.2f}", places[0])
 
 

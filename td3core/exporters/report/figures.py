@@ -27,11 +27,11 @@ from td3core.text import Text
 WIDE_IN, NARROW_IN = (8.4, 3.1), (4.1, 2.3)
 """Width and height of a figure as wide as the page, and of one of two side by side."""
 MOST_LINES = 12
-"""Most groups in a figure; more cannot be told apart."""
+"""Maximum number of groups in a figure; more cannot be told apart."""
 MOST_SINGLE = 20
-"""Most single runs that are drawn in addition to their groups."""
+"""Maximum number of single runs drawn in addition to their groups."""
 _MOST_POINTS = 400
-"""Most points of a single run's line: more than the page has dots for."""
+"""Maximum number of points of a single run's line; more would not be visible."""
 _TRAINING_SMOOTHING = 5
 
 Curve = tuple[Doubles, Doubles]
@@ -143,7 +143,7 @@ def label_of(each: GroupResult) -> str:
 
 
 def _single_runs(groups: Sequence[GroupResult], metric: Metric, x: XAxis) -> list[FigureLine]:
-    """Return the runs of groups with several, thin and faint: the data behind a band."""
+    """Return faint lines for the runs of groups with several runs: the data behind a band."""
     members = [(place, run) for place, each in enumerate(groups) for run in each.group.runs]
     if len(members) > MOST_SINGLE:
         return []
@@ -177,7 +177,7 @@ def _threshold(runs: Mapping[Path, RunFacts], lines: Sequence[FigureLine]) -> fl
     values = np.concatenate(known)
     (threshold,) = found
     assert threshold is not None
-    # Far away, it would compress everything else.
+    # A distant threshold would compress the curves.
     room = max(float(np.ptp(values)), 1e-9)
     near = values.min() - room <= threshold <= values.max() + room
     return threshold if near else None

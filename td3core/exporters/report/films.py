@@ -29,7 +29,7 @@ class Cast:
 
 
 def casts_of(comparison: Comparison) -> list[Cast]:
-    """Return the agents to film: each group's best run, or the growth of a single run.
+    """Return the agents to film: each group's best run, or several stages of a single group's.
 
     Runs without a checkpoint are left out.
     """
@@ -64,7 +64,7 @@ def film_of(cast: Cast, report: Report = silent) -> Film:
 
     Raises:
         RequestError: the environment cannot render images, or a checkpoint cannot be read.
-        RunError: the environment raised an ``OSError``.
+        RunError: the environment raised an exception.
     """
     settings = FilmSettings(most_s=_MOST_S, most_width=_WIDTH, most_fps=_FPS)
     with tempfile.TemporaryDirectory(prefix="td3-studio-report-") as folder:

@@ -31,12 +31,12 @@ from td3core.system.files import write_atomically
 from td3core.text import TURNING, tr
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Whatever is in the page, a browser runs and loads nothing."""
+"""Whatever the page contains, a browser runs no script and loads nothing."""
 _DASHES = 4
 
 
 LIMIT = 5 * 10**6
-"""Bytes of a page that can still be sent by mail."""
+"""Largest page that can still be sent by mail, in bytes."""
 
 
 def export(document: Document, target: Path) -> None:

@@ -32,11 +32,11 @@ _RULE = "#c9ced6"
 _GAP_IN = 0.16
 """Gap between two columns."""
 _PLOT_IN, _LEFT_IN, _BELOW_IN = 2.5, 0.55, 0.42
-"""Height of a wide plot, and space for the numbers of its axes."""
+"""Height of a wide plot, and space for its tick labels at the left and below."""
 _SMALL_IN = 1.65
 _LEAST_COLUMN = 0.35
 _MOST_CELL = 3.2
-"""Inches of a cell before its text wraps."""
+"""Maximum width of a cell in inches; longer text wraps."""
 
 
 def export(document: Document, target: Path) -> None:
@@ -191,7 +191,7 @@ class _TablePrinter:
         self._widths = self._fit()
 
     def print(self) -> None:
-        """Print it."""
+        """Print the table."""
         sheets = self._sheets
         self._print_head()
         for row in self._table.rows:
@@ -239,7 +239,7 @@ class _TablePrinter:
         return sum(self._widths[:at]) + at * _GAP_IN
 
     def _fit(self) -> list[float]:
-        """Return widths at which the table is at most as wide as the sheet."""
+        """Return column widths that fit the table onto the sheet."""
         sheets, table = self._sheets, self._table
         widths = []
         for at, column in enumerate(table.columns):
@@ -250,7 +250,7 @@ class _TablePrinter:
             widths.append(min(max(longest + more, _LEAST_COLUMN), _MOST_CELL + more))
         room = sheets.width - _GAP_IN * (len(widths) - 1)
         if sum(widths) <= room:
-            # The rest goes between the columns, except before the first.
+            # A narrow table does not fill the sheet.
             return widths
         narrow = [min(width, room / len(widths)) for width in widths]
         wanted = sum(width - least for width, least in zip(widths, narrow, strict=True))

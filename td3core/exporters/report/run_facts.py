@@ -51,7 +51,7 @@ class RunFacts:
 
 
 def read_facts(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunFacts:
-    """Read a run; a training one up to its current step.
+    """Read a run; one that is still training is read up to its current step.
 
     Raises:
         RequestError: it is no run, or its description is damaged.
@@ -63,7 +63,7 @@ def read_facts(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunFa
     if threshold is None and header is not None:
         threshold = header.env.reward_threshold
     entries = tuple(directory.journal())
-    # An import has those of the machine that imported it.
+    # The description of an import is about the machine that imported it.
     described = {} if import_of(entries) else _description(path)
     return RunFacts(
         directory=directory,

@@ -28,9 +28,9 @@ from td3core.runs.messages import from_keys
 from td3core.text import Text, tr
 
 _MOST_ENTRIES = 200
-"""Most lines of journals."""
+"""Maximum number of journal lines."""
 _MOST_COLUMNS = 8
-"""Most groups with settings side by side."""
+"""Maximum number of groups whose settings are shown side by side."""
 _LONGEST_NOTE, _LONGEST_NAME, _LONGEST_VALUE = 600, 100, 60
 _LONGEST_COMMANDS = 60_000
 _NOT_A_SETTING = ("history", "preset", "numerics", "engine", "threads")
@@ -40,7 +40,7 @@ _NOT_A_SETTING = ("history", "preset", "numerics", "engine", "threads")
 
 
 def settings_that_differ(found: Material) -> Section | None:
-    """Return the settings in which the groups differ; of a single group, from its preset."""
+    """Return the settings that differ between groups or, for a single group, from its preset."""
     if len(found.comparison.groups) > 1:
         names = [name for name in found.comparison.differing if name not in ("history",)]
         return _between_groups(found, names) if names else None
@@ -258,9 +258,9 @@ def _row_of_run(run: RunFacts) -> tuple[str, ...]:
 
 
 def machines(found: Material) -> Section | None:
-    """Return where and with which versions the runs were trained; equal runs share a line."""
+    """Return where and with which versions the runs were trained; equal values are listed once."""
     runs = tuple(found.runs.values())
-    # None for imports, whose settings are not of this program.
+    # None for imports, whose settings are not this program's.
     configs = [None if run.imported else run.directory.config for run in runs]
     called = {
         tr("Processor"): [run.machine.get("processor", "") for run in runs],

@@ -32,7 +32,7 @@ class Font:
 
     @property
     def line_in(self) -> float:
-        """Distance between two lines."""
+        """Line spacing in inches."""
         return self.size * 1.4 / _POINTS
 
 
@@ -55,7 +55,7 @@ def _metrics(bold: bool, mono: bool) -> "FT2Font":
 
 
 class Sheets:
-    """The sheets of a file. Positions are inches from the left margin, and below the last print."""
+    """The sheets of a PDF. Positions are inches from the left margin, and below the last print."""
 
     def __init__(self, target: Path, title: str, footer: str) -> None:
         self._target, self._title, self._footer = target, title, footer
@@ -88,7 +88,7 @@ class Sheets:
         self._at += height
 
     def need(self, height: float) -> bool:
-        """Begin a new sheet if there is no room for this; return whether one was begun."""
+        """Begin a new sheet if ``height`` does not fit; return whether one was begun."""
         full = self._at + height > _HEIGHT_IN - _TOP_IN - _FOOT_IN
         if full and self._at > 0:
             self._finish()
@@ -106,7 +106,7 @@ class Sheets:
             self.space(font.line_in)
 
     def put(self, text: str, font: Font, left: float, below: float, *, right: bool = False) -> None:
-        """Print a line of text with its baseline this far below; with ``right``, it ends there."""
+        """Print a line of text, its baseline at ``below``; with ``right`` it ends at ``left``."""
         assert self._sheet is not None
         self._sheet.text(
             (_SIDE_IN + left) / _WIDTH_IN,
@@ -158,7 +158,7 @@ class Sheets:
         return sum(_advance(char, font.bold, font.mono) for char in text) * font.size
 
     def cut(self, text: str, font: Font, width: float) -> str:
-        """Return text cut to this width."""
+        """Return text truncated to ``width``, with an ellipsis."""
         if self.measure(text, font) <= width:
             return text
         room, kept = width - self.measure("…", font), ""
@@ -170,7 +170,7 @@ class Sheets:
         return f"{kept}…"
 
     def wrap(self, text: str, font: Font, width: float) -> list[str]:
-        """Return text as lines of at most this width; long words are cut."""
+        """Return text as lines of at most ``width``; long words are broken."""
         lines, line, room = [], "", width
         for word in text.split(" "):
             taken = self.measure(f" {word}" if line else word, font)

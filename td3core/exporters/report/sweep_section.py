@@ -28,7 +28,7 @@ from td3core.protocol.wording import TRIAL_STATES
 from td3core.text import Text, tr
 
 _MOST_TRIALS, _MOST_SETTINGS = 10, 8
-"""Most trials and settings in the table of the best."""
+"""Maximum number of trials and settings in the table of the best trials."""
 _LONGEST = 60
 _LONGEST_FILE = 20_000
 
