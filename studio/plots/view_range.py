@@ -21,7 +21,7 @@ _MARGIN = 0.08
 """Free space above and below the curves, as a share of their height."""
 
 _EDGE = 0.015
-"""Least free space at the ends of a range that is kept, as a share of it: dots are whole there."""
+"""Minimum free space at the ends of a range that is kept, as a share: dots must not be cut."""
 
 _FILLED = 0.6
 """Smallest share of a range that its curves must fill."""
@@ -60,7 +60,7 @@ def heights_shown(low: float, high: float, shown: Range | None) -> Range:
 
 
 def limited(shown: Range, limits: Limits, logarithmic: bool) -> Range:
-    """Return a range with its fixed ends, if still valid; logarithmic in powers of ten.
+    """Return a range with the user's fixed ends where valid; in exponents if ``logarithmic``.
 
     A fixed end beyond the curves would reverse the axis: then the other end moves to keep the
     height.

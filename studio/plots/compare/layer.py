@@ -27,9 +27,9 @@ _STYLES = {
     Qt.PenStyle.DotLine: "┅",
     Qt.PenStyle.DashDotLine: "┉",
 }
-"""Line styles of the first round of colours, the second, ... with their marks."""
+"""Line styles for the first pass through the colours, the second, ..., with their marks."""
 _AHEAD = 0.5
-"""Share of the view drawn beyond either side of it: small moves need no drawing."""
+"""Share of the view drawn beyond either side of it: small moves need no redraw."""
 _ZOOMED = 0.35
 """Smallest part of the drawn range that may fill the plot; below that it is redrawn in more detail.
 """

@@ -22,7 +22,7 @@ class NoteLayer(TickLayer):
     def __init__(self, model: RunModel) -> None:
         super().__init__(height=_HEIGHT)
         self._model = model
-        # A change at the same step has a line across the whole height.
+        # Above the line of a change at the same step, which spans the whole height.
         self._ticks.setZValue(1)
 
     def steps(self) -> list[float]:
