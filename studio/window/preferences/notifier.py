@@ -55,7 +55,7 @@ class Notifier(QObject):
             self._icon.setToolTip("TD3 Studio")
             self._icon.messageClicked.connect(self._come_to_front)
             self._icon.activated.connect(self._come_to_front)
-        # A message needs an icon, which disappears with it.
+        # A message needs a tray icon, which is removed with it.
         self._icon.show()
         self._icon.showMessage(title, text, self._window.windowIcon(), _SHOWN_MS)
         self._hiding.start()
