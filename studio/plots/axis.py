@@ -18,7 +18,7 @@ _BETWEEN_LABELS = 6
 _UNLABELLED = 0.25
 """Largest unlabelled share of an axis at either end."""
 _LINES_APART = 1.8
-"""Smallest distance of labels of the y axis, in lines of text."""
+"""Minimum distance between labels of the y axis, in lines of text."""
 _FINER = 4
 """Labels are chosen from ticks this many times as dense as labels may be."""
 _FAR = 1000.0
@@ -196,7 +196,7 @@ class _Room:
         self._gap = _BETWEEN_LABELS if self._across else (_LINES_APART - 1.0) * height
         shortest = self._metrics.horizontalAdvance("0") if self._across else height
         self.least = (self._gap + shortest) / scale
-        """Least distance of labels, in units of the axis."""
+        """Minimum distance between labels, in units of the axis."""
 
     def for_equals(self, values: Sequence[float], spacing: float) -> bool:
         """Return whether labels fit if all are as long as the longest."""

@@ -108,7 +108,7 @@ class PlotCard(QWidget):
             layers: the layers, in the order of the legend.
             theme: the colours.
             subject: returns environment and run, for the titles of exported pictures.
-            heading: returns the heading of the readout at a place on the x axis.
+            heading: returns the heading of the readout at a position on the x axis.
             writer: writes the plot to a file; raises OSError if it cannot.
         """
         super().__init__()
@@ -125,7 +125,7 @@ class PlotCard(QWidget):
         """Maps steps of the run to the x axis."""
         self._subject = subject
         self.heading = heading or self._heading
-        """Returns the heading of the readout at a place on the x axis."""
+        """Returns the heading of the readout at a position on the x axis."""
         self._writer = writer or self._write
         self._axes_shown: tuple[bool, str] | None = None
         self._nearest_checkpoint: NearestCheckpoint = lambda _: None

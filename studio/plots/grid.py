@@ -129,7 +129,7 @@ class CurveGrid(QWidget):
         self.redraw_later()
 
     def show_only(self, name: str) -> None:
-        """Make room for one plot, or for all."""
+        """Give the space to one plot, or share it among all."""
         self._share_room(name)
 
     def _on_maximise(self, name: str, on: bool) -> None:

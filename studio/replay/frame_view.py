@@ -83,7 +83,7 @@ class FrameView(QWidget):
         return (QSizeF(self.size()) * self.devicePixelRatioF()).toSize()
 
     def settle(self) -> None:
-        """Request pictures of the present size."""
+        """Request pictures of the current size."""
         self._settling.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802

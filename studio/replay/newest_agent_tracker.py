@@ -194,7 +194,7 @@ class NewestAgentTracker(QObject):
         if not self._visible():
             self._tracking = Tracking.BEHIND
         elif idle or not self._shows_same_run(newest):
-            # The picture is idle or of another run: there is no episode worth waiting for.
+            # The player is idle, or shows another run: there is no episode worth waiting for.
             self._caught_up()
             self._load(newest.path)
             if idle:

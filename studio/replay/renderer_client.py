@@ -136,7 +136,7 @@ class Reader(QThread):
 
 
 def image_of(captured: protocol.Captured) -> QImage:
-    """Return a captured picture as an image of its own."""
+    """Return a captured picture as an image that owns its pixels."""
     height, width, _ = captured.pixels.shape
     stride, kind = CHANNELS * width, QImage.Format.Format_RGB888
     return QImage(captured.pixels.tobytes(), width, height, stride, kind).copy()

@@ -82,7 +82,7 @@ class HealthAdvice(QObject):
         self._reader = BackgroundTask("read-newest-agent", self)
         self._reader.failed.connect(self._refuse)
         self._awaited: tuple[Advice, RunRecord] | None = None
-        """Advice and the record of its run: tried once that run, which trains, has been saved."""
+        """Advice to try, and its run's record, until a checkpoint of that run has been saved."""
         self.board.changed.connect(self._show_badge)
         window.model.run_opened.connect(self._show_badge)
         window.model.run_started.connect(self._show_badge)

@@ -60,7 +60,7 @@ class Opener(QObject):
 
     @Slot()
     def stop(self) -> None:
-        """Stop reading: the window is closing."""
+        """Stop reading files: the window is closing."""
         self._reader.cancel()
 
     @Slot()

@@ -214,7 +214,7 @@ class Toolbar(QToolBar):
         self._fit()
 
     def _fit(self) -> None:
-        """Hide texts if the run's name, or else the buttons, would not fit, except that of Train."""
+        """Hide texts if the run's name, or else buttons, would not fit; Train keeps its text."""
         layout = self.layout()
         assert layout is not None
         margins = self.contentsMargins()

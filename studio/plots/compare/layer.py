@@ -37,7 +37,7 @@ _LINES_IN_FULL = 12
 """Above this many lines, all share the point budget of this many."""
 _LEAST_POINTS = 200
 _MOST_READ = 12
-"""Most lines in a readout; more would hide the curves."""
+"""Maximum number of lines in a readout; more would hide the curves."""
 
 
 def colour_of(theme: Theme, place: int) -> str:

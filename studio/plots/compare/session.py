@@ -117,7 +117,7 @@ class CompareSession(QObject):
         self._start()
 
     def extend(self, paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> None:
-        """Show these runs of the group: the present ones, and those started since."""
+        """Show these runs of the group: the current ones, and those started since."""
         paths = tuple(path.absolute() for path in paths)
         if paths != self._paths:
             self._call(names or {})
@@ -277,7 +277,7 @@ class CompareSession(QObject):
     # Work ----------------------------------------------------------------------------------------
 
     def _start(self, *, only_changes: bool = False) -> None:
-        """Show the runs with the present options, reading what is new."""
+        """Show the runs with the current options; read only new data."""
         self._again.stop()
         # The previous lines stay until there are new ones.
         known = self._runs if only_changes else None

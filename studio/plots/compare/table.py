@@ -223,14 +223,14 @@ class CompareTable(QWidget):
         return [item for item in found if item is not None]
 
     def _current(self) -> tuple[object, int]:
-        """Return the key of the row with the keyboard focus, and the place of its group."""
+        """Return the key of the row with the keyboard focus, and the index of its group."""
         item = self.tree.currentItem()
         if item is None:
             return None, -1
         return item.data(0, _KEY), self.tree.indexOfTopLevelItem(item.parent() or item)
 
     def _return_to(self, key: object, place: int) -> None:
-        """Return to the row with this key, else to the group in its place, which was renamed."""
+        """Return to the row with this key, else to the group at this index, which was renamed."""
         groups = self._items()
         for item in groups:
             # Going to a hidden run would expand its group.
@@ -306,7 +306,7 @@ class CompareTable(QWidget):
             self._session.set_run_visible(key, ticked)
 
     def offer_groups(self, names: list[str]) -> None:
-        """Offer these groups for the comparison of two of them; the present choice stays."""
+        """Offer these groups for the comparison of two of them; keep the current choice."""
         if names == [self._better.itemText(at) for at in range(self._better.count())]:
             # One of the lists may be open.
             return
@@ -356,7 +356,7 @@ class _Tree(QTreeWidget):
     resized = Signal()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Announce the size."""
+        """Announce the new size."""
         super().resizeEvent(event)
         self.resized.emit()
 

@@ -13,7 +13,7 @@ _HEIGHT = 0.05
 """Share of the plot's height."""
 
 _MOST = 4
-"""Most notes in one readout; more would hide the curves."""
+"""Maximum number of notes in one readout; more would hide the curves."""
 
 
 class NoteLayer(TickLayer):

@@ -41,7 +41,7 @@ class Camera:
         """Choose a camera, or None for the one in use; reset its pose."""
         self._chosen = self._chosen if chosen is None else chosen
         self._pose = None
-        # The free camera starts from the present pose.
+        # The free camera starts from the current pose.
         self._undone = chosen != FREE
 
     def names(self, env: AgentView) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class Camera:
         # Otherwise the renderer would set the kind of camera itself.
         renderer.camera_id, self._undone = None, False
         if self._chosen == FREE and self._pose is None and _may_leave(model):
-            # By default it would look at the start, which the agent may have left long ago.
+            # By default it would look at the start position, which the agent may have left long ago.
             x, y, z = (float(each) for each in renderer.data.subtree_com[1])
             self._pose = viewer.own_pose._replace(lookat=(x, y, z))
         cam, pose = viewer.cam, self._pose or viewer.own_pose

@@ -29,7 +29,7 @@ class Load(NamedTuple):
     at_episode_end: bool = False
     """Finish the current episode first."""
     allowed: frozenset[Entry] = frozenset()
-    """The code that the window's process may import by now; code allowed for good is added."""
+    """The code that the window's process may import by now; permanently allowed code is added."""
     compared: tuple[ComparedAgent, ...] = ()
     """The compared agents, ``path`` first; empty for a single agent."""
 

@@ -78,7 +78,7 @@ class RecentFiles(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Disable missing entries and show the present names, as soon as they are known."""
+        """Disable missing entries and show the current names, as soon as they are known."""
         self._reader.read(partial(_look, tuple(self._paths)), self._show_found)
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Notifications: the tasks that end with one, and its texts."""
+"""Notifications about the end of runs, groups and sweeps, and their texts."""
 
 from functools import partial
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Notifies the user of the end of long work while the window is not in front."""
+"""Notifies the user of the end of long tasks while the window is not in front."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
 from td3core.text import Text
 
 LONG_S = 30.0
-"""Shorter work is not worth a message."""
+"""Tasks shorter than this end without a message."""
 _SHOWN_MS = 10_000
 
 

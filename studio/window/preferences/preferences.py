@@ -50,7 +50,7 @@ class Preferences(QObject):
 
     @property
     def notifies(self) -> bool:
-        """Whether the user is notified of the end of long work."""
+        """Whether the user is notified of the end of long tasks."""
         return self._is_on(_NOTIFY)
 
     @property
