@@ -44,7 +44,7 @@ class HeaderCache(QObject):
         return found
 
     def note_version(self, path: Path, stamp: Stamp) -> None:
-        """Note the current stamp of a file; drop its header if the stamp has changed."""
+        """Note the current stamp of a file; drop the cached header if it has changed."""
         if self._stamps.get(path, stamp) != stamp:
             self.forget(path)
         self._stamps[path] = stamp

@@ -93,7 +93,7 @@ class Camera:
         # Otherwise the renderer would set the kind of camera itself.
         renderer.camera_id, self._undone = None, False
         if self._chosen == FREE and self._pose is None and _may_leave(model):
-            # By default it would look at the start position, which the agent may have left long ago.
+            # By default it would look at the start, which the agent may have left long ago.
             x, y, z = (float(each) for each in renderer.data.subtree_com[1])
             self._pose = viewer.own_pose._replace(lookat=(x, y, z))
         cam, pose = viewer.cam, self._pose or viewer.own_pose
