@@ -18,11 +18,11 @@ _BETWEEN_LABELS = 6
 _UNLABELLED = 0.25
 """Largest unlabelled share of an axis at either end."""
 _LINES_APART = 1.8
-"""Smallest distance of labels of the y axis, in lines of text."""
+"""Minimum distance between labels of the y axis, in lines of text."""
 _FINER = 4
 """Labels are chosen from ticks this many times as dense as labels may be."""
 _FAR = 1000.0
-"""Distance in pixels beyond an axis, to keep pyqtgraph from dropping labels."""
+"""Pixels by which the reported area is enlarged, to keep pyqtgraph from dropping labels."""
 _PLAIN = range(-2, 4)
 """Powers of ten for which numbers are as short without an exponent."""
 _MANY_DECADES = 12
@@ -157,7 +157,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     def _readable(
         self, levels: list[tuple[float | None, list[float]]], low: float, high: float, size: float
     ) -> list[tuple[float | None, list[float]]]:
-        """Choose other labels if they would touch, are few, or end far from the ends."""
+        """Choose other labels if these would touch, are too few, or leave an end unlabelled."""
         spacing, labelled = levels[0] if levels else (None, [])
         length = high - low
         if not labelled or not spacing or not size > 0 or not 0 < length < math.inf:
@@ -170,7 +170,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         step, chosen = _labels(room, low, high)
         if not chosen or (fits and len(chosen) <= len(labelled)):
             return levels
-        # Finer ticks would be between labels that are far apart.
+        # No finer ticks then: they would fill the wide gaps between the labels.
         return [(step, chosen), *(levels[1:] if fits else ())]
 
     def tickStrings(  # noqa: N802
@@ -196,7 +196,7 @@ class _Room:
         self._gap = _BETWEEN_LABELS if self._across else (_LINES_APART - 1.0) * height
         shortest = self._metrics.horizontalAdvance("0") if self._across else height
         self.least = (self._gap + shortest) / scale
-        """Least distance of labels, in units of the axis."""
+        """Minimum distance between labels, in units of the axis."""
 
     def for_equals(self, values: Sequence[float], spacing: float) -> bool:
         """Return whether labels fit if all are as long as the longest."""
@@ -222,7 +222,7 @@ class _Room:
 
 
 def _labels(room: _Room, low: float, high: float) -> tuple[float, list[float]]:
-    """Return as many round numbers as fit, and their distance or a part of it."""
+    """Return as many round numbers as fit, and their spacing or a fraction of it."""
     steps = [_round_step(room.least / _FINER)]
     while steps[-1] < high - low:
         steps.append(_round_step(1.5 * steps[-1]))

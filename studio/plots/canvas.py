@@ -51,7 +51,7 @@ class PlotViewBox(pg.ViewBox):  # type: ignore[misc]
 class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
     """pyqtgraph's PlotWidget without menus, title, and top and right axes.
 
-    They would not be visible, and take most of the time to make a plot.
+    These would not be visible, and creating them takes most of the time for a plot.
     """
 
     def __init__(self, box: pg.ViewBox, left: pg.AxisItem, bottom: pg.AxisItem) -> None:
@@ -69,7 +69,7 @@ class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
         layout.addItem(box, *_BOX)
         for axis, place in ((bottom, _BOTTOM), (left, _LEFT)):
             axis.linkToView(box)
-            # Its grid is below the curves.
+            # The axis draws the grid, which belongs below the curves.
             axis.setFlag(QGraphicsItem.GraphicsItemFlag.ItemNegativeZStacksBehindParent)
             axis.setZValue(-1)
             layout.addItem(axis, *place)

@@ -62,7 +62,7 @@ _LONGEST, _TICKS = "−1.3k", 6
 _NAME_MARGIN = 5
 """Pixels by which pyqtgraph lets the name of an axis extend beyond it."""
 _MOST_LINES = 8
-"""Most lines in the legend of a plot that has all the space."""
+"""Maximum number of legend lines of a maximised plot."""
 _GRID = 0.35
 """Opacity of the grid."""
 _REACH_PX = 6
@@ -76,7 +76,7 @@ class PlotCard(QWidget):
     """A plot with its heading. Draws given layers; holds no data of its own."""
 
     hovered = Signal(object)
-    """The mouse is at this point of the plot, a QPointF, or has left it: None."""
+    """The point of the plot under the mouse, a QPointF; None once the mouse has left."""
     view_changed = Signal()
     x_range_changed = Signal(float, float)
     """The x axis now shows this range."""
@@ -107,8 +107,8 @@ class PlotCard(QWidget):
             plot: the spec of the plot.
             layers: the layers, in the order of the legend.
             theme: the colours.
-            subject: returns environment and run, for pictures.
-            heading: returns the heading of the readout at a place on the x axis.
+            subject: returns environment and run, for the titles of exported pictures.
+            heading: returns the heading of the readout at a position on the x axis.
             writer: writes the plot to a file; raises OSError if it cannot.
         """
         super().__init__()
@@ -125,7 +125,7 @@ class PlotCard(QWidget):
         """Maps steps of the run to the x axis."""
         self._subject = subject
         self.heading = heading or self._heading
-        """Returns the heading of the readout at a place on the x axis."""
+        """Returns the heading of the readout at a position on the x axis."""
         self._writer = writer or self._write
         self._axes_shown: tuple[bool, str] | None = None
         self._nearest_checkpoint: NearestCheckpoint = lambda _: None
@@ -164,7 +164,7 @@ class PlotCard(QWidget):
         plot = PlotCanvas(box, *map(ShortAxis, _AXES))
         plot.setObjectName(self._name)
         plot.setAccessibleName(tr("{title} plot", title=self._title))
-        # Without curves no key works in it; a click still ends the editing of a field.
+        # Without curves, the plot handles no keys; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         for side in _AXES:
@@ -172,7 +172,7 @@ class PlotCard(QWidget):
             axis.setStyle(tickTextOffset=4, autoExpandTextSpace=False)
             axis.enableAutoSIPrefix(False)
         plot.scene().sigMouseMoved.connect(self._on_mouse)
-        # The plot's own fitting would lay out the axes again with every point.
+        # pyqtgraph's auto range would lay out the axes again with every point.
         plot.getViewBox().disableAutoRange()
         plot.getViewBox().sigXRangeChanged.connect(self._on_x_range)
         plot.getViewBox().sigRangeChangedManually.connect(self.view_moved_by_user)
@@ -205,7 +205,7 @@ class PlotCard(QWidget):
     def explain(
         self, about: Explanation | None = None, env: str = "", algorithm: str = TD3
     ) -> None:
-        """Open the plot's explanation below its title, with a healthy run of an environment."""
+        """Open the plot's explanation below its title, with a curve from a healthy run."""
         about = about or self._about
         if about is None:
             return
@@ -231,14 +231,14 @@ class PlotCard(QWidget):
         self._name_axes(shown=not small)
 
     def show_maximised(self, maximised: bool) -> None:
-        """Show that this plot has all the space, or not."""
+        """Show whether this plot has all the space."""
         self._header.show_maximised(maximised)
         self.legend.set_most_lines(_MOST_LINES if maximised else self.legend_lines)
 
     def _name_axes(self, *, shown: bool) -> None:
         left, bottom = (self.plot.getAxis(side) for side in _AXES)
         named = shown and bool(self._unit)
-        # In points, of which a font may have a fraction.
+        # In points, because font sizes may be fractional.
         name_size = _NAME_SIZE * QFontInfo(QApplication.font()).pointSizeF()
         style = {"color": self._theme.muted, "font-size": f"{name_size:.4g}pt"}
         left.setLabel(self._unit, **style)
@@ -312,7 +312,7 @@ class PlotCard(QWidget):
         self.plot.show_grid(shown, _GRID)
 
     def set_step_map(self, step_map: StepToX) -> None:
-        """Map steps to the x axis by another map."""
+        """Use another map from steps to the x axis."""
         renamed = step_map.axis != self.step_map.axis
         self.step_map = step_map
         if renamed:
@@ -435,7 +435,7 @@ class PlotCard(QWidget):
         self.reveal_buttons()
 
     def reveal_buttons(self) -> None:
-        """Show all buttons for mouse and keyboard, even if space is short."""
+        """Show the full-size button while mouse or focus is here, even if space is short."""
         focus = QApplication.focusWidget()
         focused = focus is not None and self.isAncestorOf(focus)
         self._header.reveal(focused or self.underMouse())
@@ -494,7 +494,7 @@ class PlotCard(QWidget):
     def add_quantities(self, columns: Collection[str]) -> None:
         """Show these quantities too, as far as they exist.
 
-        A number of the environment's info is drawn for runs that have it on record.
+        A number of the environment's info is drawn for runs that recorded it.
         """
         info = [info_curve(column) for column in columns if column.startswith(PREFIX)]
         for layer in self.layers:
@@ -534,7 +534,7 @@ class PlotCard(QWidget):
     def _write_picture(self, path: Path) -> None:
         title = " · ".join(filter(None, (self._title, self._subject())))
         legend = [entry for layer in self.layers for entry in layer.legend()]
-        # A small plot has no names at its axes and no room for them; its picture has.
+        # A small plot has no space for axis names, but its exported picture has.
         self._name_axes(shown=True)
         try:
             with large_enough(self.plot):

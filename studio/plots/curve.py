@@ -53,7 +53,7 @@ class Curve:
 
 
 def logged(curves: RunCurves | None = None) -> Iterator[Curve]:
-    """Yield a curve for every quantity on record, named by its column.
+    """Yield a curve for every recorded quantity, named by its column.
 
     ``curves``: the run's curves, which may include the environment's info.
     """

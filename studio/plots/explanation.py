@@ -15,7 +15,7 @@ _HEADS = (Text("What it shows"), Text("Healthy"), Text("What goes wrong"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """A plot in three sentences."""
+    """A plot explained in three sentences."""
 
     shows: Text
     healthy: Text
@@ -66,11 +66,11 @@ class ExplanationPopup(QFrame):
         self.setAccessibleDescription("\n".join(map(str, parts)))
 
     def open_below(self, title: QWidget) -> None:
-        """Show it below a title, as far as the screen has room there."""
+        """Show the popup below a title, moved as needed to stay on the screen."""
         width, layout = scaled(_WIDTH), self.layout()
         assert layout is not None
         for label in self.findChildren(QLabel):
-            # The height depends on the font, which comes with the style.
+            # The height depends on the font, which the style sheet sets.
             label.ensurePolished()
         layout.invalidate()
         self.setFixedSize(width, layout.totalHeightForWidth(width))

@@ -18,13 +18,13 @@ from studio.widgets.sight import Sight
 
 _COLUMNS = 2
 REDRAW_MS, _LONGEST_MS = 100, 500
-"""Shortest and longest time between redraws: ten a second look smooth."""
+"""Shortest and longest time between redraws: ten per second look smooth."""
 _SHARE = 0.02
-"""Share of the window thread's time spent on drawing new data. A run waits for most of it."""
+"""Share of the window thread's time spent on drawing new data, most of which delays a run."""
 
 
 class CurveGrid(QWidget):
-    """Plots two in a row. Redraws them on request, less often the longer that takes."""
+    """Plots two in a row. Redraws on request: the longer a redraw takes, the less often."""
 
     message = Signal(object)
     """Why something failed."""
@@ -67,7 +67,7 @@ class CurveGrid(QWidget):
         self._painted.setSingleShot(True)
         self._painted.timeout.connect(self._on_painted)
         self._drawing_since = 0.0
-        """Processor time of the thread when the last redraw began, in seconds."""
+        """CPU time of the thread when the last redraw began, in seconds."""
 
     def set_columns(self, columns: int) -> None:
         """Lay out the plots with this many in a row."""
@@ -129,7 +129,7 @@ class CurveGrid(QWidget):
         self.redraw_later()
 
     def show_only(self, name: str) -> None:
-        """Make room for one plot, or for all."""
+        """Give the space to one plot, or share it among all."""
         self._share_room(name)
 
     def _on_maximise(self, name: str, on: bool) -> None:

@@ -94,7 +94,7 @@ class PlotHeader(QWidget):
         self._bar.insertWidget(0, control)
 
     def set_logarithmic(self, on: bool) -> None:
-        """Set the scale as the button does, even if the button is hidden."""
+        """Set the scale as the button does, even if there is no button."""
         if self._log is not None:
             self._log.setChecked(on)
         else:
@@ -111,13 +111,13 @@ class PlotHeader(QWidget):
         self._fit()
 
     def reveal(self, revealed: bool) -> None:
-        """Show the full-size button even if the title needs its space, or not."""
+        """Set whether the full-size button is shown even if the title needs its space."""
         if revealed is not self._revealed:
             self._revealed = revealed
             self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Give the title the space of buttons if it needs it: clicks can replace them."""
+        """Give the title the space of buttons if needed: a click or key does the same."""
         super().resizeEvent(event)
         self._fit()
 
@@ -132,7 +132,7 @@ class PlotHeader(QWidget):
             shown.append(self._maximise)
         for button in self._icons:
             button.setHidden(button not in shown)
-        # Showing one can lay out the plots again, and change what fits.
+        # Showing a button can lay out the plots again, and change what fits.
         if self.width() != width:
             self._fit()
 

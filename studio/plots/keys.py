@@ -1,4 +1,4 @@
-"""Reading and zooming a plot by keys. Readings are also announced to screen readers."""
+"""Reading and zooming a plot with the keyboard. Readings are announced to screen readers."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -44,7 +44,7 @@ class PlotKeys(QObject):
     """Moves a mark along the curves of one plot, and signals readings and requests."""
 
     read = Signal(object)
-    """The mark is at this point of the plot, a QPointF, or was removed: None."""
+    """The point of the plot under the mark, a QPointF; None once the mark is removed."""
     view_moved = Signal()
     """The user is about to move or zoom the plot."""
     range_wanted = Signal(float, float)
@@ -57,7 +57,7 @@ class PlotKeys(QObject):
         self._card, self._plot = card, card.plot
         self._label = ""
         self._step: float | None = None
-        """Position of the mark; None without it."""
+        """Step of the mark; None without a mark."""
         self._mark = pg.ScatterPlotItem(size=_MARK_PX, pxMode=True)
         self._mark.setZValue(_ABOVE)
         self._mark.hide()
@@ -145,7 +145,7 @@ class PlotKeys(QObject):
         self._mark.setData([place], [self._card.height_of(value)])
         self._mark.show()
         self.read.emit(QPointF(place, value))
-        # Announced first: the readout has the other curves, too.
+        # The curve being read comes first; the readout also has the others.
         read = f"{curve.label} {format_number(value)}"
         _, *others = self._card.readout.splitlines() or [""]
         rest = [text for each in others if (text := each.lstrip("●■ \xa0")) != read]

@@ -26,7 +26,7 @@ _MORE = "+"
 """Target of the link that moves on to the entries that do not fit."""
 _HIGHEST = "● Q₁"
 _SLACK = 4
-"""Pixels."""
+"""Pixels by which an entry that is too long is cut at a time."""
 _SWITCH = Text("Click a name to hide its curve or to show it again.")
 
 
@@ -86,7 +86,7 @@ class Legend(QLabel):
         return self._lines[self._first : self._first + self._most_lines]
 
     def set_most_lines(self, count: int) -> None:
-        """Set the largest number of lines."""
+        """Set the maximum number of lines."""
         if count != self._most_lines:
             self._most_lines = count
             self._show()
@@ -214,7 +214,7 @@ def _width(font: QFont, entries: Sequence[Entry], end: str) -> int:
 
 @lru_cache(maxsize=512)
 def _rich_width(font: str, text: str) -> int:
-    """Return the laid-out width of rich text; its font metrics are some pixels short."""
+    """Return the laid-out width of rich text; font metrics are some pixels too small."""
     return math.ceil(_document(font, text).idealWidth())
 
 
@@ -240,7 +240,7 @@ def _cut(font: QFont, entry: Entry, room: int, end: str) -> Entry:
         return entry
     least, mode = _rich_width(font.key(), entry.text) - excess, Qt.TextElideMode.ElideMiddle
     shown = entry
-    # Cut text may differ in width from the sum of its letters.
+    # Elided text may differ in width from the sum of its letters.
     while least > 0 and _width(font, [shown], end) > room:
         least -= _SLACK
         shown = replace(entry, text=QFontMetrics(font).elidedText(entry.text, mode, max(least, 0)))

@@ -26,7 +26,7 @@ _NOT_ABOVE_0 = Text("A logarithmic axis has only values above 0.")
 
 
 class LimitsDialog(QDialog):
-    """Two fields; an empty end follows the curves."""
+    """A field for each end; an empty one follows the curves."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The menu of further quantities for a plot: any quantity on record."""
+"""The menu of further quantities for a plot: any recorded quantity."""
 
 from collections.abc import Callable
 from functools import partial

@@ -20,7 +20,7 @@ _MARGIN_PX = 4
 
 
 class Readout(QLabel):
-    """A small card next to the crosshair, inside the plot. Hidden until shown."""
+    """A small card next to the crosshair, inside the plot. Initially hidden."""
 
     def __init__(self, plot: PlotCanvas, theme: Theme) -> None:
         super().__init__(plot)
@@ -33,7 +33,7 @@ class Readout(QLabel):
         self.clear_all()
 
     def set_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme; to the text when it is next shown."""
+        """Apply the colours of a theme; the text changes when it is next shown."""
         self._theme = theme
         self._hair.setPen(pg.mkPen(theme.muted, width=1))
 
@@ -67,7 +67,7 @@ class Readout(QLabel):
         return QTextDocumentFragment.fromHtml(self.text()).toPlainText()
 
     def _beside_the_hair(self) -> QPoint:
-        """Return the card's position next to the crosshair: right of it, or left at the edge."""
+        """Return the card's position next to the crosshair: right of it, or left near the edge."""
         hair = int(self._plot.getViewBox().mapViewToDevice(QPointF(self._hair.x(), 0)).x())
         left = hair + _GAP_PX
         if left + self.width() > self._plot.width() - _MARGIN_PX:

@@ -13,7 +13,7 @@ _SMOOTHING = Text("Each value becomes the mean of so many last values; 1 changes
 
 
 def make_axis_combo(name: str) -> QComboBox:
-    """Return the list of choices for the x axis."""
+    """Return the combo box for the choice of the x axis."""
     combo = QComboBox()
     describe(combo, name, tr("x axis"), tr("What runs along the x axis"))
     for text, value in AXES:
@@ -22,7 +22,7 @@ def make_axis_combo(name: str) -> QComboBox:
 
 
 class SmoothingSlider(QWidget):
-    """A slider with its number."""
+    """A slider that shows its value."""
 
     changed = Signal(int)
     """The slider rests at a new value."""
@@ -51,7 +51,7 @@ class SmoothingSlider(QWidget):
         layout.addWidget(text)
         layout.addWidget(self.slider, 100)
         layout.addWidget(self._count)
-        # Takes the rest of a wide window; otherwise the label would.
+        # Takes the remaining width of a wide window; otherwise the label would.
         layout.addStretch(1)
 
     def show_value(self, count: int) -> None:

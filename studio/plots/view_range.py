@@ -21,7 +21,7 @@ _MARGIN = 0.08
 """Free space above and below the curves, as a share of their height."""
 
 _EDGE = 0.015
-"""Least free space at the ends of a range that is kept, as a share of it: dots are whole there."""
+"""Minimum free space at the ends of a kept range, as a share of it: dots must not be cut off."""
 
 _FILLED = 0.6
 """Smallest share of a range that its curves must fill."""
@@ -32,7 +32,7 @@ def steps_shown(last: float, end: float | None, most: float = math.inf) -> float
 
     Args:
         last: the last step with data.
-        end: the present end of the axis; None fits it closely to the curves.
+        end: the current end of the axis; None fits it closely to the curves.
         most: the length of the run; the axis needs no space beyond it.
     """
     if end is not None and _FILLED * end <= last <= (1.0 - _EDGE) * end:
@@ -44,7 +44,7 @@ def steps_shown(last: float, end: float | None, most: float = math.inf) -> float
 def heights_shown(low: float, high: float, shown: Range | None) -> Range:
     """Return the range of the y axis, for curves between ``low`` and ``high``.
 
-    ``shown`` is the present range, kept as long as it fits; None fits it closely.
+    ``shown`` is the current range, kept as long as it fits; None fits it closely.
     """
     height = high - low
     if shown is not None:
@@ -60,7 +60,7 @@ def heights_shown(low: float, high: float, shown: Range | None) -> Range:
 
 
 def limited(shown: Range, limits: Limits, logarithmic: bool) -> Range:
-    """Return a range with its fixed ends, if still valid; logarithmic in powers of ten.
+    """Return a range with the user's fixed ends where valid; in exponents if ``logarithmic``.
 
     A fixed end beyond the curves would reverse the axis: then the other end moves to keep the
     height.

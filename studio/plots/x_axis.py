@@ -44,9 +44,9 @@ class StepToX:
 
     axis: XAxis = "steps"
     steps: Doubles = field(default_factory=lambda: np.zeros(1))
-    """Steps with known positions, rising, shape (n,)."""
+    """Steps with known positions, increasing, shape (n,)."""
     places: Doubles = field(default_factory=lambda: np.zeros(1))
-    """Their positions, rising, shape (n,)."""
+    """Their positions, increasing, shape (n,)."""
     missing: Text = NO_TEXT
     """Why nothing has a position; usually empty."""
 

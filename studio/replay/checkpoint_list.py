@@ -36,7 +36,7 @@ _INSPECT = Text("Transitions of its replay buffer with their TD errors, and Q₁
 
 
 class CheckpointPanel(QWidget):
-    """The list, below the choice of an earlier run. Reads in the background."""
+    """The list, below the selector for an earlier run. Reads files in the background."""
 
     checkpoint_chosen = Signal(Path)
     checkpoint_activated = Signal(Path)
@@ -167,7 +167,7 @@ class CheckpointPanel(QWidget):
                 copy(command("eval", path))
 
     def set_busy(self, busy: bool) -> None:
-        """Note whether a run or group trains here: a branch does not start at once then."""
+        """Note whether a run or group is training here: a branch then does not start at once."""
         self._busy = busy
 
     # The current run ----------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class CheckpointPanel(QWidget):
         if run != self._current:
             self.set_current_run(run)
         self.model.note_saved(path, env_steps, mean_return, run_bytes)
-        # Others may have been deleted in favour of it.
+        # Other checkpoints may have been deleted when this one was saved.
         self.refresh_current()
 
     def note_evaluated(self, env_steps: int, mean_return: float) -> None:
@@ -281,7 +281,7 @@ class CheckpointPanel(QWidget):
     def _show_section(
         self, section: Section, title: str, agents: SavedAgents | None = None
     ) -> None:
-        """Show a section with this title, or none; its agents may follow later."""
+        """Show a section with this title, or remove it without one; its agents may follow later."""
         with self._choice_kept():
             if title:
                 self.model.show_heading(section, title)
@@ -293,7 +293,7 @@ class CheckpointPanel(QWidget):
     @contextmanager
     def _choice_kept(self) -> Iterator[None]:
         """Keep the selection while rows are added and removed."""
-        # The current agent may have got its row only now.
+        # The current agent may have had no row until now.
         chosen = self.chosen()
         # Qt selects a neighbour of removed rows, which the user has not chosen.
         self._quiet = True

@@ -137,7 +137,7 @@ class CheckpointModel(QAbstractListModel):
     def why_no_inspection(self, path: Path) -> Text | str | None:
         """Return why no batch of an agent can be inspected, as :meth:`why_no_branch` does.
 
-        Whether the file of a kept replay buffer is still there is left to the inspection.
+        Only the inspection itself checks that the file of a kept replay buffer still exists.
         """
         found = self.headers.look_up(path)
         if not isinstance(found, Header):
@@ -164,7 +164,7 @@ class CheckpointModel(QAbstractListModel):
         """Show the agents on disk below the heading of a section."""
         means = dict(agents.means)
         if section is Section.CURRENT:
-            # An evaluation is announced before it is written.
+            # Evaluations are announced before they are written to disk.
             means = self._means = means | self._means
             self.marks = marks_of(agents.manual, agents.branched)
         for path, stamp in agents.stamps.items():
@@ -186,7 +186,7 @@ class CheckpointModel(QAbstractListModel):
     def note_saved(
         self, path: Path, env_steps: int, mean_return: float | None, run_bytes: int
     ) -> None:
-        """Add a checkpoint to the current run's section, or renew its row."""
+        """Add a checkpoint to the current run's section, or update its row."""
         self.headers.forget(path)
         if mean_return is not None:
             self._means = self._means | {env_steps: mean_return}
@@ -240,7 +240,7 @@ class CheckpointModel(QAbstractListModel):
         raise IndexError(number)
 
     def _merge(self, section: Section, wanted: list[Row]) -> None:
-        """Set a section's rows, which are in order; existing ones stay selected."""
+        """Set a section's rows, which are already sorted; existing rows stay selected."""
         start, rows = self._start(section), self._sections[section]
         if section is Section.CURRENT:
             wanted = self._with_gone(wanted)

@@ -40,7 +40,7 @@ class Row:
 
     @property
     def key(self) -> tuple[tuple[int, int, str], Path | None]:
-        """Identity that stays when the row is renewed."""
+        """Identity of the row, which does not change when the row is updated."""
         return self.order, self.path
 
 

@@ -16,7 +16,7 @@ class CodeQuestion(QObject):
     """Asks once per module, however many agents need it; the button asks again."""
 
     allowed = Signal(Path)
-    """The refused agent can be loaded now."""
+    """Carries the path of the refused agent, which can be loaded now."""
 
     def __init__(self, player: Player, consent: CodeConsent, parent: QWidget) -> None:
         super().__init__(parent)

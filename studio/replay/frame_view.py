@@ -24,7 +24,7 @@ _SETTLED_MS = 100
 _USUAL_ASPECT = 2 / 3
 _LARGEST = 2**24 - 1
 _NOTCH, _ZOOM = 120, -0.05
-"""One notch of a wheel, and how far it zooms."""
+"""``angleDelta`` of one wheel notch, and the zoom per notch as a share of the distance."""
 _MARGINAL = 2
 """A picture smaller than the view by at most this many pixels is not scaled again."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
@@ -37,7 +37,10 @@ class FrameView(QWidget):
     """The size available for a picture, in pixels, once it has been stable for a moment."""
 
     camera_moved = Signal(str, float, float)
-    """The user drags or zooms: ``turn``, ``shift`` or ``zoom``, in shares of the height."""
+    """The user drags or zooms: ``turn``, ``shift`` or ``zoom``, then x and y.
+
+    See :class:`~studio.replay.renderer.protocol.MoveCamera`.
+    """
     camera_reset = Signal()
 
     def __init__(self, placeholder: str) -> None:
@@ -80,7 +83,7 @@ class FrameView(QWidget):
         return (QSizeF(self.size()) * self.devicePixelRatioF()).toSize()
 
     def settle(self) -> None:
-        """Request pictures of the present size."""
+        """Request pictures of the current size."""
         self._settling.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
@@ -90,13 +93,13 @@ class FrameView(QWidget):
         self._settling.start()
 
     def event(self, event: QEvent) -> bool:
-        """Notice a move to a screen of another resolution."""
+        """Notice a move to a screen with another device pixel ratio."""
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._settling.start()
         return super().event(event)
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Return the aspect ratio of most environments."""
+        """Return a size with the aspect ratio of most environments."""
         return QSize(300, 200)
 
     def show_image(self, image: QImage) -> None:
@@ -115,12 +118,12 @@ class FrameView(QWidget):
         self.update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
-        """Show the keyboard focus after Tab; a click needs no frame."""
+        """Draw a focus frame after Tab, but not after a click."""
         super().focusInEvent(event)
         self._shows_focus = event.reason() in _BY_TAB
 
     def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802
-        """Remove the frame."""
+        """Remove the focus frame."""
         super().focusOutEvent(event)
         self._shows_focus = False
 

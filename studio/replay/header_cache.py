@@ -29,7 +29,7 @@ class HeaderCache(QObject):
         self._being_read: set[Path] = set()
         self._stamps: dict[Path, Stamp] = {}
         self._versions: dict[Path, int] = {}
-        """How often a file was replaced: headers of older versions are dropped."""
+        """How often each file was replaced: headers of older versions are dropped."""
         self._reader = BackgroundTask("read-headers", self)
         self._reader.reported.connect(self._on_read)
         self._reader.finished.connect(self._on_finished)
@@ -44,13 +44,13 @@ class HeaderCache(QObject):
         return found
 
     def note_version(self, path: Path, stamp: Stamp) -> None:
-        """Note the current stamp of a file; a change means another version."""
+        """Note the current stamp of a file; drop the cached header if it has changed."""
         if self._stamps.get(path, stamp) != stamp:
             self.forget(path)
         self._stamps[path] = stamp
 
     def forget(self, path: Path) -> None:
-        """Read a replaced file again at its next use."""
+        """Forget the header of a replaced file: read it again on next use."""
         self._stamps.pop(path, None)
         self._versions[path] = self._versions.get(path, 0) + 1
         self._headers.pop(path, None)

@@ -29,7 +29,7 @@ class LoadAgent(Protocol):
 
 
 class ShownAgent(NamedTuple):
-    """The current agent: what list, timeline and caption all show."""
+    """The current agent, as shown in the list, the timeline and the caption."""
 
     path: Path
     env_steps: int
@@ -56,7 +56,10 @@ class Tracking(Enum):
     FOLLOWING = auto()
     """Once it is saved, or at the end of the episode being played."""
     BEHIND = auto()
-    """With Play, or once it is visible: it was saved while the picture was paused or hidden."""
+    """When the user presses Play, or the picture becomes visible again.
+
+    The agent was saved while the picture was paused or hidden.
+    """
 
 
 class ShownFile(Enum):
@@ -120,7 +123,7 @@ class NewestAgentTracker(QObject):
         """Set the current run, and its agents on disk if known."""
         if run != self._run:
             self._run, self._newest = run, None
-            # Agents missing from here on were saved by another run.
+            # Otherwise agents of the previous run would count as deleted.
             self._listed = frozenset()
             self._caught_up()
         if agents is not None:
@@ -142,7 +145,7 @@ class NewestAgentTracker(QObject):
         self.changed.emit()
 
     def note_saved(self, path: Path, env_steps: int) -> None:
-        """Show an agent just saved by the run, if it is followed."""
+        """Note an agent just saved by the run, and show it if the run is followed."""
         path, newest = path.absolute(), self._newest
         # The best agent is known only after its evaluation: by then there may be newer ones.
         if newest is None or path.parent != newest.path.parent or env_steps >= newest.env_steps:
@@ -191,7 +194,7 @@ class NewestAgentTracker(QObject):
         if not self._visible():
             self._tracking = Tracking.BEHIND
         elif idle or not self._shows_same_run(newest):
-            # For another run than the picture's: no episode is worth waiting for.
+            # The player is idle, or shows another run: there is no episode worth waiting for.
             self._caught_up()
             self._load(newest.path)
             if idle:

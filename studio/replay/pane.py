@@ -80,7 +80,7 @@ class ReplayPane(QWidget):
     def set_current_run(self, path: Path | None) -> None:
         """Show the checkpoints of the run in progress, if any, and follow it.
 
-        A resumed run has saved agents before: its newest one is shown.
+        A resumed run already has saved agents: its newest one is shown.
         """
         self.checkpoints.set_current_run(path)
         self._tracker.set_run(path)
@@ -91,10 +91,10 @@ class ReplayPane(QWidget):
     def show_run(
         self, agents: SavedAgents, *, live: bool = False, keep_choice: bool = False
     ) -> None:
-        """List the checkpoints of an opened run; load its best agent, its newest if it trains.
+        """List the checkpoints of an opened run; load its best agent, or its newest if ``live``.
 
-        A newest agent that is shown and followed stays: its run may be resumed. With
-        ``keep_choice``, so do agents that the user has chosen.
+        If the newest agent is shown and followed, it stays: its run may be resumed. With
+        ``keep_choice``, agents that the user has chosen stay, too.
         """
         self.checkpoints.set_current_run(agents.run, agents)
         self._tracker.set_run(agents.run, agents)
@@ -111,7 +111,7 @@ class ReplayPane(QWidget):
             self._load(first)
 
     def withdraw_run(self) -> None:
-        """List no agents of the current run any more: it was deleted. One on show stays there."""
+        """Stop listing agents of the current run: it was deleted. A displayed one stays."""
         run = self.checkpoints.current_run
         if run is not None:
             none = SavedAgents(run=run, stamps={}, means={}, favourite=None, run_bytes=0)
@@ -119,7 +119,7 @@ class ReplayPane(QWidget):
         self.set_current_run(None)
 
     def play_at_start(self) -> None:
-        """Play the run's agent or a bundled one, if the user wants that and has not chosen one."""
+        """Play the run's agent or a bundled one if that option is on and no agent was chosen."""
         player = self._player
         if not (self.options.play_at_start_action.isChecked() and self.isVisible()):
             return
@@ -142,7 +142,7 @@ class ReplayPane(QWidget):
         self.checkpoints.note_evaluated(env_steps, mean_return)
 
     def set_training(self, training: bool, *, branches_wait: bool) -> None:
-        """Leave the processor to what trains; say whether a branch does not start at once."""
+        """Draw less often while a run trains; ``branches_wait``: branches do not start at once."""
         self.checkpoints.set_busy(branches_wait)
         if training is not self._training:
             self._training = training
@@ -221,7 +221,7 @@ class ReplayPane(QWidget):
         self.question.allowed.connect(self._load_and_play)
         self.renderer_button.clicked.connect(player.restart)
         controls.follow_check.toggled.connect(self._tracker.set_enabled)
-        # Only clicks by the user are a preference; the pane unchecks it, too.
+        # Only clicks by the user change the preference; the pane unchecks the box, too.
         controls.follow_check.clicked.connect(self.options.set_follow_latest)
         self._tracker.changed.connect(self._show_agent)
         self.checkpoints.checkpoint_chosen.connect(self.choose)
@@ -311,7 +311,7 @@ class ReplayPane(QWidget):
 
     @Slot(bool)
     def _show_comparison(self, on_show: bool) -> None:
-        """Show several agents in place of one; the list makes room for them."""
+        """Show several agents in place of one, without the list, or one again."""
         for part in (self.view, self.caption, self.timeline):
             part.setHidden(on_show)
         self.checkpoints.setHidden(on_show or self._large)
@@ -382,7 +382,7 @@ class ReplayPane(QWidget):
 
     @Slot(object)
     def _show_silent(self, sentence: Text) -> None:
-        """Offer to restart a renderer that does not answer; an empty sentence: it answers again."""
+        """Offer to restart a silent renderer; an empty sentence means that it answers again."""
         self.show_message(sentence)
         self._show_state()
 

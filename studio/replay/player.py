@@ -21,10 +21,10 @@ from td3core.text import NO_TEXT, Text
 log = logging.getLogger(__name__)
 
 UNPACED = math.inf
-"""The speed that takes steps without waiting."""
+"""Speed without pacing: the next step is taken as soon as possible."""
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, UNPACED)
 _FULL_RATE, _REDUCED_RATE = 60.0, 30.0
-"""Most pictures per second: usually, and while a run is training."""
+"""Maximum number of pictures per second: normally, and while a run is training."""
 
 
 class PlayerState(StrEnum):
@@ -44,7 +44,7 @@ class Player(QObject):
     """
 
     frame_ready = Signal(object)
-    """Carries a :class:`~studio.replay.renderer.protocol.Frame`, played or from the past."""
+    """Carries a :class:`~studio.replay.renderer.protocol.Frame`, a new or an earlier one."""
     loaded = Signal(object)
     """Carries a :class:`~studio.replay.renderer.protocol.Loaded`; its first picture follows."""
     refused = Signal(object)
@@ -125,7 +125,7 @@ class Player(QObject):
 
     @property
     def held(self) -> bool:
-        """True while playing waits until it is visible."""
+        """True while playback waits for the picture to become visible."""
         return self._held
 
     @property
@@ -214,7 +214,7 @@ class Player(QObject):
         self._send(protocol.Loop(on=on))
 
     def push(self) -> None:
-        """Push those agents of a comparison that can be pushed, now and in repetitions."""
+        """Push the agents of a comparison that can be pushed, now and in each repetition."""
         self._send(protocol.Push())
 
     def start_over(self, seed: int) -> None:
@@ -249,7 +249,7 @@ class Player(QObject):
         self._send(protocol.Capture())
 
     def reduce_rate(self, reduced: bool) -> None:
-        """Draw fewer pictures per second, to leave the processor to a run."""
+        """Draw fewer pictures per second, to leave CPU time to a training run."""
         self.limit_rate(_REDUCED_RATE if reduced else _FULL_RATE)
 
     def limit_rate(self, most: float) -> None:
@@ -264,9 +264,9 @@ class Player(QObject):
         self._hold_or_go_on()
 
     def set_shown(self, shown: Shown) -> None:
-        """Pause playing while it is not visible, and continue there afterwards.
+        """Pause playback while the picture is not visible, and resume it afterwards.
 
-        Behind another panel it continues if the numbers of its steps are measured.
+        Behind another panel, playback continues if the numbers of its steps are measured.
         """
         self._shown = shown
         self._hold_or_go_on()
@@ -309,18 +309,18 @@ class Player(QObject):
                     self.play()
 
     def _drop_renderer(self) -> None:
-        """Kill a renderer that does not answer, or must be replaced: it would not obey."""
+        """Kill a renderer that must be replaced: a silent one would ignore a request to quit."""
         self._watchdog.watch(None)
         if self._client is not None:
             client, self._client = self._client, None
             client.stop(kill=True)
-        # Paused: the same agent would run into the same step again.
+        # Start paused: the same agent would get stuck at the same step again.
         self._playing = False
         self.silent.emit(NO_TEXT)
 
     @Slot()
     def close(self) -> None:
-        """End process and thread and free the shared memory; a later load starts them again."""
+        """End process and thread, free the shared memory; a later load starts them again."""
         self._watchdog.watch(None)
         if self._client is not None:
             client, self._client = self._client, None

@@ -42,7 +42,7 @@ class RendererClient(ChildProcess):
 
     @property
     def pid(self) -> int | None:
-        """The system's number of the process."""
+        """Process id of the renderer."""
         return self._process.pid
 
     @property
@@ -53,7 +53,7 @@ class RendererClient(ChildProcess):
         return Text("exit status {number}", number=self._code)
 
     def send(self, command: protocol.Command) -> None:
-        """Send a command. If the renderer has died, it is lost and the reader reports that."""
+        """Send a command; drop it if the renderer has died, which the reader reports."""
         try:
             self.pipe.send(command)
         except OSError:
@@ -66,14 +66,14 @@ class RendererClient(ChildProcess):
             self.send(protocol.Quit())
             self._process.join(_QUIT_S)
         if self._process.is_alive():
-            # It holds nothing that could be lost.
+            # The process holds no data that could be lost.
             self._process.kill()
             self._process.join(_QUIT_S)
         self._code = self._process.exitcode
-        # Without the process the pipe is closed, unless an environment has left another one.
+        # The pipe closes with the process, unless an environment left a child that holds it open.
         self.reader.requestInterruption()
         self.reader.wait()
-        # One that waits for a graphics driver cannot even be killed.
+        # A process that waits for a graphics driver cannot even be killed.
         if self._code is not None:
             self._process.close()
         self.close_pipe()
@@ -136,7 +136,7 @@ class Reader(QThread):
 
 
 def image_of(captured: protocol.Captured) -> QImage:
-    """Return a captured picture as an image of its own."""
+    """Return a captured picture as an image that owns its pixels."""
     height, width, _ = captured.pixels.shape
     stride, kind = CHANNELS * width, QImage.Format.Format_RGB888
     return QImage(captured.pixels.tobytes(), width, height, stride, kind).copy()

@@ -49,7 +49,7 @@ class ReplayOptions(QObject):
         return chosen if chosen in {value for _, value in OPENGL_CHOICES} else ""
 
     def set_opengl(self, value: str) -> None:
-        """Draw MuJoCo's environments with another OpenGL backend, including the current one."""
+        """Draw MuJoCo environments, including the current one, with another OpenGL backend."""
         self._settings.setValue(_OPENGL, value)
         self._draw_with_chosen()
 

@@ -58,7 +58,7 @@ class RunCombo(QComboBox):
         self._reader.cancel()
 
     def showPopup(self) -> None:  # noqa: N802
-        """Open the list once it includes runs made elsewhere."""
+        """Re-read the runs before opening the list, so that it includes those made elsewhere."""
         self._opening = True
         self.refresh()
 
@@ -82,7 +82,7 @@ class RunCombo(QComboBox):
         self.clear()
         self.addItem(str(_CHOOSE if runs else _NONE), None)
         for path, title in runs:
-            # As text: a combo box does not find other Python objects again.
+            # As text: ``findData`` does not find other Python objects.
             self.addItem(title, str(path))
             self.setItemData(
                 self.count() - 1, plain_tip(f"{title}\n{path}"), Qt.ItemDataRole.ToolTipRole

@@ -58,7 +58,7 @@ class Watchdog(QObject):
         now = time.monotonic()
         late, self._last_check = now - self._last_check > BEAT_S, now
         if late:
-            # The window itself was suspended, as in a sleeping computer; so was the renderer.
+            # The window itself was suspended, as by a sleeping computer, and so was the renderer.
             return
         problem = problem_of(self._signs, now)
         if problem == self._problem:

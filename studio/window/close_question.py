@@ -16,8 +16,8 @@ _STAYING = Text(
 def ask_what_to_do(parent: QWidget, *, can_leave: bool) -> str:
     """Ask whether to ``stop`` training, to ``keep`` it in the background, or to ``cancel``.
 
-    A run in the window's own process cannot be left, nor can a sweep: to continue them, the window
-    stays open.
+    A run in the window's own process cannot be left running, nor can a sweep: to continue them,
+    the window stays open.
     """
     ways = {"stop": tr("Stop and close")}
     if can_leave:

@@ -21,7 +21,7 @@ _PLOTS, _PLOTS_WIDTH = 500, 460
 _OUTSIDE = 500
 """Pixels beyond the window's corner, near where Qt keeps rows of tabs without panels."""
 _BESIDE = "replay"
-"""The panel on the right that others share the place of."""
+"""The panel on the right that others are tabbed with."""
 _AREAS = {
     "left": Qt.DockWidgetArea.LeftDockWidgetArea,
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
@@ -53,7 +53,7 @@ class Docks(QObject):
         self.menu = QMenu(window)
         self.menu.addActions([dock.toggleViewAction() for dock in self._docks.values()])
         self._is_first = True
-        """Whether the panels still have their first sizes, and no saved ones."""
+        """Whether the panels still have their default sizes, and no saved ones."""
         self._aside: set[str] = set()
         """Bottom panels that were moved beside the plots."""
         self.fold = Fold(window, _VERSION)
@@ -75,7 +75,7 @@ class Docks(QObject):
             self._window.tabifyDockWidget(neighbours[-1], dock)
         dock.setHidden(spec.hidden)
         action = dock.toggleViewAction()
-        # Qt would hide a dock that is shown but covered by others in its place.
+        # Qt would hide a dock that is shown but behind other tabs.
         action.triggered.disconnect()
         action.triggered.connect(partial(self._toggle, spec.name))
         dock.visibilityChanged.connect(partial(self._on_visible, spec.name))
@@ -87,21 +87,21 @@ class Docks(QObject):
             self._panels.named(name)
 
     def _prepare_tabs(self) -> None:
-        """Name the rows of tabs, which Qt makes; it keeps empty ones outside the window.
+        """Name the tab bars, which Qt makes; it keeps empty ones outside the window.
 
-        A row of tabs left with one panel may cover the toolbar. Once everything is right, this must
-        not lay out the window again: that would call it again.
+        A tab bar left with one panel may cover the toolbar: move it out of sight. Once nothing
+        needs to change, this must not lay out the window, which would call it again.
         """
         direct = Qt.FindChildOption.FindDirectChildrenOnly
         for tabs in self._window.findChildren(QTabBar, options=direct):
             tabs.setAccessibleName(tr("Panels in this place"))
-            # Large fonts would leave one letter of each.
+            # With large fonts, elided tabs would show only one letter.
             if tabs.elideMode() != Qt.TextElideMode.ElideNone:
                 tabs.setElideMode(Qt.TextElideMode.ElideNone)
             tabs.setUsesScrollButtons(True)
             seen = tabs.geometry().intersects(self._window.rect())
             if seen and tabs.count() == 1:
-                # If hidden, Qt would lay out the window to show it again, endlessly.
+                # If it were hidden, Qt would lay out the window to show it again, endlessly.
                 tabs.move(-tabs.width() - _OUTSIDE, -tabs.height() - _OUTSIDE)
             policy = Qt.FocusPolicy
             tabs.setFocusPolicy(policy.TabFocus if seen and tabs.count() > 1 else policy.NoFocus)
@@ -122,7 +122,7 @@ class Docks(QObject):
         return ColumnFit(self._window, dock, form, others)
 
     def _set_first_sizes(self) -> None:
-        # Not before the window is shown: Qt forgets the size of panels that share a place.
+        # Not before the window is shown: Qt forgets the size of tabbed panels.
         for name, dock in self._docks.items():
             spec = self._specs[name]
             if dock is self._on_side(spec)[0]:
@@ -165,7 +165,7 @@ class Docks(QObject):
     # One panel ----------------------------------------------------------------------------------
 
     def open(self, name: str) -> None:
-        """Show a panel at a useful size, in front of those it shares its place with."""
+        """Show a panel at a useful size, in front of the panels tabbed with it."""
         dock, spec = self._docks[name], self._specs[name]
         self._panels.named(name)
         if spec.aside and dock.isHidden() and not dock.isFloating():
@@ -186,7 +186,7 @@ class Docks(QObject):
         dock.toggleViewAction().setChecked(not dock.isHidden())
 
     def _choose_place(self, name: str) -> None:
-        """Put a bottom panel beside the plots if they would have too little height."""
+        """Put a bottom panel beside the plots if it would leave them too little height."""
         window, dock, replay = self._window, self._docks[name], self._docks[_BESIDE]
         at_bottom = [
             other
@@ -198,7 +198,7 @@ class Docks(QObject):
         short = (
             centre is not None and centre.isVisible() and centre.height() - taken < scaled(_PLOTS)
         )
-        # It may be behind another tab.
+        # Not ``isVisible``: it may be behind another tab.
         if short and not replay.isHidden() and not replay.isFloating():
             window.tabifyDockWidget(replay, dock)
             self._aside.add(name)
@@ -210,7 +210,7 @@ class Docks(QObject):
 
     @Slot()
     def _choose_places(self) -> None:
-        """Place the panels beside the plots again: folding forgets their places."""
+        """Place the panels beside the plots again: folding discards their places."""
         for name in list(self._aside):
             if not self._docks[name].isHidden() and not self._docks[name].isFloating():
                 self._choose_place(name)
@@ -268,7 +268,7 @@ def _fill(dock: QDockWidget, spec: PanelSpec, panel: QWidget) -> None:
 
 
 def first_size(screen: QScreen) -> QSize:
-    """Return the usual size, or what the screen has room for with the window's frame."""
+    """Return the default size, reduced to fit on the screen with the window's frame."""
     return QSize(*_SIZE).boundedTo(room_on(screen))
 
 

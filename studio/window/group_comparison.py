@@ -36,12 +36,12 @@ class GroupComparison(QObject):
         return self._begun(record)
 
     def name_options(self, runs: list[Path]) -> list[str]:
-        """Return the options of a report for the user's names of their groups."""
+        """Return the options that give a report the user's names for the groups of these runs."""
         return self._comparing.name_options(runs)
 
     @Slot(object, str)
     def show_runs(self, paths: list[Path], group: str) -> None:
-        """Compare the runs of a group that ended before."""
+        """Compare the runs of a group that ended earlier."""
         self._comparing.compare(paths, group)
 
     @Slot()
@@ -62,7 +62,7 @@ class GroupComparison(QObject):
         if self._comparing.group == _name(record):
             self._comparing.extend(self._begun(record), self._names(record))
         elif first:
-            # Once closed or replaced by the user, it stays so until the next group starts.
+            # A comparison closed or replaced by the user stays so until the next group starts.
             self.show(record)
 
     def _begun(self, record: GroupRecord) -> list[Path]:

@@ -82,7 +82,7 @@ class HealthAdvice(QObject):
         self._reader = BackgroundTask("read-newest-agent", self)
         self._reader.failed.connect(self._refuse)
         self._awaited: tuple[Advice, RunRecord] | None = None
-        """Its change is tried as soon as its run, which trains, is saved."""
+        """Advice to try, and its run's record, until a checkpoint of that run has been saved."""
         self.board.changed.connect(self._show_badge)
         window.model.run_opened.connect(self._show_badge)
         window.model.run_started.connect(self._show_badge)
@@ -145,13 +145,13 @@ class HealthAdvice(QObject):
 
     @Slot(object)
     def ask(self, advice: "Advice") -> None:
-        """Try the change suggested by an advice; a training run is saved first."""
+        """Try the change suggested in ``advice``; a training run is saved first."""
         record = self._window.model.record
         if advice.change is None or record.run is None:
             return
         self._awaited = None
         if self._window.model.in_progress:
-            # ``last`` is renewed during training, and other checkpoints may be deleted.
+            # ``last`` is overwritten during training, and other checkpoints may be deleted.
             self._awaited = advice, record
             self._window.controller.save()
             return
@@ -184,7 +184,7 @@ class HealthAdvice(QObject):
         self._reader.read(read, partial(self._ask, advice, record))
 
     def _ask(self, advice: "Advice", record: RunRecord, found: tuple[Path, Header]) -> None:
-        # Not at the top: the window's start must not wait for it.
+        # Imported on first use, so that it does not delay the start.
         from studio.health.trial_dialog import TrialDialog
 
         path, header = found
@@ -217,7 +217,7 @@ class HealthAdvice(QObject):
             except RequestError as problem:
                 self._refuse(problem.message)
                 return
-            # By its own name: another run may be shown by now.
+            # With the title of the advice's run: another run may be shown by now.
             start = partial(self._begin, change, record.title, trial)
             self._window.consent.obtain(header.config.choice, start, lambda _: None)
 
@@ -315,7 +315,7 @@ class HealthAdvice(QObject):
             try:
                 wanted = with_values(live.tunables(), {change.setting: change.new})
             except RequestError as problem:
-                # The verdict stays, to be accepted once the text is right.
+                # The verdict stays, and can be accepted once the invalid field is corrected.
                 self._refuse(problem.message)
                 return
             self.trials.close()

@@ -238,10 +238,10 @@ class MainWindow(QMainWindow):
             succeeded.connect(self.banner.clear_error)
         self.comparison.refused.connect(show_error)
         comparing = self.comparison.session
-        # A run that is reopened would close what is compared by then.
+        # A run that is reopened later would close the comparison.
         comparing.busy_changed.connect(self.memory.stop)
         comparing.opened.connect(self._show_comparison)
-        # Its parts are made when it is first opened.
+        # The widgets of the comparison are made when it is first opened.
         comparing.opened.connect(self.panel_keys.sort_tabs)
         comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
         for announced in (self.model.run_started, self.model.run_opened):
@@ -254,7 +254,7 @@ class MainWindow(QMainWindow):
         self.setup.own_process.toggled.connect(self.controller.set_own_process)
         self.many.branch_wanted.connect(self.launcher.branch_as)
         self.launcher.branch_refused.connect(self.many.skip)
-        # Not an error, which what the next run saves would clear.
+        # Not as an error, which the next checkpoint saved would clear.
         for tell in (self.banner.show_message, self.log.add):
             self.many.skipped.connect(partial(tell, "warning"))
             self.many.went_on.connect(partial(tell, "info"))
@@ -420,7 +420,7 @@ class MainWindow(QMainWindow):
     def _show_comparison(self) -> None:
         self._centre.setCurrentWidget(self.comparison)
         # Plots and table need the height; Ctrl+R brings the list back. The runs of a group are
-        # steered in its panel.
+        # controlled in its panel.
         for name in ("runs", *(() if self.comparison.session.group else ("many",)), "sweeps"):
             self.docks.close(name)
 
@@ -452,7 +452,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _on_training(self) -> None:
-        """Adapt to all that trains here: a run, a group, a sweep, or a trial of an advice."""
+        """Adapt to whatever is training: a run, a group, a sweep, or the trial of a change."""
         obstacle = self.many.obstacle()
         self.runs.run_actions.set_obstacle(obstacle)
         self.replay.set_training(self._trains, branches_wait=obstacle is not None)
@@ -490,9 +490,9 @@ class MainWindow(QMainWindow):
             part.set_theme(theme)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """Ask once during training; close when it has saved and ended, or was left running."""
+        """Ask once during training; close when that has been saved and ended, or left running."""
         if self._closing and self.controller.can_give_up:
-            # Closed again: its environment may hang.
+            # The user closes again while the run is ending: its environment may hang.
             self.controller.stop()
         if self._trains and not self._closing:
             answer = self._ask_about_training()
@@ -528,7 +528,7 @@ class MainWindow(QMainWindow):
         wait_for_cancelled()
 
     def _ask_about_training(self) -> str:
-        # Sweeps and trials are conducted by processes that end with the window.
+        # Sweeps and trials are run by processes that end with the window.
         others = self.late.sweep_trains or self.health.trials.trains
         can_leave = self.many.can_leave and not others
         return ask_what_to_do(self, can_leave=can_leave)
@@ -538,7 +538,7 @@ class MainWindow(QMainWindow):
         super().showEvent(event)
         if not self._looked_for_interrupted:
             self._looked_for_interrupted = True
-            # The keyboard focus starts nowhere rather than on Train.
+            # Start without a focused control, rather than with Train focused.
             self.setFocus()
             QTimer.singleShot(0, self, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
@@ -546,16 +546,16 @@ class MainWindow(QMainWindow):
             self.health.trials.find()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """Follow the desktop's font, and update the list of runs: others may have changed them."""
+        """Follow the desktop's font, and refresh the runs: other programs may have changed them."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and scale() != self._scale:
-            # Not within the event: a style sheet would undo the rest of it.
+            # Not inside the event: setting a style sheet would undo the rest of its handling.
             QTimer.singleShot(0, self, lambda: self._apply_theme(self._theme))
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.runs.refresh_soon()
 
     def save_and_close(self) -> None:
-        """End the run and close without asking, because the system ends the program."""
+        """End the run and close without asking, because the system is ending the program."""
         self._closing = True
         self.many.stop_all()
         self.health.trials.stop()

@@ -1,4 +1,4 @@
-"""The manual and the list of keys, in separate windows."""
+"""The manual and the list of keyboard shortcuts, in separate windows."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class HelpWindows(QObject):
-    """Opens each of these windows once, in front of the main window."""
+    """Opens at most one of each of these windows, in front of the main window."""
 
     def __init__(self, toolbar: Toolbar, panel_keys: PanelKeys, window: QWidget) -> None:
         super().__init__(window)
@@ -37,12 +37,12 @@ class HelpWindows(QObject):
 
     @Slot()
     def show_keys(self) -> None:
-        """Open the list of the keys."""
+        """Open the list of keyboard shortcuts."""
         keys = self._window.findChild(ShortcutsDialog)
         bring_to_front(keys or ShortcutsDialog(self._keys(), self._window))
 
     def _keys(self) -> list[tuple[str, str]]:
-        """Return the keys that work wherever the focus is: of the toolbar, and of menus."""
+        """Return the shortcuts of the toolbar and menus, which work wherever the focus is."""
         found = dict(self._toolbar.keys())
         for action in self._window.findChildren(QAction):
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)

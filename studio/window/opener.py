@@ -23,7 +23,7 @@ _BUSY = Text("A run is training: stop it before opening another one.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What the paths contain."""
+    """The contents of the opened paths, by kind."""
 
     agents: tuple[Path, ...] = ()
     foreign: tuple[Path, ...] = ()
@@ -60,7 +60,7 @@ class Opener(QObject):
 
     @Slot()
     def stop(self) -> None:
-        """Stop reading: the window is closing."""
+        """Stop reading files: the window is closing."""
         self._reader.cancel()
 
     @Slot()
@@ -109,7 +109,7 @@ def _examine(paths: tuple[Path, ...], stopped: Stopped) -> _Found:
     Raises:
         RequestError: a path is none of these.
     """
-    # Imported on first use: the window starts without it.
+    # Imported on first use, so that it does not delay the start.
     from td3core.importers.registry import find_importer
 
     agents, runs, foreign = list[Path](), list[Path](), list[Path]()

@@ -1,8 +1,8 @@
 """The dock panels of the window: their list, places and construction.
 
-To add a panel, write its widget in a room of its own and add a line to :data:`PANELS`. The widget
-may implement any of the protocols in :mod:`studio.widgets.panel_abilities`; the window does the
-rest.
+To add a panel, write its widget in a package of its own and add a line to :data:`PANELS`. The
+widget may implement any of the protocols in :mod:`studio.widgets.panel_abilities`; the window does
+the rest.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -61,23 +61,23 @@ class PanelSpec:
     scrolls: bool = False
     """True for a panel that may be taller than its dock."""
     compact: bool = False
-    """True for a form whose dock is exactly as tall; the docks below it get the rest."""
+    """True for a form whose dock is exactly as tall as the form; the docks below get the rest."""
     tabbed: bool = False
-    """True if it shares the place of the previous panel on the same side."""
+    """True if it is tabbed with the previous panel on the same side."""
     hidden: bool = False
     """True if it stays closed until the user opens it."""
     page: str = ""
     """The manual's page about it."""
     aside: bool = False
-    """True for a bottom panel that goes beside the plots if the window is low."""
+    """True for a bottom panel that goes beside the plots if the window is not tall enough."""
     late: bool = False
     """True if it is made when first opened, and then catches up: it takes the theme from the
-    context, is told whether a run is in progress, and looks up the rest."""
+    context, receives whether a run is in progress, and looks up the rest."""
     grows: bool = False
     """True if it keeps its share of the width when the window is resized."""
 
 
-# The imports of late panels come with them: the window starts without those.
+# Late panels are imported when they are made, so that they do not delay the start.
 
 
 def _make_many(context: PanelContext) -> QWidget:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QToolBar, QWidget
 _STRIP = 300
 """Width in pixels of the plots next to a large replay."""
 _STRIP_SHARE = 4
-"""The strip takes at most one part in this many of the window."""
+"""The strip takes at most the width of the window divided by this."""
 
 
 class StageSize(StrEnum):
@@ -67,7 +67,7 @@ class ReplayStage(QObject):
             self._restore()
         self._size = size
         self._escape.setEnabled(size is not StageSize.DOCK)
-        # First, so that the pane makes room for its contents in this size.
+        # Emitted first, so that the pane arranges its contents for this size.
         self.changed.emit(size.value)
         if size is not StageSize.DOCK:
             self._enlarge(full=size is StageSize.FULL)
@@ -85,7 +85,7 @@ class ReplayStage(QObject):
         if full:
             for part in self._around():
                 part.hide()
-            # Replaces the title, which would be all that is left of the window.
+            # Replaces the dock's title bar, the only decoration that would be left.
             self._dock.setTitleBarWidget(QWidget())
             window.showFullScreen()
         else:
@@ -100,7 +100,7 @@ class ReplayStage(QObject):
             for part in self._around():
                 part.show()
             nothing = self._dock.titleBarWidget()
-            # The stub declares a widget as required.
+            # PySide's stub does not allow None.
             self._dock.setTitleBarWidget(None)  # type: ignore[arg-type]
             nothing.deleteLater()
             show = self._window.showMaximized if self._was_maximised else self._window.showNormal

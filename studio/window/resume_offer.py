@@ -19,7 +19,7 @@ _LIST = "list"
 
 
 class ResumeOffer(QObject):
-    """Offers to resume the current run, or else the only selected one."""
+    """Offers to resume the current run, or without one the only run selected in the list."""
 
     runs_wanted = Signal()
     """The user wants to see the list of runs."""
@@ -42,7 +42,7 @@ class ResumeOffer(QObject):
         controller.state_changed.connect(self._update)
         model.run_opened.connect(self._update)
         parts.runs.view.choice_changed.connect(self._update)
-        # After the presenter, which renames the current run and notes that it is gone.
+        # Connected after the presenter, which renames the current run and notes its deletion.
         parts.runs.model.renamed.connect(self._update)
         parts.runs.run_actions.deleted.connect(self._update)
         parts.runs.interrupted_found.connect(self._announce_interrupted)

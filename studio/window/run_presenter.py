@@ -36,7 +36,7 @@ class WindowParts:
 
 
 class RunPresenter(QObject):
-    """Passes the run model's announcements on to each part."""
+    """Passes the run model's signals on to each part."""
 
     def __init__(
         self, model: RunModel, launcher: RunLauncher, parts: WindowParts, parent: QObject
@@ -91,7 +91,7 @@ class RunPresenter(QObject):
         parts.runs.set_training(event.run)
 
     def _show_settings(self, event: events.Started) -> None:
-        """Show the settings of a run that did not come from the form; what is entered stays."""
+        """Show the settings of a run that did not come from the form; keep the user's entries."""
         setup = self._parts.setup
         try:
             chosen, _ = setup.settings(event.tunables)
@@ -120,10 +120,10 @@ class RunPresenter(QObject):
             return
         text = event.message
         if saved is not None:
-            # On a separate line: an environment's text need not end like a sentence.
+            # On a separate line: an environment's message may lack a final full stop.
             kept = Text("The agent was saved in {file}.", file=saved.name)
             text = Text.joined((text, kept), "\n")
-        # The next run of the queue may save and be tuned, which is no answer to it.
+        # Lasting: saves or live changes of the next run in the queue must not clear it.
         banner.show_message("error", text, event.details, lasting=True)
 
     @Slot(object)

@@ -35,11 +35,11 @@ class SessionMemory(QObject):
     ) -> None:
         super().__init__(parent)
         self._settings, self._setup, self._live, self._plots = settings, setup, live, plots
-        # A run that cannot be read any more is not worth a message: nobody asked for it.
+        # A run that can no longer be read is not reported: the user did not ask for it.
         self._reader = BackgroundTask("reopen-run", self)
 
     def restore_forms(self) -> None:
-        """Show the settings of the last session, as far as this version still allows them."""
+        """Show the settings of the last session, as far as this version still accepts them."""
         self._plots.show_large(str(self._settings.value("large_plot", "")))
         self._restore_quantities()
         try:
@@ -62,7 +62,7 @@ class SessionMemory(QObject):
     def reopen_run(self, model: RunModel, controller: RunController) -> None:
         """Show the run of the last session again, unless another one is shown by then.
 
-        What has been entered in the forms meanwhile stays.
+        Anything entered in the forms meanwhile stays.
         """
         path = Path(str(self._settings.value("open_run", "")))
 

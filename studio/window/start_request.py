@@ -1,4 +1,4 @@
-"""Train and Train next: read the form, ask the user if need be, and start or queue a run."""
+"""Train and Train next: read the form, ask the user if necessary, and start or queue a run."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ from td3core.system.allowed_code import LocatedModule
 from td3core.text import tr
 
 _SHORT_WARM_UP = 500
-"""Random steps offered to a run that would end before it learns; fewer if it is shorter."""
+"""Warm-up steps offered for a run that would end before it learns; fewer for a shorter run."""
 
 
 class StartRequest(QObject):
@@ -42,7 +42,7 @@ class StartRequest(QObject):
         self._consent, self._banner, self._window = consent, banner, window
         self._preferences = preferences
         self._refusal = ""
-        """What was last said of a value in the forms."""
+        """The last error message about a value in the forms."""
         for edited in (setup.edited, setup.seeds.textChanged, live.edited):
             edited.connect(self._withdraw_refusal)
 
@@ -55,7 +55,7 @@ class StartRequest(QObject):
 
     @Slot()
     def queue(self) -> None:
-        """Queue a run with the current settings to start after the present one."""
+        """Queue a run with the current settings to start after the current one."""
         run = self._run_in_setup()
         if run is not None:
             self._obtain_consent(run, self._queue)

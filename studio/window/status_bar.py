@@ -170,7 +170,7 @@ class StatusBar(QStatusBar):
         return _dot(text, colour)
 
     def _looks_of(self, state: SessionState) -> tuple[str, str]:
-        """Return the word and the dot's colour for a state."""
+        """Return the name of a state and the colour of its dot."""
         theme = self._theme
         return {
             SessionState.IDLE: (tr("ready"), theme.muted),

@@ -47,7 +47,7 @@ _PAGES = {
     "runs": "runs.md",
     "resume": "runs.md",
 }
-"""Manual page of each button; the others are on the first page."""
+"""Manual page of each button; the others open the first page."""
 _TEXTS = {"pause": (_PAUSE, _CONTINUE), "theme": (_LIGHT, _DARK)}
 """All texts of the buttons whose text changes."""
 
@@ -120,9 +120,9 @@ class Toolbar(QToolBar):
         self._group_state: SessionState | None = None
         """None while pause, stop and save do not apply to a group."""
         self._paused = self._several = False
-        """Whether what trains is paused; whether Train starts several runs."""
+        """Whether the training run or group is paused; whether Train starts several runs."""
         self._resumable = ""
-        """What the run is called that Resume would continue."""
+        """Name of the run that Resume would continue."""
         self._run = self._group = ""
         """Name of the current run, and of the training group."""
         self._theme: Theme | None = None
@@ -130,7 +130,7 @@ class Toolbar(QToolBar):
         self._widths: dict[str, int] = {}
         """Widths of the buttons whose texts change."""
         self._whole = self._partly = 0
-        """Width of all buttons with their texts, and with texts for those of runs only."""
+        """Width of all buttons with their texts, and with texts on those for runs only."""
         for entry in _RUN_ACTIONS:
             self._add(entry)
         self._title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
@@ -151,7 +151,7 @@ class Toolbar(QToolBar):
             more.setToolTip(tr("More buttons"))
 
     def _add_help_menu(self) -> None:
-        """Add an arrow to Help with the list of keys besides the manual."""
+        """Add a menu to Help: the manual, the lessons and the keyboard shortcuts."""
         button = self._buttons["help"]
         menu = QMenu(button)
         menu.addActions([self.action(name) for name in ("help", "lessons", "keys")])
@@ -214,7 +214,7 @@ class Toolbar(QToolBar):
         self._fit()
 
     def _fit(self) -> None:
-        """Hide texts if the name, or else buttons, would not fit; Train keeps its own."""
+        """Hide texts if the run's name, or else buttons, would not fit; Train keeps its text."""
         layout = self.layout()
         assert layout is not None
         margins = self.contentsMargins()
@@ -234,7 +234,7 @@ class Toolbar(QToolBar):
                     button.setFixedWidth(width if shown else button.sizeHint().width())
 
     def keys(self) -> list[tuple[str, str]]:
-        """Return the keys of the window with their actions."""
+        """Return the shortcuts of the window with their actions."""
         return [
             (action.shortcut().toString(QKeySequence.SequenceFormat.NativeText), tip)
             for entry, action in self._entries.values()
@@ -267,7 +267,7 @@ class Toolbar(QToolBar):
         self._show_title()
 
     def _show_title(self) -> None:
-        # Pause and Stop have the object of their action next to them.
+        # Next to Pause and Stop, show what they act on.
         title = self._group or self._run
         self._title.setText(title)
         self._window.setWindowTitle(f"{shortened(title)} – TD3 Studio" if title else "TD3 Studio")
@@ -293,9 +293,9 @@ class Toolbar(QToolBar):
     def show_state(
         self, state: SessionState, *, following: bool = False, can_give_up: bool = False
     ) -> None:
-        """Enable what a state of the run allows; a followed run does not prevent a new one.
+        """Enable the actions that a run's state allows; a followed run does not prevent a new one.
 
-        ``can_give_up``: it does not answer the request to end, but can be ended.
+        ``can_give_up``: the run does not answer the request to end, but can be terminated.
         """
         self._state, self._following, self._can_give_up = state, following, can_give_up
         self._show_what_is_possible()

@@ -33,7 +33,7 @@ _METRICS = (
     (Text("Critics' bias"), "bias"),
 )
 _NARROW, _TIGHT = 520, 560
-"""Below these widths the captions are hidden, and the smoothing gets its own line.
+"""Below these widths, the captions are hidden, and the smoothing gets its own line.
 
 In pixels, with the usual font.
 """
@@ -120,7 +120,7 @@ class CompareBar(QFrame):
             part.setSpacing(_GAP)
         self._choices.addLayout(left)
         self._choices.addLayout(right, 1)
-        # Next to the others if there is room, else below them.
+        # Next to the others if there is space, else below them.
         self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._rows.setSpacing(6)
         self._rows.addLayout(self._choices)

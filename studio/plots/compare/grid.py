@@ -143,7 +143,7 @@ class CompareGrid(CurveGrid):
         card.explain(_about(self._metric) if first else None)
 
     def _choice(self, plotted: str, spec: PlotSpec) -> QComboBox:
-        """Return the list of a plot's choices."""
+        """Return the combo box with a plot's choices."""
         combo = QComboBox()
         name = tr("Shown as {plot}", plot=spec.title)
         describe(combo, f"{spec.name}_combo", name, str(spec.help))

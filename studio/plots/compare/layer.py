@@ -27,9 +27,9 @@ _STYLES = {
     Qt.PenStyle.DotLine: "┅",
     Qt.PenStyle.DashDotLine: "┉",
 }
-"""Line styles of the first round of colours, the second, ... with their marks."""
+"""Line styles for the first pass through the colours, the second, ..., with their marks."""
 _AHEAD = 0.5
-"""Share of the view drawn beyond either side of it: small moves need no drawing."""
+"""Share of the view drawn beyond either side of it: small moves need no redraw."""
 _ZOOMED = 0.35
 """Smallest part of the drawn range that may fill the plot; below that it is redrawn in more detail.
 """
@@ -37,7 +37,7 @@ _LINES_IN_FULL = 12
 """Above this many lines, all share the point budget of this many."""
 _LEAST_POINTS = 200
 _MOST_READ = 12
-"""Most lines in a readout; more would hide the curves."""
+"""Maximum number of lines in a readout; more would hide the curves."""
 
 
 def colour_of(theme: Theme, place: int) -> str:

@@ -1,6 +1,6 @@
-"""Turns several runs, read or reporting, into the lines of a comparison in the background.
+"""Turns several runs, read from disk or reporting live, into the lines of a comparison.
 
-Everything here is plain data and functions; the other files show it.
+Only plain data and functions, called in the background; the other files show the results.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,9 +57,9 @@ class ComparedRun:
     stamp: Stamp
     """Modification times of its tables and of its name when it was read."""
     measured: Measured | None = None
-    """Its reports so far, if it trains from this window; its tables are not read then."""
+    """Its reports so far, if it trains from this window; then its tables are not read."""
     problem: Text | None = None
-    """Why its data may be out of date, if so."""
+    """Why its data may be out of date; None if it is current."""
 
     @property
     def path(self) -> Path:
@@ -144,9 +144,9 @@ def read_returns(
 ) -> RunSet:
     """Read settings, evaluations and episodes of runs, for the table and the first plot.
 
-    Runs that were ``found`` before are read again, completely, only if their files have changed; a
-    run deleted since stays as it was. Of ``live`` runs, which report their measurements here, only
-    the description is read.
+    Runs ``found`` before are read again, in full, only if their files have changed; a run deleted
+    since keeps its earlier data. Of ``live`` runs, which report their measurements here, only the
+    description is read.
 
     Returns:
         The runs of these paths; ``found`` itself if nothing is new.
@@ -239,7 +239,7 @@ def build(found: RunSet, view: ComparisonChoice) -> ShownComparison:
     """Compute everything shown of runs with these view options.
 
     Raises:
-        RequestError: there are no runs, or they cannot be grouped as wanted.
+        RequestError: there are no runs, or they cannot be grouped as requested.
     """
     by = (BY_SETTINGS if view.grouped else BY_RUN,)
     names = view.names if view.grouped else {}

@@ -31,9 +31,9 @@ from td3core.exporters.registry import export_figure
 from td3core.text import Text
 
 MOST_DRAWN = 10
-"""Most runs of a group that are initially drawn in addition to it."""
+"""The runs of a group are initially drawn in addition to it if there are no more than this."""
 REFRESH_MS = 3_000
-"""Milliseconds between checks of the files of runs that others may be training."""
+"""Milliseconds between checks of the files of runs that other processes may be training."""
 LIVE_MS = 1_000
 """Milliseconds between redraws for reports of runs that train from this window."""
 
@@ -61,10 +61,10 @@ class CompareSession(QObject):
         for other runs."""
         self.series = False
         self.live = LiveRuns(self)
-        """The runs that train from this window; the code that trains them feeds it."""
+        """The runs that train from this window; updated by the code that trains them."""
         self._runs, self._paths = RunSet(), tuple[Path, ...]()
         self._accepted = self._paths, self.group, self.series
-        """Runs, group and series of what is shown; others are being read, and may be refused."""
+        """Runs, group and series on display; those being read may still be refused."""
         self._task = BackgroundTask("compare-runs", self)
         self._task.reported.connect(self._take)
         self._task.failed.connect(self.refused)
@@ -105,8 +105,8 @@ class CompareSession(QObject):
         """Read runs and show them, in place of the current ones.
 
         Runs of a ``group`` are drawn individually in addition to their mean; runs of a ``series``
-        of groups are not. More runs of either may be added. ``names``: names of groups, by each of
-        their runs.
+        of groups are not. More runs of either may be added. ``names``: names of groups, by the path
+        of each of their runs.
         """
         self._call(names or {})
         self._paths, self.group = tuple(path.absolute() for path in paths), group
@@ -117,7 +117,7 @@ class CompareSession(QObject):
         self._start()
 
     def extend(self, paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> None:
-        """Show these runs of the group: the present ones, and those started since."""
+        """Show these runs of the group: the current ones, and those started since."""
         paths = tuple(path.absolute() for path in paths)
         if paths != self._paths:
             self._call(names or {})
@@ -138,7 +138,7 @@ class CompareSession(QObject):
 
     @Slot()
     def close(self) -> None:
-        """Forget the runs."""
+        """Close the comparison and forget its runs."""
         self._task.cancel()
         self._again.stop()
         self._pace.stop()
@@ -221,13 +221,13 @@ class CompareSession(QObject):
         ]
 
     def rename_group(self, name: str, new: str) -> None:
-        """Rename a group, here and in figures; an empty name restores its own."""
+        """Rename a group, here and in figures; an empty name restores the default."""
         assert self.shown is not None
         groups = {each.name: each.group for each in self.shown.comparison.groups}
         new = new.strip()
         if new != name and new in groups:
             self.refused.emit(Text("Another group is called {name}.", name=new))
-            # The typed name is reverted.
+            # Revert the typed name.
             self.shown_changed.emit()
             return
         names = dict(self.view.names)
@@ -277,7 +277,7 @@ class CompareSession(QObject):
     # Work ----------------------------------------------------------------------------------------
 
     def _start(self, *, only_changes: bool = False) -> None:
-        """Show the runs with the present options, reading what is new."""
+        """Show the runs with the current options; read only new data."""
         self._again.stop()
         # The previous lines stay until there are new ones.
         known = self._runs if only_changes else None
@@ -330,7 +330,7 @@ class CompareSession(QObject):
         self.shown_changed.emit()
 
     def _take_back(self) -> None:
-        """Return to what is shown."""
+        """Revert to the comparison on display."""
         if self.shown is None:
             self._paths = ()
             return

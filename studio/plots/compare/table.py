@@ -52,7 +52,7 @@ _KEY = Qt.ItemDataRole.UserRole
 _SWATCH_PX, _LINE_PX = 10, 16
 """In pixels, with the usual font."""
 _ROWS = 4
-"""Least number of visible rows."""
+"""Number of rows for which space is reserved, if there are as many."""
 _NARROWEST_PX = 120
 """Smallest width of the column of names, with the usual font."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -164,10 +164,10 @@ class CompareTable(QWidget):
             for column in (0, *_FIGURES, last)
         )
         room = tree.viewport().width() - sum(figures)
-        # For the values of settings; a number that is cut reads as another one.
+        # Limits columns of settings, not figures: a truncated number reads as another one.
         header.setMaximumSectionSize(max(most, *figures))
         header.resizeSection(0, min(wanted, most, max(room, least)))
-        # Stretched to less than its contents it would be cut: then the table scrolls.
+        # Without space for its contents, the last column would be cut off: scroll instead.
         fits = header.sectionPosition(last) + needed <= tree.viewport().width()
         header.setStretchLastSection(fits)
         if not fits:
@@ -177,7 +177,7 @@ class CompareTable(QWidget):
         self._chance.setMinimumHeight(max(self._chance.heightForWidth(self.tree.width()), 0))
 
     def _fill(self, shown: ShownComparison) -> None:
-        # By their runs: a group may have another name now.
+        # Identified by their runs: a group may have been renamed.
         unfolded = {
             row.data(0, _KEY) for item in self._items() if item.isExpanded() for row in _runs(item)
         }
@@ -188,7 +188,7 @@ class CompareTable(QWidget):
         of_bias = shown.comparison.metric == "bias"
         heads = [*_HEADS[:3], Text("Deviation")] if of_bias else _HEADS
         labels = [*map(str, heads), *map(sign_of, differing)]
-        # Labels alone would only add columns.
+        # ``setHeaderLabels`` alone would add columns, but never remove any.
         self.tree.setColumnCount(len(labels))
         self.tree.setHeaderLabels(labels)
         for column, about in (_FIGURES | ({3: _DEVIATION} if of_bias else {})).items():
@@ -202,7 +202,7 @@ class CompareTable(QWidget):
             if len(each.group.runs) > 1:
                 for run in each.group.runs:
                     item.addChild(self._run_row(each, run, shown))
-            # The seeds of a group are its main content.
+            # Expanded at first: the seeds of a group are its main content.
             first = self.tree.topLevelItemCount() == 1 and self._unfolded != self._session.group
             runs = {row.data(0, _KEY) for row in _runs(item)}
             item.setExpanded(bool(runs & unfolded) or (first and bool(runs)))
@@ -223,14 +223,14 @@ class CompareTable(QWidget):
         return [item for item in found if item is not None]
 
     def _current(self) -> tuple[object, int]:
-        """Return the key of the row with the keyboard focus, and the place of its group."""
+        """Return the key of the row with the keyboard focus, and the index of its group."""
         item = self.tree.currentItem()
         if item is None:
             return None, -1
         return item.data(0, _KEY), self.tree.indexOfTopLevelItem(item.parent() or item)
 
     def _return_to(self, key: object, place: int) -> None:
-        """Return to the row with this key, else to the group in its place: it was renamed."""
+        """Return to the row with this key, else to the group at this index, which was renamed."""
         groups = self._items()
         for item in groups:
             # Going to a hidden run would expand its group.
@@ -306,9 +306,9 @@ class CompareTable(QWidget):
             self._session.set_run_visible(key, ticked)
 
     def offer_groups(self, names: list[str]) -> None:
-        """Offer these groups for the comparison of two of them; the present choice stays."""
+        """Offer these groups for the comparison of two of them; keep the current choice."""
         if names == [self._better.itemText(at) for at in range(self._better.count())]:
-            # A list may be open.
+            # One of the lists may be open.
             return
         for combo, at in ((self._better, 0), (self._worse, 1)):
             before = combo.currentText()
@@ -351,12 +351,12 @@ class CompareTable(QWidget):
 
 
 class _Tree(QTreeWidget):
-    """Announces that it has another size, also when a scroll bar comes or goes."""
+    """Announces size changes, including those by a scroll bar that appears or disappears."""
 
     resized = Signal()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Announce the size."""
+        """Announce the new size."""
         super().resizeEvent(event)
         self.resized.emit()
 
@@ -379,7 +379,7 @@ class _NameEditor(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> QWidget:
-        """Return the field, and note that it is open."""
+        """Return the editor, and note that it is open."""
         self.editing = True
         editor = super().createEditor(parent, option, index)
         editor.setObjectName("group_name_edit")

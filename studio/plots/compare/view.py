@@ -32,7 +32,7 @@ class RunComparisonView(QWidget):
 
     @Slot()
     def make_parts(self) -> None:
-        """Make the plots, at the latest on first use: they would delay the start of the window."""
+        """Make the plots, on first use at the latest: at start they would delay the window."""
         if self.layout() is not None:
             return
         theme = self._theme
@@ -61,7 +61,7 @@ class RunComparisonView(QWidget):
 
     def _take_room(self, *, shown: bool) -> None:
         """Require a height at which nothing is squeezed, but only while shown."""
-        # While hidden, its needs must not keep the panels around it small.
+        # While hidden, it must not force the panels around it to stay small.
         policy = QSizePolicy.Policy
         self.setSizePolicy(policy.Ignored, policy.Preferred if shown else policy.Ignored)
 

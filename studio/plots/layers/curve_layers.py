@@ -75,7 +75,7 @@ class CurveLayer(Layer):
         return heights
 
     def addable(self) -> Iterator[Curve]:
-        """Yield a curve for every quantity that the run has on record."""
+        """Yield a curve for every quantity that the run recorded."""
         return logged(self._model.record.curves)
 
     @property

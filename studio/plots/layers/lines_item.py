@@ -25,9 +25,10 @@ class DrawnLine(NamedTuple):
 
 
 def curve_pen(colour: QColor) -> QPen:
-    """Return the pen of a curve: a pixel wide, and at least 1.5 if pixels are half as large.
+    """Return the pen of a curve: one pixel wide, or 1.5 at a device pixel ratio of 2.
 
-    In screen pixels, as Qt does not scale such pens. Pens wider than one are much slower to draw.
+    In screen pixels, as Qt does not scale cosmetic pens. Pens wider than one pixel are much slower
+    to draw.
     """
     pen: QPen = pg.mkPen(colour, width=max(1.0, 0.75 * screen_ratio()))
     return pen
@@ -47,7 +48,7 @@ def screen_ratio() -> float:
 
 
 class LinesItem(pg.GraphicsObject):  # type: ignore[misc]
-    """Draws lines as thin as curves.
+    """Draws lines with the thin pen of a curve.
 
     Fifty of pyqtgraph's own items would each handle every change of the view, which costs more than
     drawing them.

@@ -13,7 +13,7 @@ _HEIGHT = 0.05
 """Share of the plot's height."""
 
 _MOST = 4
-"""Most notes in one readout; more would hide the curves."""
+"""Maximum number of notes in one readout; more would hide the curves."""
 
 
 class NoteLayer(TickLayer):
@@ -22,7 +22,7 @@ class NoteLayer(TickLayer):
     def __init__(self, model: RunModel) -> None:
         super().__init__(height=_HEIGHT)
         self._model = model
-        # A change at the same step has a line across the whole height.
+        # Above the line of a change at the same step, which spans the whole height.
         self._ticks.setZValue(1)
 
     def steps(self) -> list[float]:

@@ -32,7 +32,7 @@ class ParentCurveLayer(Layer):
         self._shown = False
 
     def attach(self, plot: PlotCanvas) -> None:
-        """Note the plot for the curves."""
+        """Store the plot; the curves are added when first needed."""
         self._plot = plot
 
     def _make_items(self) -> None:

@@ -60,7 +60,7 @@ class ThresholdLayer(Layer):
         return ()
 
     def _show_label(self, *_: object) -> None:
-        """Show the label where the line is in view: else a part of it would stand at the edge."""
+        """Show the label only with the line in view: else part of it would remain at the edge."""
         low, high = self._box.viewRange()[1]
         self._line.label.setVisible(low <= self._line.value() <= high)
 

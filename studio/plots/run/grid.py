@@ -108,7 +108,7 @@ class PlotGrid(CurveGrid):
             self.show_large(name)
 
     def show_large(self, name: str) -> None:
-        """Show this plot large, and the previous large one in its place."""
+        """Show this plot large, and the previously large one in its place."""
         if name == self._large or name not in self._cards:
             return
         self._large = name
@@ -117,7 +117,7 @@ class PlotGrid(CurveGrid):
         self.redraw_later()
 
     def set_columns(self, columns: int) -> None:
-        """With one column, show all plots small one below the other, else one of them large."""
+        """With one column, show all plots small, one below the other; else one of them large."""
         self._strip = columns == 1
         self._bar.setHidden(self._strip)
         self.arrange()
@@ -128,7 +128,7 @@ class PlotGrid(CurveGrid):
     def arrange(self) -> None:
         """Place the large plot above the others."""
         if self._strip:
-            # Even hidden, it would keep the space between the columns that it spans.
+            # Even hidden, the bar would keep the space between the columns that it spans.
             self._layout.removeWidget(self._bar)
             super().set_columns(1)
             for card in self._cards.values():

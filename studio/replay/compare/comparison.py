@@ -20,10 +20,10 @@ _NO_AGENT = Text("Choose an agent first")
 
 
 class AgentComparison(QObject):
-    """Lets the player play several agents, and shows them; the player owns which."""
+    """Lets the player play several agents, and shows them; the player owns their list."""
 
     changed = Signal(bool)
-    """Several agents are shown now, or one again."""
+    """Carries True if several agents are shown now, False if a single one is shown again."""
     closed = Signal(Path)
     """The user wants to see this agent alone."""
 
@@ -47,7 +47,7 @@ class AgentComparison(QObject):
         self.action.setShortcut(QKeySequence("Ctrl+Shift+M"))
         self.action.setToolTip(str(_TIP))
         self.action.triggered.connect(self.choose)
-        # Also here, so that the keys work while the menu is closed.
+        # Added to the parent as well, so that the shortcut works while the menu is closed.
         parent.addAction(self.action)
         player.loaded.connect(self._on_loaded)
         player.frame_ready.connect(self._on_frame)
@@ -70,12 +70,12 @@ class AgentComparison(QObject):
 
     @property
     def can_push(self) -> bool:
-        """True if one of the current agents is pushed."""
+        """True if one of the current agents can be pushed."""
         return self.on_show and self.view.push_button.isVisible()
 
     @Slot()
     def choose(self) -> None:
-        """Ask which agents to compare, first with the current one."""
+        """Ask which agents to compare; the current ones are checked."""
         self.choose_with(None)
 
     def choose_with(self, other: Path | None) -> None:
@@ -120,7 +120,7 @@ class AgentComparison(QObject):
     @Slot()
     def _on_state(self) -> None:
         agent = self._player.agent
-        # The list offers it as well.
+        # The menu of the list offers it as well.
         for action in (self.action, self._checkpoints.compare_action):
             action.setEnabled(agent is not None)
             action.setToolTip(str(_NO_AGENT if agent is None else _TIP))

@@ -169,7 +169,7 @@ class CompareDialog(QDialog):
     # The list -----------------------------------------------------------------------------------
 
     def _listed(self) -> list[_Row]:
-        """Return the headings and agents of the list around."""
+        """Return the headings and agents of the list of saved agents."""
         rows = []
         for number in range(self._model.rowCount()):
             index = self._model.index(number)
@@ -192,7 +192,7 @@ class CompareDialog(QDialog):
         self.agents.addItem(item)
 
     def _enable(self, item: QListWidgetItem, path: Path) -> None:
-        """Hide agents of other environments, as far as known."""
+        """Mark an agent as hidden if it is unreadable or known to be of another environment."""
         found = self._model.headers.look_up(path)
         readable = isinstance(found, Header | None)
         other = isinstance(found, Header) and found.config.env != self._env_id

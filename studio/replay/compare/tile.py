@@ -34,10 +34,10 @@ class Tile(QWidget):
         self.view.use_all_height(True)
         self.view.setMinimumSize(0, 0)
         describe(self.view, f"compare_view_{number}", "", "")
-        # Below the name, which needs the whole width if there are three in a small window.
+        # Below the name, which needs the whole width if three agents share a small window.
         figures = make_row(self.total, self.ending)
         figures.insertStretch(1)
-        # Otherwise a first layout could widen the window.
+        # Otherwise the first layout pass could widen the window.
         self.setMinimumSize(_SMALLEST)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

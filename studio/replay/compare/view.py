@@ -91,7 +91,7 @@ class AgentComparisonView(QWidget):
     def show_frame(self, frame: Frame) -> None:
         """Show the state of the agents."""
         if len(frame.steps) != len(self.tiles):
-            return  # From agents compared before.
+            return  # From previously compared agents.
         for tile, step in zip(self.tiles, frame.steps, strict=True):
             tile.show_step(step)
         reached = tr("step {step}", step=frame.step.number)

@@ -12,9 +12,9 @@ _KIND_FREE, _KIND_TRACKING = 0, 1
 """MuJoCo's numbers (mjtCamera)."""
 _HIGHEST = 89.0
 _FIELD = 0.83
-"""Height of the picture at the distance of the target: 2 tan(45° / 2)."""
+"""Visible height at the target, per unit of distance: 2 tan(45° / 2)."""
 _PLANAR = 2
-"""A root with this many joints leaves the picture; a cart on a rail has one and stays."""
+"""A root body with this many degrees of freedom may leave the picture; a cart on a rail has one."""
 
 
 class _Pose(NamedTuple):
@@ -41,11 +41,11 @@ class Camera:
         """Choose a camera, or None for the one in use; reset its pose."""
         self._chosen = self._chosen if chosen is None else chosen
         self._pose = None
-        # The free camera starts from the present pose.
+        # The free camera starts from the current pose.
         self._undone = chosen != FREE
 
     def names(self, env: AgentView) -> tuple[str, ...]:
-        """Return the cameras of an environment after it was drawn; empty if it has no choice."""
+        """Return the cameras of an environment after it was drawn; empty if there is no choice."""
         viewer, model = _parts(env)
         if viewer is None:
             return ()
@@ -81,7 +81,7 @@ class Camera:
                 return first
             viewer.own_pose = _pose_of(viewer.cam)
         viewer, model = _parts(env)
-        # With several environments in one process, the context made last is current otherwise.
+        # With several environments in one process, the newest context would be current otherwise.
         viewer.make_context_current()
         self._apply(renderer, viewer, model, self.chosen(env))
         return env.render()

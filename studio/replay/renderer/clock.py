@@ -7,7 +7,7 @@ from collections.abc import Callable
 from td3core.envs.rendering import DEFAULT_FPS
 
 HOLD_S = 1.0
-"""Seconds that the last step of an episode stays."""
+"""Seconds for which the last step of an episode stays on screen."""
 _EARLY = 0.1
 """Share of the interval between pictures by which a picture may be early, so that jitter does not
 halve 60 Hz."""
@@ -27,7 +27,7 @@ class Clock:
         self._due = self._picture_due = self._drawing_ended = now()
         self.fps = float(DEFAULT_FPS)
         self.pictures_per_s = 60.0
-        """Most pictures per second."""
+        """Maximum number of pictures per second."""
         self.speed = 1.0
         """Infinity takes steps without waiting."""
 

@@ -12,13 +12,13 @@ from traceback import walk_stack
 from types import CodeType
 
 _RUNNING = 0.05
-"""Least share of a processor that a computing thread gets, even on a busy machine."""
+"""Minimum share of CPU time that a computing thread gets, even on a busy machine."""
 
 
 class HangDetector:
     """Samples the functions on the stack of a thread.
 
-    Only one thread besides the sampling ones may be using the processor.
+    Besides the sampling thread, only the watched one may be using the CPU.
     """
 
     def __init__(self, thread: threading.Thread) -> None:
@@ -30,7 +30,8 @@ class HangDetector:
     def idle_s(self) -> float:
         """Return how long the thread has executed no new code; must be called often.
 
-        Measured in its own processor time while it computes: a busy machine is no hang.
+        While the thread computes, its CPU time is counted, not wall time: a busy machine is no
+        hang.
         """
         now, used = time.monotonic(), _cpu_of_others_s()
         passed, computed = now - self._looked, used - self._used
@@ -46,5 +47,5 @@ class HangDetector:
 
 
 def _cpu_of_others_s() -> float:
-    """Return the processor time of this process without that of the calling thread."""
+    """Return the CPU time of this process without that of the calling thread."""
     return time.process_time() - time.thread_time()

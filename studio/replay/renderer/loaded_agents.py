@@ -158,7 +158,7 @@ def _require_same_environment(agent: LoadedAgent, first: LoadedAgent) -> None:
 
 
 def _load_settled(path: Path) -> tuple[checkpoint.Checkpoint, int]:
-    """Return a checkpoint and the time of its file, which may be replaced at any moment."""
+    """Return a checkpoint and its modification time; load again if replaced meanwhile."""
     before = -1
     found, after = None, _changed_ns(path)
     while found is None or before != after:
@@ -172,4 +172,4 @@ def _changed_ns(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
     except OSError:
-        return 0  # Loading it raises the reason.
+        return 0  # Loading the file raises the error.

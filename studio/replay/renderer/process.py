@@ -94,7 +94,7 @@ class Renderer:
 
     @property
     def _makes_env(self) -> bool:
-        """Return whether the next action makes an environment, which may import a simulator."""
+        """Whether the next action creates an environment, which may import a simulator."""
         over = self._episode is not None and self._episode.step.over
         return self._load_now is not None or self._rewinding or over
 
@@ -159,7 +159,7 @@ class Renderer:
         self._send(protocol.Swept(wanted.ticket, wanted.dimension, *swept))
 
     def _send_steps(self, episode: RenderedEpisode) -> None:
-        """Send the numbers of steps that are new to the window, if it wants them."""
+        """Send the numbers of steps that the window does not have yet, if it requested them."""
         assert self._agents is not None
         steps = self._step_sender.unsent(episode.log, self._playback_id, self._agents.critic)
         if steps is not None:
@@ -265,7 +265,7 @@ class Renderer:
         self._send(self._agents.loaded(load, self._episode, self._no_picture))
 
     def _begin_first_episode(self) -> None:
-        """Begin the first episode, without pictures if it cannot be drawn: numbers remain."""
+        """Begin the first episode; if it cannot be drawn, with numbers but no pictures."""
         self._no_picture = ""
         try:
             self._begin_episode(0)
@@ -276,7 +276,7 @@ class Renderer:
             raise
         except RequestError as problem:
             self._no_picture = str(problem)
-            # Refused again if the cause is another one.
+            # Raises again if the cause was not the drawing.
             self._begin_episode(0)
 
     def _after_episode(self, index: int) -> None:
@@ -373,7 +373,7 @@ class Renderer:
             episode, self._episode = self._episode, None
             episode.close()
             del episode
-            # Environments have reference cycles: their pictures would stay for dozens of episodes.
+            # Environments have reference cycles, which would keep pictures for dozens of episodes.
             gc.collect()
         self._picture_due = self._picture_sent = False
         self._past = None

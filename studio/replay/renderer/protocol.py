@@ -1,6 +1,6 @@
 """The messages between window and renderer, sent through a pipe as lines of JSON.
 
-Named tuples: two are sent with every picture, and their lines contain no names.
+Messages are named tuples, which are sent without field names: two go with every picture.
 """
 
 from pathlib import Path
@@ -29,7 +29,7 @@ class Load(NamedTuple):
     at_episode_end: bool = False
     """Finish the current episode first."""
     allowed: frozenset[Entry] = frozenset()
-    """The code that the window's process may import by now; further code is remembered."""
+    """The code that the window's process may import by now; permanently allowed code is added."""
     compared: tuple[ComparedAgent, ...] = ()
     """The compared agents, ``path`` first; empty for a single agent."""
 
@@ -73,7 +73,7 @@ class Speed(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """Limit the pictures per second; the speed of the steps stays."""
+    """Limit the pictures per second; the speed of the steps does not change."""
 
     most: float
 
@@ -96,7 +96,10 @@ class Look(NamedTuple):
 
 
 class MoveCamera(NamedTuple):
-    """Move the camera; ``x`` and ``y`` are shares of the picture's height."""
+    """Move the camera; ``x`` and ``y`` are fractions of the picture's height.
+
+    For ``zoom``, ``y`` is a fraction of the distance to the target.
+    """
 
     action: str
     """``turn``, ``shift`` or ``zoom``."""

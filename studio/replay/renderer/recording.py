@@ -12,7 +12,7 @@ from studio.replay.renderer.scaling import Picture
 MOST_BYTES = 128 * 2**20
 _QUALITY = 90
 _OVERHEAD = 1000
-"""Most bytes of a step's numbers, without its picture."""
+"""Upper bound in bytes for a step's numbers, without its picture."""
 
 
 class Kept(NamedTuple):
@@ -41,10 +41,10 @@ class Kept(NamedTuple):
 
 
 class Recording:
-    """Keeps the steps of one episode that were drawn, in their own size.
+    """Keeps the drawn steps of one episode, in the environment's own size.
 
-    When they take too much, every second one is dropped, and from then on only every second one
-    kept.
+    When they take too much memory, every second one is dropped, and from then on only every second
+    new one is kept.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:

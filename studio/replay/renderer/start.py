@@ -15,14 +15,14 @@ def main(connection: Connection, prefix: str, signs: LifeSigns, variables: dict[
     ``variables`` are environment variables that simulators read when they are imported.
     """
     os.environ.update(variables)
-    # The window shows its refusals as they are.
+    # The window shows the renderer's messages as they are.
     choose_language()
     # Ctrl-C in a terminal reaches the whole process group; the window handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     heartbeat = Heartbeat(signs)
     try:
         with heartbeat.waiting(loading=True):
-            # Imported late: it takes long enough to be watched.
+            # Imported late: the import takes so long that it must be watched.
             from studio.replay.renderer import process, protocol
         process.main(LinePipe(connection, protocol.CODEC), prefix, heartbeat)
     finally:

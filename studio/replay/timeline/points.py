@@ -41,7 +41,7 @@ class TimelinePoint:
 
     @property
     def text(self) -> str:
-        """The agent in words."""
+        """Description of the agent."""
         parts = [Text("Step {step}", step=format_count(self.env_steps))]
         if self.mean_return is not None:
             parts.append(Text("return {mean}", mean=format_return(self.mean_return)))

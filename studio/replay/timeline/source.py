@@ -14,7 +14,7 @@ from td3core.checkpoint import SUFFIX
 
 
 class TimelineSource(QObject):
-    """Turns the rows of the list into points, once for many changes."""
+    """Turns the rows of the list into points; changes in quick succession cause one update."""
 
     changed = Signal(list)
     """Carries a list of :class:`~studio.replay.timeline.points.TimelinePoint`."""

@@ -30,7 +30,7 @@ from studio.widgets.labels import plain_tip
 from td3core.text import Text
 
 _HEIGHT = 49
-"""Pixels of the strip without its text."""
+"""Height of the strip in pixels, without its text."""
 _SIDE, _TOP = 8.0, 14.0
 _FONT, _AROUND_TEXT = 10, 3
 """Pixels of the text's font, and of the space around it."""
@@ -114,7 +114,7 @@ class Timeline(QAbstractSlider):
 
     def _update_value(self) -> None:
         current = self.current
-        # Only the user's own moves choose an agent.
+        # Only moves by the user choose an agent.
         self._showing = True
         self.setRange(0, max(len(self._points) - 1, 0))
         if current is not None:
@@ -181,11 +181,11 @@ class Timeline(QAbstractSlider):
             self._choose(point)
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
-        """Leave the wheel to the surroundings: agents would be loaded by accident."""
+        """Pass the wheel to the parent: otherwise agents would be loaded by accident."""
         event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        """Choose with the arrow keys; Up and Down belong to the surroundings."""
+        """Choose with the keyboard; Up and Down are passed to the parent."""
         if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) or not self._points:
             event.ignore()
         elif self.current is None and event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):

@@ -15,9 +15,9 @@ class ScrubBar(QSlider):
     """Follows the picture; a click or a drag requests a step, the arrow keys the next one."""
 
     wanted = Signal(int)
-    """The user points at this step."""
+    """The user requests this step."""
     stepped = Signal(bool)
-    """The user wants the next step; True for the previous one."""
+    """The user requests the next step; True for the previous one."""
     held = Signal(bool)
     """The user has grabbed the bar, or released it."""
 
@@ -90,7 +90,7 @@ class ScrubBar(QSlider):
 
 
 def _reach(step: int) -> int:
-    """Return a length that grows in leaps, so that the handle seldom jumps."""
+    """Return a range that grows by doubling, so that the handle seldom jumps."""
     length = _SHORTEST
     while length <= step:
         length *= 2

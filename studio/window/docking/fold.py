@@ -19,7 +19,7 @@ class Fold(QObject):
         self._unfolded: QByteArray | None = None
         """The layout to restore; None while nothing is folded."""
         self._needed = 0
-        """The least width without folding."""
+        """The smallest width that needs no folding."""
         self._held = False
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -30,7 +30,7 @@ class Fold(QObject):
 
     @property
     def folded(self) -> bool:
-        """True while the panels of both sides share one place."""
+        """True while the panels of both sides share one row of tabs."""
         return self._unfolded is not None
 
     def layout(self) -> QByteArray:

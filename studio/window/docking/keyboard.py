@@ -11,7 +11,7 @@ from studio.window.docks import Docks
 
 
 class PanelKeys(QObject):
-    """Knows the parts of a window in visual order: left, middle, right, bottom."""
+    """Moves the focus between parts of a window in visual order: left, middle, right, bottom."""
 
     def __init__(
         self, window: QMainWindow, docks: Docks, comparison: QWidget, banner: QWidget
@@ -32,7 +32,7 @@ class PanelKeys(QObject):
         while part is not None and part is not self._window:
             chain.append(part)
             part = part.nextInFocusChain()
-        # A plot, or its legend, takes focus from its first curve on.
+        # Any focus policy counts: plots and legends accept Tab only once they have a curve.
         stops = [each for each in chain if each.focusPolicy() != Qt.FocusPolicy.NoFocus]
         before = [each for each in stops if left.isAncestorOf(each)][-1:]
         after = [each for each in stops if centre is not None and centre.isAncestorOf(each)]

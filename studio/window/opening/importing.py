@@ -38,7 +38,7 @@ class ImportAction(QObject):
     @Slot()
     def ask(self) -> None:
         """Let the user choose a file."""
-        # Imported on first use: the window starts without it.
+        # Imported on first use, so that it does not delay the start.
         from td3core.importers.registry import IMPORTERS
 
         kinds = [(str(each.about), " ".join(each.patterns)) for each in IMPORTERS if each.patterns]

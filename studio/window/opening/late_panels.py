@@ -21,7 +21,7 @@ from studio.window.panels import Panels
 from studio.window.status_bar import StatusBar
 
 if TYPE_CHECKING:
-    # The window starts without them.
+    # Not imported at run time, so that they do not delay the start.
     from studio.experiments.groups_panel import ManyRunsPanel
     from studio.experiments.sweep_panel import SweepPanel
     from studio.experiments.sweep_reader import TrialSettings
@@ -49,7 +49,7 @@ class LateParts:
 
 
 class LatePanels(QObject):
-    """Connects each of these panels once it is made; steers the sweep that trains here."""
+    """Connects each of these panels once it is made; controls the sweep that trains here."""
 
     sweep_started = Signal()
     sweep_ended = Signal()
@@ -73,7 +73,7 @@ class LatePanels(QObject):
         return self._parts.panels.if_made("sweeps") is not None and self.sweeps.busy
 
     def stop_sweep(self) -> None:
-        """Make the runs of the sweep that trains here save and end."""
+        """Ask the runs of the sweep that trains here to save and end."""
         if self.sweep_trains:
             self.sweeps.stop()
 

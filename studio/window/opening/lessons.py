@@ -25,7 +25,7 @@ def show_lessons(many: ManyRuns, window: QWidget) -> None:
 
 
 def train_lesson(many: ManyRuns, lesson: Lesson) -> None:
-    """Train the arms of a lesson one after the other, after any present training."""
+    """Train the arms of a lesson one after the other, after any training in progress."""
     series = f"{lesson.title} · {time.strftime('%H:%M:%S')}"
     first, *others = (
         QueuedRun(

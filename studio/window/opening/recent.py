@@ -37,7 +37,7 @@ class RecentFiles(QObject):
         button: QToolButton,
         more: Sequence[QAction] = (),
     ) -> None:
-        """``more``: other ways to open something."""
+        """``more``: further actions at the top of the menu."""
         super().__init__(button)
         self._settings, self._opener, self._more = settings, opener, more
         self._paths = [Path(name) for name in stored_names(settings, _KEY)]
@@ -66,7 +66,7 @@ class RecentFiles(QObject):
 
     @Slot(Path)
     def add(self, path: Path | None) -> None:
-        """Put a path first."""
+        """Put a path at the top of the list."""
         if path is None:
             return
         path = path.absolute()
@@ -78,7 +78,7 @@ class RecentFiles(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Disable missing entries and show the present names, as soon as they are known."""
+        """Disable missing entries and show the current names, as soon as they are known."""
         self._reader.read(partial(_look, tuple(self._paths)), self._show_found)
 
     def stop(self) -> None:
@@ -112,7 +112,7 @@ class RecentFiles(QObject):
 
 
 def _run_of(path: Path) -> Path:
-    """Return the folder of the run that an agent belongs to; a run itself, or a lone agent."""
+    """Return the run folder of an agent; the path itself for a run, or an agent without one."""
     return run_of(path) or path
 
 

@@ -1,4 +1,4 @@
-"""Actions of the start page in the rest of the window."""
+"""Connects the actions of the start page with the rest of the window."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,13 +40,13 @@ class StartParts:
 def connect_start_page(page: StartPage, parts: StartParts) -> None:
     """Connect the actions of the start page, and update it on changes."""
     page.runs_requested.connect(parts.show_runs)
-    # Before the run is opened: it may start at once.
+    # Connected first: the run may start at once.
     page.train_requested.connect(parts.first_run.expect)
     page.train_requested.connect(partial(train_first, parts.setup, parts.train))
     page.watch_requested.connect(partial(watch_walker, parts.docks, parts.agents))
     page.continue_requested.connect(parts.launcher.resume)
     page.open_requested.connect(parts.many.open_run)
-    # Next to a large replay the plots are a strip without room for it.
+    # Next to a large replay, the plots are a strip without space for the start page.
     parts.stage.changed.connect(lambda size: page.set_aside(size != StageSize.DOCK))
     for changed in (parts.runs.run_actions.deleted, parts.runs.model.renamed):
         changed.connect(page.refresh)

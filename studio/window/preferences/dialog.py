@@ -40,7 +40,7 @@ class Switch:
     fixed: str = ""
     """Why it cannot be switched; empty if it can."""
     needs: str = ""
-    """The setting above without which it has no effect; empty if it always has one."""
+    """Name of the switch above that must be on for this one to have an effect; empty if none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

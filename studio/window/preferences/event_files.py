@@ -1,4 +1,4 @@
-"""The settings that let every run write event files for TensorBoard, with a film at its end."""
+"""The settings that make every run write event files for TensorBoard, with a film at its end."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Notifications: for which work, and in which words."""
+"""Notifications about the end of runs, groups and sweeps, and their texts."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from td3core.protocol.run_status import RunStatus
 from td3core.text import NO_TEXT, Text
 
 if TYPE_CHECKING:
-    # The window starts without it.
+    # Not imported at run time, so that it does not delay the start.
     from studio.experiments.sweep_panel import SweepPanel
 
 _RUN, _GROUP, _SWEEP = "run", "group", "sweep"
@@ -31,7 +31,7 @@ def notify_of_runs(notifier: Notifier, controller: RunController, model: RunMode
         text: Text | str
         match event:
             case Failed() if model.record.outcome is not event:
-                # It has no record: the current one is of the run before.
+                # A run that never started has no record: the model's is of the previous run.
                 title, text = Text("The run was not started"), event.message
             case Failed():
                 title, text = Text("{run} failed", run=run), event.message
@@ -68,7 +68,7 @@ def notify_of_sweeps(notifier: Notifier, panel: "SweepPanel") -> None:
     """Notify of the end of a sweep."""
 
     def on_ended(name: str) -> None:
-        # Another sweep may be shown.
+        # Named by the signal: the panel may show another sweep.
         title = Text("Sweep {sweep}", sweep=name)
         notifier.end(_SWEEP, title, Text("It has ended."))
 

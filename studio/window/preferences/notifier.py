@@ -1,4 +1,4 @@
-"""Notifies the user of the end of long work while the window is not in front."""
+"""Notifies the user of the end of long tasks while the window is not in front."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
 from td3core.text import Text
 
 LONG_S = 30.0
-"""Shorter work is not worth a message."""
+"""Tasks shorter than this end without a message."""
 _SHOWN_MS = 10_000
 
 
@@ -55,7 +55,7 @@ class Notifier(QObject):
             self._icon.setToolTip("TD3 Studio")
             self._icon.messageClicked.connect(self._come_to_front)
             self._icon.activated.connect(self._come_to_front)
-        # A message needs an icon, which disappears with it.
+        # A message needs a tray icon, which is removed with it.
         self._icon.show()
         self._icon.showMessage(title, text, self._window.windowIcon(), _SHOWN_MS)
         self._hiding.start()

@@ -50,7 +50,7 @@ class Preferences(QObject):
 
     @property
     def notifies(self) -> bool:
-        """Whether the user is notified of the end of long work."""
+        """Whether the user is notified of the end of long tasks."""
         return self._is_on(_NOTIFY)
 
     @property
@@ -71,7 +71,7 @@ class Preferences(QObject):
             self._runs_dir,
             self._window,
         )
-        # In front of the window, whose own switches would contradict it.
+        # Modal: a switch in the window itself could contradict the dialog.
         dialog.open()
 
     def _choose_theme(self, name: str) -> None:
