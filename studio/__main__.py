@@ -9,8 +9,8 @@ if __name__ == "__main__":
 import signal
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    # Python answers Ctrl-C with a traceback out of what is being imported. Also for the installed
-    # script, which imports this module.
+    # Ctrl-C during an import would print a traceback. Also for the installed script, which imports
+    # this module.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import gc

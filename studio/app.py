@@ -21,7 +21,7 @@ from td3core.system.openmp import shorten_waits
 from td3core.text import ENGLISH, choose_language
 
 SWITCH_INTERVAL_S = 0.0005
-"""Interval in which Python switches threads. With the default of 5 ms, the warm-up and the
+"""Interval at which Python switches threads. With the default of 5 ms, the warm-up and the
 environments, which are pure Python, block the window for up to 300 ms."""
 
 _LOOK_AGAIN_MS = 100
@@ -72,7 +72,7 @@ def run(runs_dir: Path | None = None, paths: Sequence[Path] = ()) -> int:
         window.opener.open(paths)
     signal_timer = _handle_signals(window)
     QTimer.singleShot(0, _enable_gc)
-    # After the window is drawn: loading torch holds the interpreter for a second.
+    # After the window is drawn: loading torch holds the GIL for a second.
     QTimer.singleShot(200, partial(_load_engine, window))
     status = app.exec()
     signal_timer.stop()
@@ -89,7 +89,7 @@ def _load_engine(window: MainWindow) -> None:
         if not thread.is_alive():
             waiting.stop()
             window.replay.play_at_start()
-            # Now nobody waits for them; a user who opens them would.
+            # While the window is idle: otherwise the user would wait for them when opening them.
             window.setup.make_all_fields()
             QTimer.singleShot(0, window, window.comparison.make_parts)
 

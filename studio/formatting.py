@@ -1,7 +1,8 @@
 """The one place that turns numbers into text: counts, returns, durations, sizes, settings.
 
-Counts have groups of thousands, returns one decimal, other measured values four digits. Negative
-numbers have a minus sign, not a hyphen: to copy, type or parse them, use ``plain_minus``.
+Counts have thousands separators, returns one decimal, other measured values four significant
+digits. Negative numbers have a minus sign, not a hyphen: to copy, type or parse them, use
+``plain_minus``.
 """
 
 import math
@@ -52,7 +53,7 @@ def format_size(size: float) -> str:
 
 
 def format_number(value: float) -> str:
-    """Format a measured value in four digits: −207.1, 0.003214, 1,234 or 1.2e−07."""
+    """Format a measured value in four significant digits: −207.1, 0.003214, 1,234 or 1.2e−07."""
     if math.isnan(value):
         return ""
     # From 999.95 on, four digits show no decimals.
@@ -60,7 +61,7 @@ def format_number(value: float) -> str:
 
 
 def format_tick(value: float) -> str:
-    """Format a value in three digits, for small spaces: −0.25, 12.4, 1.2e+04."""
+    """Format a value in three significant digits, for small spaces: −0.25, 12.4, 1.2e+04."""
     return typographic(f"{value:.3g}")
 
 

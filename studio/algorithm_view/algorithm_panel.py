@@ -31,11 +31,11 @@ _SOON = Text("Waiting for the next update.")
 _PAUSED = Text("Paused. Step does the next update.")
 _NOT_PAUSED = Text("pause the run first")
 _MOST_WIDTH = 560
-"""Pixels: next to the other panels, a window of 1,280 has no more for large fonts."""
+"""In pixels: next to the other panels, a window of 1,280 has no more space with large fonts."""
 
 
 class _DiagramArea(QScrollArea):
-    """Scrolls the picture sideways if the font makes it too wide for the window."""
+    """Scrolls the picture horizontally if the font makes it too wide for the window."""
 
     def __init__(self, diagram: Diagram) -> None:
         super().__init__()

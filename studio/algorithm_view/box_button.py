@@ -1,4 +1,4 @@
-"""One box of the picture: a button with two lines that opens its text."""
+"""One box of the picture: a button with two lines that shows its description."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
@@ -17,7 +17,7 @@ _BAR = 4.0
 
 
 class BoxButton(QAbstractButton):
-    """Choosing it shows its text. A box switched off is dashed, a network has a bar."""
+    """Shows its description when chosen. A box without effect is dashed, a network has a bar."""
 
     def __init__(self, box: Box, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class BoxButton(QAbstractButton):
         self.show_box(box)
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Return room for three lines."""
+        """Return a size with room for three lines."""
         return QSize(scaled(112), scaled(54))
 
     def set_theme(self, theme: Theme) -> None:

@@ -20,7 +20,7 @@ class Box:
     """Two sentences."""
     row: int
     left: float
-    """Column where it begins; there are three."""
+    """Its left edge, in columns from 0 to 3."""
     right: float
     half: int | None = None
     """0 or 1 for the left or right half of that place, for a pair of critics."""

@@ -15,11 +15,11 @@ from studio.theme.theme import Theme
 _LABEL_PX = 11
 # With the usual font:
 _MARGIN_PX, _RAIL_PX = 4, 16
-"""At the left; at the right, where the reward passes the boxes."""
+"""Margin at the left; space at the right for the arrow of the reward."""
 _ACROSS_PX, _DOWN_PX = 20, 26
 """Gaps between two boxes."""
 _TALLEST_PX = 84
-"""Extra height beyond this is left free."""
+"""Largest height of a box; further space is left free."""
 _HEAD = 4.0
 
 
@@ -74,7 +74,7 @@ class Diagram(QWidget):
         off: Mapping[str, str],
         moved: Sequence[str],
     ) -> None:
-        """Show the contents of boxes and arrows; boxes by name, also networks that ``moved``."""
+        """Show the contents of boxes and arrows by name; ``moved``: the networks that changed."""
         self._labels = labels
         for name, button in self.boxes.items():
             reading = readings.get(name, Reading())
@@ -139,7 +139,7 @@ class Diagram(QWidget):
         painter.end()
 
     def _arrows(self) -> list[tuple[list[QPointF], bool]]:
-        """Return the corners of each arrow, and whether it means a step of weights."""
+        """Return the corners of each arrow, and whether it stands for a change of weights."""
         r = {name: self._rect(name) for name in self.boxes}
         half = scaled(_DOWN_PX) / 2
         flows = [
@@ -225,7 +225,7 @@ class Diagram(QWidget):
         painter.drawPolygon(QPolygonF([end, back + side * _HEAD, back - side * _HEAD]))
 
     def _label_places(self) -> dict[str, QRectF]:
-        """Return the positions of the arrows' numbers, at their right."""
+        """Return the areas of the arrows' labels, to the right of the arrows."""
         down, gap = scaled(_DOWN_PX), scaled(6)
         found = {}
         for name, box, at in (

@@ -95,7 +95,7 @@ def _of_delay(seen: Traced) -> Mapping[str, Reading]:
 
 
 def arrow_labels(seen: Traced, algorithm: str) -> dict[str, str]:
-    """Return the numbers of arrows, by arrow."""
+    """Return the labels of the arrows, by name."""
     smallest = "min" if len(seen.target_q) > 1 else "Q1′"
     if algorithm == TQC:
         smallest = "z"
@@ -111,7 +111,7 @@ def arrow_labels(seen: Traced, algorithm: str) -> dict[str, str]:
 
 
 def vector(values: Doubles, most: int = _SHOWN) -> str:
-    """Write the first dimensions of a vector, as −0.12  0.93 … if it has more."""
+    """Format the first dimensions of a vector, such as ``−0.12  0.93 …`` if it has more."""
     text = "  ".join(format_tick(round(float(value), 2) + 0.0) for value in values[:most])
     return f"{text} …" if len(values) > most else text
 

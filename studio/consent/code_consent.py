@@ -69,10 +69,10 @@ class CodeConsent(QObject):
 
         Args:
             choice: The environment.
-            then: Called after that.
+            then: Called once it is allowed.
             declined: Called instead with the first module that the user does not allow.
             typed: The user typed the name, which is consent in itself.
-            insist: Ask again about what the user has declined in this window.
+            insist: Ask again about modules that the user has declined in this window.
         """
         if not trust.names_code(choice):
             then()
@@ -98,7 +98,7 @@ class CodeConsent(QObject):
         self._on_examined(then, declined, insist, _Examined(missing=(module,)))
 
     def stop(self) -> None:
-        """Finish writing, and ask nothing any more: the window is closing."""
+        """Finish writing, and stop asking: the window is closing."""
         self._closed = True
         self._queue.finish()
 
@@ -126,7 +126,7 @@ class CodeConsent(QObject):
         )
 
     def _dialog(self, module: LocatedModule) -> ConsentDialog:
-        """Return the question about a module; there is only one, for all requests."""
+        """Return the open dialog about a module; all requests share it."""
         dialog = self._asking.get(module)
         if dialog is None:
             dialog = self._asking[module] = ConsentDialog(module, self._window)
@@ -144,7 +144,7 @@ class CodeConsent(QObject):
             declined(module)
             return
         self._declined.discard(module)
-        # After writing it, or failing to: the user is told that before anything starts.
+        # Only after writing: the user sees a failure before anything starts.
         self._add(partial(_remember, module), lambda found: self._go_on(found, again))
 
     def _go_on(self, found: _Examined, again: Callable[[], None]) -> None:
@@ -165,6 +165,6 @@ def _remember(*modules: LocatedModule) -> _Examined:
     try:
         trust_store.remember(*modules)
     except RequestError as caught:
-        # It holds in this window nevertheless.
+        # The consent applies in this window nevertheless.
         problem = caught.message
     return _Examined(problem=problem)

@@ -56,7 +56,7 @@ class ConsentDialog(QDialog):
         layout.addLayout(form)
         layout.addWidget(advice)
         layout.addWidget(buttons)
-        # Only now do the buttons belong to this dialog; earlier, the first one would get the focus.
+        # Only after the buttons were added: otherwise the first one would get the focus.
         refuse.setFocus()
         self.finished.connect(self._on_finished)
 

@@ -19,7 +19,7 @@ _POLL_S = 1.0
 
 
 class FollowedGroup:
-    """Has the methods of a ``GroupProcess``; all reading and writing is done in a thread."""
+    """Has the methods of a ``GroupProcess``; all file access happens in a thread."""
 
     def __init__(
         self,

@@ -29,14 +29,14 @@ Allow = Callable[[Group, Callable[[], None]], None]
 
 
 class GroupSession(QObject):
-    """One group trains at a time; each is kept after its end, and can be resumed."""
+    """One group trains at a time. Ended groups are kept and can be resumed."""
 
     group_started = Signal(object)
     """Carries the :class:`GroupStarted`."""
     status_changed = Signal(object)
     """Carries the :class:`SeedStatus` of one run."""
     run_reported = Signal(int, object)
-    """The seed of a run and its event; for a group started here."""
+    """The seed of a run and its event; only for groups started here."""
     ended = Signal()
     commanded = Signal()
     busy_changed = Signal(bool)
@@ -58,7 +58,7 @@ class GroupSession(QObject):
 
     @property
     def busy(self) -> bool:
-        """True from the start of a group until all its runs are over."""
+        """True from the start of a group until all its runs have ended."""
         return self._process is not None
 
     @property

@@ -38,7 +38,7 @@ _BAR = 4
 
 
 class GroupTable(QTreeView):
-    """One row for each run; a double click asks to open it."""
+    """One row per run; a double click requests to open it."""
 
     run_wanted = Signal(object)
     """Carries the :class:`SeedStatus` of the run."""

@@ -36,8 +36,8 @@ _QUEUE_STARTS = Text("The first starts when what trains has ended.")
 _QUEUE_WAITS = Text("Press ▶ to start the first.")
 
 _NARROW, _HIGH = 560, 320
-"""Below this width, and from this height on, the queue is below the group; with the usual font.
-Side by side, the table would then have no room for best return and progress."""
+"""Below this width and from this height on, the queue is below the group; with the usual font.
+Side by side, the table would have no room for best return and progress."""
 _SHARES = [450, 190]
 """Shares of the group and of the queue."""
 
@@ -74,7 +74,7 @@ class ManyRunsPanel(QWidget):
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(4)
         layout.addWidget(split, 1)
-        # Across the whole panel, below the tables: a second line moves nothing above it.
+        # Across the whole panel, below the tables: wrapping to a second line moves nothing.
         layout.addWidget(self._summary)
         self._connect()
         self.set_theme(theme)
@@ -169,14 +169,14 @@ class ManyRunsPanel(QWidget):
             button.setIcon(theme.icon(icon, theme.text))
 
     def set_busy(self, busy: bool) -> None:
-        """Adapt to a run that trains in this window."""
+        """Set whether a run trains in this window."""
         self._training = busy
         self._update()
 
     # The group ----------------------------------------------------------------------------------
 
     def _targets(self) -> list[SeedStatus]:
-        """Return the runs that the buttons apply to: selected ones, or all."""
+        """Return the runs that the buttons apply to: the selected ones, else all."""
         return self.table.chosen() or list(self.model.statuses)
 
     def _ask(self, verb: Verb) -> None:
@@ -255,7 +255,7 @@ class ManyRunsPanel(QWidget):
     def _update(self) -> None:
         """Show the available actions."""
         occupied = self.session.busy
-        # The buttons are for the current group, which may be over while the next one trains.
+        # The buttons apply to the displayed group, which may have ended while another one trains.
         busy, targets = occupied and not self._over, self._targets()
         states = [status.state for status in targets]
         chosen = bool(self.table.chosen())

@@ -66,7 +66,7 @@ class LessonsDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.addLayout(above, 1)
         layout.addLayout(below)
-        # Only once in its dialog: alone it would not become the dialog's default.
+        # Only after it was added to the dialog: before, it would not become the default button.
         self.run.setDefault(True)
         buttons.rejected.connect(self.reject)
         self.list.currentRowChanged.connect(self._show)

@@ -34,7 +34,7 @@ class ManyRuns(QObject):
 
     refused = Signal(object)
     withdrawn = Signal(object)
-    """A refusal that no longer holds: what stood in the way has ended."""
+    """A refusal that no longer applies: the run or group in the way has ended."""
     beginning = Signal()
     panel_wanted = Signal()
     group_changed = Signal()
@@ -45,9 +45,9 @@ class ManyRuns(QObject):
     """A branch from the queue: its checkpoint, :class:`RunConfig` and :class:`Tunables`. The
     receiver calls :meth:`skip` if it cannot start."""
     skipped = Signal(object)
-    """A run of the queue could not start, and why; the next one does."""
+    """A queued run could not start; carries the reason. The next one starts."""
     went_on = Signal(object)
-    """Says which run of the queue starts although the one before was asked to stop."""
+    """Carries a text: which queued run starts although the user stopped the previous one."""
     opened = Signal(object)
     """A run requested by the user (:class:`~studio.session.history.RunHistory`)."""
 
@@ -62,11 +62,11 @@ class ManyRuns(QObject):
         super().__init__(parent)
         self._controller, self._runs_dir = controller, runs_dir
         self._claimed: QueuedRun | None = None
-        """Taken out of the queue to start now; None once it has begun or failed to."""
+        """The run taken out of the queue to start now; None once it has started or failed to."""
         self._goes_on = False
-        """Whether the end of what trains starts the next run of the queue."""
+        """Whether the next queued run starts when the current training ends."""
         self._stop_asked = False
-        """Whether what trained last was asked to stop."""
+        """Whether the last run or group was asked to stop."""
         self._consent = consent
         self.session = GroupSession(self._obtain_consent, self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
@@ -100,7 +100,7 @@ class ManyRuns(QObject):
     def steers_group(self) -> bool:
         """Whether pause, stop and save apply to the training group.
 
-        They apply to a followed run if it is not one of its runs.
+        They apply to a followed run instead if it does not belong to the group.
         """
         group, followed = self.session.current, self._controller.followed_run
         if not self.session.busy or followed is None or group is None:
@@ -114,7 +114,7 @@ class ManyRuns(QObject):
 
     @property
     def group_state(self) -> SessionState:
-        """The state of the training group for requests."""
+        """The state of the training group; ``STARTING`` before its first report."""
         return self.group.state if self.group else SessionState.STARTING
 
     @Slot()
@@ -130,7 +130,7 @@ class ManyRuns(QObject):
 
     @Slot()
     def stop(self) -> None:
-        """Let what trains save and end; what waits in the queue starts then."""
+        """Make the training run or group save and end; the next queued run starts then."""
         self._stop_asked = True
         if self.steers_group:
             self.session.command(Verb.STOP)
@@ -161,7 +161,7 @@ class ManyRuns(QObject):
         self._consent.obtain(group.config.choice, then, self._on_declined)
 
     def find_training(self) -> None:
-        """Show a group and a sweep left training in the background, if there are any."""
+        """Show a group and a sweep that still train in the background, if there are any."""
         folder = self._runs_dir
         self._finder.read(
             lambda _: (training_groups(folder), running_sweep(folder)), self._on_found
@@ -183,7 +183,7 @@ class ManyRuns(QObject):
         if self.busy:
             self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
             return
-        # A run still waiting for an answer returns to the queue.
+        # A queued run still waiting for the user's consent returns to the queue.
         self.skip("")
         self._claimed = run if from_queue else None
         start = partial(self._start, run, from_queue)
@@ -210,7 +210,7 @@ class ManyRuns(QObject):
         if from_queue and run is not self._claimed:
             return
         if self.busy:
-            # Changed since the user was asked.
+            # Training has started since the user was asked.
             self.skip("")
             if not from_queue:
                 self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
@@ -266,7 +266,7 @@ class ManyRuns(QObject):
     def skip(self, reason: Text | str) -> None:
         """Return the run about to start to the queue, and start the next one.
 
-        Without a ``reason`` it just waits again: something else was started meanwhile.
+        Without a ``reason`` it waits again: something else was started meanwhile.
         """
         run, self._claimed = self._claimed, None
         if run is None:
@@ -301,7 +301,7 @@ class ManyRuns(QObject):
     def _on_event(self, event: object) -> None:
         if self._controller.following:
             return
-        # A run requested by the user that failed to start leaves its message there.
+        # If a run requested by the user fails to start, the queue does not: its message stays.
         cancelled = isinstance(event, Failed) and event.cancelled
         began = cancelled or isinstance(event, Started)
         if self._controller.busy and began:
@@ -324,7 +324,7 @@ class ManyRuns(QObject):
     def _on_group_ended(self) -> None:
         record = self.session.current
         goes_on, self._goes_on = self._goes_on, False
-        # The panel of groups stops one as well.
+        # The groups panel can stop a group, too.
         self._stop_asked = self._stop_asked or (record is not None and record.stopping)
         self._on_began()
         if goes_on or (record is not None and record.began):
@@ -340,7 +340,7 @@ class ManyRuns(QObject):
     def stop_all(self) -> None:
         """Make all training save and end, and start nothing more."""
         self.queue.close()
-        # Not a followed run: it trains elsewhere.
+        # Not a followed run: it trains in another process.
         if self._controller.busy:
             self._controller.stop()
         self.session.command(Verb.STOP)

@@ -28,7 +28,7 @@ NAME = "queue.json"
 LOCK = "queue.lock"
 SCHEMA = 1
 _PATIENCE_S = 5.0
-"""A window holds the lock for as long as writing the queue takes."""
+"""How long to wait for the lock; windows hold it only while they write the queue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class QueuedRun:
     seeds: tuple[int, ...] = ()
     checkpoint: Path | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Distinguishes it from equal ones in the queue."""
+    """Distinguishes it from equal runs in the queue."""
     problem: str = ""
     """Why it could not start; empty while it waits."""
     series: str = ""
@@ -50,10 +50,10 @@ class QueuedRun:
 
     @property
     def about(self) -> str:
-        """What it is besides its environment: variant, preset, seeds, steps."""
+        """Its description without the environment: variant, preset, seeds, steps."""
         preset = "" if self.config.preset == self.config.env else self.config.preset
         steps = tr("{steps} steps", steps=format_count(self.config.steps))
-        # First what tells it from its neighbours, because the list is narrow.
+        # The most distinguishing parts first, because the list is narrow.
         parts = (self.variant, preset, str(self._which()), steps)
         return " · ".join(part for part in parts if part)
 
@@ -130,14 +130,14 @@ def _read(found: Any, number: int) -> QueuedRun:
 
 Runs = tuple[QueuedRun, ...]
 QueueChange = Callable[[Runs], Runs]
-"""Returns the changed queue; it may be called on a newer queue than at the request."""
+"""Returns the changed queue; may be applied to a newer queue than the caller saw."""
 
 
 class SharedQueue:
     """The queue of a folder, as known to this window, with its pending changes.
 
-    The window's changes are visible to it at once, and to others after :meth:`sync`, which may run
-    in another thread. A change that could not be written is kept for the next time.
+    The window sees its own changes immediately, other windows after :meth:`sync`, which may run in
+    another thread. A change that could not be written is kept for the next call.
     """
 
     def __init__(self, runs_dir: Path) -> None:
@@ -158,7 +158,7 @@ class SharedQueue:
             self._changes.append(change)
 
     def sync(self) -> None:
-        """Read the changes of others, and write those made here.
+        """Read the changes of other windows, and write those made here.
 
         Raises:
             RequestError: the file is damaged, or another window does not release it.

@@ -61,7 +61,7 @@ class RunQueue(QObject):
             self._change(partial(_moved, self.runs[row], to))
 
     def put_back(self, run: QueuedRun) -> None:
-        """Return a run that was about to start to the front, waiting or with why it could not."""
+        """Return a run to the front of the queue; a ``problem`` says why it could not start."""
         self._change(lambda runs: (run, *runs))
 
     @Slot()
@@ -111,10 +111,10 @@ class RunQueue(QObject):
         self.changed.emit()
 
     def _claim(self) -> Text | str:
-        """Take out the first run before it starts: one that ends the program must not return.
+        """Take out the first run before it starts: a run that crashes the program must not return.
 
         Returns:
-            The reason if that is impossible.
+            The reason if that is impossible, else an empty text.
         """
 
         def claim() -> None:
@@ -142,7 +142,7 @@ class RunQueue(QObject):
 
 
 def _try(work: Callable[[], None]) -> Text | str:
-    """Return the problem with the queue's file, if any."""
+    """Do the work; return the problem with the queue's file, if any."""
     try:
         work()
     except RequestError as problem:

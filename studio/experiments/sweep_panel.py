@@ -60,7 +60,7 @@ _NONE = Text("No sweep yet. Open a sweep file, or create one from the example.")
 
 
 Fulfilled = Callable[[SweepState | None], bool]
-"""Returns whether a note no longer holds, from the state of the current sweep."""
+"""Returns whether a note is obsolete, given the state of the current sweep."""
 
 
 class SweepPanel(QWidget):
@@ -91,7 +91,7 @@ class SweepPanel(QWidget):
         self._pending = ""
         """A sweep just started; its folder may not exist yet."""
         self._note: tuple[str, Fulfilled] | None = None
-        """What the status says in place of the sweep's state, and until when."""
+        """Text shown in place of the sweep's state, and the condition that ends it."""
         self._process = SweepProcess(runs_dir, consent, self)
         self._measure = CliProcess(self)
         self._look, self._read = (BackgroundTask(n, self) for n in ("look-sweeps", "read-sweep"))
@@ -175,7 +175,7 @@ class SweepPanel(QWidget):
         layout.addLayout(above)
         layout.addLayout(below)
         layout.addWidget(self._parts, 1)
-        # Below everything: a second line moves nothing above it.
+        # At the bottom: wrapping to a second line moves nothing.
         layout.addWidget(self._status)
 
     def _connect(self) -> None:
@@ -221,7 +221,7 @@ class SweepPanel(QWidget):
             button.setIcon(theme.icon(icon, theme.text))
 
     def set_busy(self, busy: bool) -> None:
-        """Note whether a run is training in this window: meanwhile none can be opened."""
+        """Set whether a run is training in this window: none can be opened meanwhile."""
         self._training = busy
         self._show_what_is_possible()
 
@@ -269,7 +269,7 @@ class SweepPanel(QWidget):
         )
 
     def _say(self, note: str, fulfilled: Fulfilled) -> None:
-        """Show a note in place of the state, until it is fulfilled or a sweep is chosen."""
+        """Show a note in place of the state, until ``fulfilled`` or until a sweep is chosen."""
         self._note = (note, fulfilled)
         self._status.setText(note)
 
@@ -316,7 +316,7 @@ class SweepPanel(QWidget):
     def _edit(self, path: Path) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
         edit = tr("Edit {name}, save it, and open it here.", name=path.name)
-        # Until one is started.
+        # Shown until a sweep is started or chosen.
         self._say(edit, lambda _: False)
 
     @Slot(str)
@@ -377,7 +377,7 @@ class SweepPanel(QWidget):
         self._status.setText(words_of(state) if state else none)
 
     def _fit_columns(self) -> None:
-        """Let the columns suit their contents, and show those that every sweep has in full."""
+        """Fit the columns to their contents; widen the table to show the first ones in full."""
         self.view.resizeColumnsToContents()
         needed = sum(self.view.columnWidth(column) for column in range(len(FIRST)))
         needed += self.view.width() - self.view.viewport().width()

@@ -1,4 +1,4 @@
-"""Pictures of a sweep: best so far, parallel coordinates, slices, importance."""
+"""Plots of a sweep: best so far, parallel coordinates, slices, importance."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -57,17 +57,17 @@ VIEWS = {
 """Titles of the views."""
 _MOST_LINES = 500
 _SHADES = 8
-"""Lines of one shade are one item: a thousand items would be slow."""
+"""All lines of one shade are drawn as one item: a thousand items would be slow."""
 _SLICE = 150
-"""Pixels of a slice, with the usual font: less has no room for the numbers of its axis."""
+"""Smallest width of a slice in pixels, with the usual font: its tick labels need as much."""
 _MOST_COLUMNS = 3
 _BEYOND = 20
-"""Pixels by which a number may reach beyond the ends of its axis."""
+"""Pixels by which a tick label may extend beyond the ends of its axis."""
 _SYMBOL = {"symbol": "o", "symbolSize": 6, "symbolPen": None, "pen": None}
 
 
 class _Axis(pg.AxisItem):  # type: ignore[misc]
-    """An axis whose negative numbers have a minus sign."""
+    """An axis with typographic minus signs."""
 
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float
@@ -98,7 +98,7 @@ class SweepPlots(QWidget):
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.area.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.area.customContextMenuRequested.connect(self._show_menu)
-        # A label of pyqtgraph's does not wrap, and the plots after it keep its width.
+        # A pyqtgraph label does not wrap, and plots shown after it keep its width.
         self._note = make_label("sweep_note", muted=True)
         self._note.setWordWrap(True)
         self._note.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -133,14 +133,14 @@ class SweepPlots(QWidget):
 
         Args:
             importance: None if that is not computed yet.
-            missing: why there is none, where that is not because of few trials.
+            missing: why there is none; empty if there are too few trials.
         """
         self._importance, self._no_importance = importance, missing
         if self._view is View.IMPORTANCE:
             self.draw()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Put as many slices next to each other as there is room for."""
+        """Redraw the slices if another number of them fits side by side."""
         super().resizeEvent(event)
         if self._view is View.SLICES and self._fitting_columns() != self._columns:
             self.draw()
@@ -235,7 +235,7 @@ class SweepPlots(QWidget):
         edges = np.append(numbers, numbers[-1] + 1)
         plot.plot(edges, best, stepMode="center", pen=self._theme.curve_1)
         plot.setLabel("bottom", tr("trial"), color=self._theme.muted)
-        # Trials are whole numbers, and the line ends beyond the last one.
+        # Integer ticks only, and none at the end of the line, which is beyond the last trial.
         count = len(self._trials())
         ticks = [(n, format_count(n)) for n in range(0, count, max(1, count // 6))]
         plot.getAxis("bottom").setTicks([ticks])
@@ -266,7 +266,7 @@ class SweepPlots(QWidget):
         words = [_in_lines(name) for name in [*names, self._state.objective]]
         below = max(each.count("\n") + 1 for each in words[::2])
         for column, name in enumerate(words):
-            # Every second name above the others: neighbours would overlap.
+            # Every second name is placed higher: neighbours would overlap.
             text = name + "\n" * (below * (column % 2))
             label = pg.TextItem(text, color=self._theme.text, anchor=(0.5, 1))
             label.setPos(column, 1.08)
@@ -356,7 +356,7 @@ def _ends(about: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _marks(about: Mapping[str, Any]) -> list[tuple[float, str]]:
-    """Return (position, text) of a few values of a setting: its ends, or its choices."""
+    """Return (position, text) of the ticks of a setting: the ends of its range, or its choices."""
     if "choices" in about:
         return [(_place(about, each), shown(each)) for each in about["choices"]]
     low, high = about["low"], about["high"]

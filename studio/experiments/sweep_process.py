@@ -1,4 +1,4 @@
-"""The sweep that this window conducts, in a separate process."""
+"""The sweep that this window runs, in a separate process."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +16,7 @@ from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text
 
 _ASK_AGAIN_MS = 500
-"""A process that is starting cannot be asked to stop yet."""
+"""Retry interval: a process that is starting cannot be asked to stop yet."""
 
 
 class SweepProcess(QObject):

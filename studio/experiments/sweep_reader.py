@@ -20,7 +20,7 @@ class SweepNews:
 
     names: tuple[str, ...]
     name: str
-    """The current one; empty without any."""
+    """The current sweep; empty if there is none."""
     state: SweepState | None
 
 
@@ -42,7 +42,7 @@ def read_news(runs_dir: Path, name: str) -> SweepNews:
 
 
 def running_sweep(runs_dir: Path) -> str:
-    """Return the name of a sweep that some process conducts now; empty without one."""
+    """Return the name of a sweep running in any process; empty if there is none."""
     running = (n for n in sweep_names(runs_dir) if SweepFolder(runs_dir, n).is_running())
     return next(running, "")
 
@@ -51,7 +51,7 @@ def read_spec(path: Path) -> SweepSpec:
     """Return the sweep described by a file.
 
     Raises:
-        RequestError: the file is refused.
+        RequestError: the file is invalid or cannot be read.
     """
     try:
         return parse(read_text(path), path.stem)

@@ -59,7 +59,7 @@ class Standing:
     """Progress of a trial, from the files on disk."""
 
     kept: KeptTrial
-    """With the existing groups."""
+    """The trial, with only those groups that still exist."""
     runs: tuple[dict[int, Path], ...]
     """Runs of each finished arm, by seed: with the change first."""
     finished: int
@@ -75,7 +75,7 @@ class TrialFile:
         self._lock: FileLock | None = None
 
     def write(self, kept: KeptTrial) -> None:
-        """Store a trial, replacing the one before.
+        """Store a trial, replacing the previous one.
 
         Raises:
             OSError: the folder cannot be written.
@@ -96,7 +96,7 @@ class TrialFile:
                 if self._claim(path):
                     return _read(json.loads(read_text(path)))
             except DAMAGE:
-                # Of a newer version, or none of ours.
+                # Written by a newer version, or not a trial file.
                 self.leave()
         return None
 
@@ -109,7 +109,7 @@ class TrialFile:
             path.with_suffix(".lock").unlink(missing_ok=True)
 
     def leave(self) -> None:
-        """Leave the trial to the next window."""
+        """Release the trial, so that another window can take it over."""
         if self._lock is not None:
             self._lock.release()
         self._path = self._lock = None

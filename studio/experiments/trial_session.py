@@ -73,7 +73,7 @@ class TrialSession(QObject):
         self._disk = BackgroundQueue("keep-trial", self)
         self._disk.failed.connect(self.refused)
         self.kept: KeptTrial | None = None
-        """The present or last trial; None if there was none, or once it is closed."""
+        """The current or last trial; None if there was none, or once it is closed."""
         self.runs: list[dict[int, Path]] = []
         """Runs of each finished arm, by seed: with the change first."""
         self.finished = 0
@@ -207,7 +207,7 @@ class TrialSession(QObject):
             return
         self._enter(TrialStage.WITHOUT if self.runs else TrialStage.WITH_CHANGE)
         checkpoint = self.kept.trial.checkpoint
-        # The run may have continued since, and its last checkpoint with it.
+        # The run may have continued since, and replaced its last checkpoint.
         self._reader.read(lambda _: read_header(checkpoint).counters.env_steps, self._train_from)
 
     def _train_from(self, env_steps: int) -> None:

@@ -1,4 +1,4 @@
-"""One advice: the problem, the remedy, and buttons to try or dismiss it."""
+"""One piece of advice: the problem, the remedy, and buttons to try or dismiss it."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
@@ -12,7 +12,7 @@ from td3core.text import Text, tr
 
 
 class AdviceCard(QWidget):
-    """Shows one advice; the panel handles its buttons."""
+    """Shows one piece of advice; the panel handles its buttons."""
 
     tried = Signal(object)
     """Carries the :class:`Advice`."""

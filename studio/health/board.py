@@ -40,7 +40,7 @@ class AdviceBoard(QObject):
 
     @property
     def broken(self) -> tuple[Rule, ...]:
-        """The rules of :attr:`advice`, for which no changes have to be computed."""
+        """The rules of :attr:`advice`, without computing the suggested changes."""
         health = self._model.record.health
         found = health.broken if health is not None else ()
         return tuple(rule for rule in found if self._key(rule) not in self._dismissed)

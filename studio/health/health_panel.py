@@ -129,7 +129,7 @@ class HealthPanel(QWidget):
         return view
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Hide texts that do not fit; the tooltips have them."""
+        """Hide columns that do not fit; their texts are in the tooltips."""
         super().resizeEvent(event)
         room = self._view.width() - scaled(_NAME_WIDTH)
         for column in _WIDTHS:
@@ -160,7 +160,7 @@ class HealthPanel(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the present values, if the panel is visible."""
+        """Show the current values, if the panel is visible."""
         board = self._board
         if board is None or not self._sight.seen:
             return
@@ -207,7 +207,7 @@ class HealthPanel(QWidget):
             self._dimensions.hide()
         self._read_at = record.run, now
         path = record.run / CHECKPOINTS / LAST
-        # Without a checkpoint or a replay buffer there is nothing to say of it.
+        # Without a checkpoint or a replay buffer, the result is empty.
         self._reader.read(lambda _: _dimensions_of(path), self._show_dimensions)
 
     def _show_dimensions(self, shares: tuple[float, ...]) -> None:

@@ -17,7 +17,7 @@ class Quantity:
     minus: str = ""
     """Another column, subtracted from the first."""
     always: bool = False
-    """Whether runs of all versions have it."""
+    """Whether all versions have recorded it."""
 
     @property
     def meaning(self) -> Text:

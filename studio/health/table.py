@@ -1,4 +1,4 @@
-"""The quantities of a run with their present values, small curves and healthy ranges."""
+"""The quantities of a run with their current values, small curves and healthy ranges."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -181,7 +181,7 @@ def _range(rules: list[Rule]) -> str:
 
 
 class CurveDelegate(QStyledItemDelegate):
-    """Draws the course of a quantity."""
+    """Draws the curve of a quantity."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)

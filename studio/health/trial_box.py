@@ -1,4 +1,4 @@
-"""A present or past trial of a change: progress and outcome."""
+"""A current or past trial of a change: progress and outcome."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QVBoxLayout, QWidget

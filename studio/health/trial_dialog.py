@@ -18,7 +18,7 @@ _WIDTH = 440
 _PAIRS = 3
 _LEAST_STEPS, _MOST_STEPS = 2_000, 20_000
 _SHARE = 10
-"""By default, one in this many of the run's steps."""
+"""Divisor: by default, a trial's runs are a tenth as long as the run."""
 
 
 class TrialDialog(QDialog):

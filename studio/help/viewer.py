@@ -72,7 +72,7 @@ class HelpViewer(QWidget):
             item = QListWidgetItem(page.title)
             item.setData(_NAME, page.name)
             self.list.addItem(item)
-        # Full titles, whatever the font.
+        # Wide enough for the full titles in any font.
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         bar = self.list.verticalScrollBar().sizeHint().width()
         widest = self.list.sizeHintForColumn(0) + 2 * self.list.frameWidth() + bar

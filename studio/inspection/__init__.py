@@ -1,4 +1,4 @@
-"""A saved agent's values of its replay buffer: a batch, and the critic over the actions.
+"""Inspection of a saved agent: a batch of its replay buffer, and its critic over the actions.
 
 Start with ``dialog.py``.
 """

@@ -116,7 +116,7 @@ def make_batch_view(model: BatchModel, name: str) -> QTableView:
     view.setSortingEnabled(True)
     header = view.horizontalHeader()
     header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
-    # Truncated numbers are useless; a narrow table scrolls sideways.
+    # Truncated numbers are useless; a narrow table scrolls horizontally.
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
     header.setStretchLastSection(True)
     view.verticalHeader().setDefaultSectionSize(scaled(_ROW_PX))

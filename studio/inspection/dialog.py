@@ -183,7 +183,7 @@ class InspectionDialog(QDialog):
             return
         first, second = (combo.currentIndex() for combo in self.dims)
         if first == second and self.found.act_dim > 1:
-            # A plane needs two different dimensions: the other one changes.
+            # A plane needs two different dimensions: change the second one.
             second = (first + 1) % self.found.act_dim
             self.dims[1].setCurrentIndex(second)
         row = int(self.model.order[rows[0].row()])

@@ -23,7 +23,7 @@ class _ColourBar(pg.ColorBarItem):  # type: ignore[misc]
     """A colour bar, labelled like the axes of plots."""
 
     def setAxisItems(self, axisItems: Any = None) -> None:  # noqa: N802, N803
-        """Set the axes of a plot; the one with the numbers is our own."""
+        """Set the axes; the one with the numbers is a :class:`ShortAxis`."""
         super().setAxisItems({"right": ShortAxis("right"), **(axisItems or {})})
 
 
@@ -108,7 +108,7 @@ class LandscapeView(QWidget):
 
 
 def in_words(found: Landscape) -> Text:
-    """Return where the policy and the largest Q₁ differ, and by how much."""
+    """Compare the policy's action with that of the largest Q₁, and their values."""
     one = found.values.shape[1] == 1
 
     def point(place: tuple[float, float]) -> str:

@@ -63,7 +63,7 @@ class ActionInstrument(Instrument):
 
 
 class ActionBars(QWidget):
-    """The bars. If there are too many for their names, only the bars are drawn."""
+    """The bars. If there are too many for text, only the bars are drawn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class ActionBars(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Return a size at which four bars have their numbers."""
+        """Return a size at which four bars have room for their numbers."""
         return QSize(scaled(200), scaled(120))
 
     @property

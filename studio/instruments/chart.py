@@ -193,7 +193,7 @@ class _SubplotPainter:
 
     def draw_cursor(self, cursor: float, start: float, end: float) -> None:
         """Draw the vertical line; ``start`` and ``end`` are the ends of the x axis."""
-        # The newest step may not be part of the picture yet.
+        # The newest step may not be part of the cached picture yet.
         share = min(max((cursor - start) / ((end - start) or 1.0), 0.0), 1.0)
         x = self._plot.left() + share * self._plot.width()
         self._painter.setPen(QColor(self._theme.text))

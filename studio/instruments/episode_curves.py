@@ -65,7 +65,7 @@ class ValueInstrument(ChartInstrument):
     )
 
     def show_agent(self, spec: AgentSpec) -> None:
-        """Note the discount, or that there is no critic."""
+        """Show the discount, or that there is no critic."""
         shaped = spec.reward_scale != 1.0 or spec.reward_floor > NO_FLOOR
         parts = [f"γ {format_value(spec.gamma)}", tr("shaped rewards") if shaped else ""]
         text = " · ".join(filter(None, parts))

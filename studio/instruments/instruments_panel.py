@@ -64,7 +64,7 @@ class InstrumentPanel(QWidget):
         describe(switch, f"instrument_switch_{instrument.name}", title, tip)
         on = self._settings.value(f"instruments/{instrument.name}", instrument.first_on, bool)
         switch.setChecked(bool(on))
-        # All of them fit into a window of 1024 pixels.
+        # Narrow, so that all switches fit into a window of 1024 pixels.
         switch.setStyleSheet("QCheckBox { spacing: 2px; }")
         if not switch.isChecked():
             # Showing one without a parent would make it a window that takes the focus.
@@ -137,12 +137,12 @@ class InstrumentPanel(QWidget):
         numbers = self._numbers_of(steps.playback_id)
         if numbers is not None:
             numbers.add(steps)
-            # Otherwise its picture follows.
+            # Otherwise the picture of the step is still to come.
             if self._place is not None and numbers.has(self._place.step.number):
                 self._show()
 
     def _numbers_of(self, playback_id: int) -> EpisodeNumbers | None:
-        """Return the numbers of an episode, new ones if it has just begun."""
+        """Return the numbers of an episode, new ones if it has just begun; None if unknown."""
         if self._spec is None:
             return None
         if self._numbers is None or self._numbers.playback_id < playback_id:

@@ -116,7 +116,7 @@ class ObservationChart(QWidget):
         self.update()
 
     def columns(self) -> Floats:
-        """Return the scaled observations (columns, obs_dim) from 0 to 1, at most some hundred."""
+        """Return scaled observations (columns, obs_dim), 0 to 1; at most ``_MOST_COLUMNS``."""
         assert self._numbers is not None
         obs = self._numbers.obs
         if len(obs) > _MOST_COLUMNS:
@@ -129,7 +129,7 @@ class ObservationChart(QWidget):
         return scaled
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Draw the kept rows, and the cursor."""
+        """Draw the cached rows, and the cursor."""
         if self._theme is None:
             return
         painter = QPainter(self)

@@ -69,7 +69,7 @@ class SweepInstrument(ChartInstrument):
         self.note.setText("" if spec.critics else str(NO_CRITIC))
 
     def show_step(self, numbers: EpisodeNumbers, step: int) -> None:
-        """Request the sweep at a step, now or when the last one is long enough ago."""
+        """Request the sweep at a step, now or once the interval since the last one has passed."""
         if self._shown is None or self._shown != (numbers, step):
             self._shown = numbers, step
             self._ask()

@@ -12,7 +12,7 @@ from td3core.text import Text
 
 
 class RunsBeside(QObject):
-    """Starts runs and leaves them on their own; they are followed like runs of other windows."""
+    """Starts runs and detaches from them; they are followed like runs of other windows."""
 
     started = Signal(object)
     """A run trains now; carries its :class:`~td3core.protocol.events.Started`."""
@@ -38,7 +38,7 @@ class RunsBeside(QObject):
             self._starting[self._count] = process
 
     def leave(self) -> None:
-        """Also leave runs that are just starting: the window is about to close."""
+        """Detach also from runs that are just starting: the window is about to close."""
         for process in self._starting.values():
             process.detach()
         self._starting.clear()

@@ -157,7 +157,7 @@ class BranchDialog(QDialog):
         field = make_field(name, known, value)
         field.widget.setObjectName(f"branch_{name}")
         form.addRow(setting_label(known, symbol=True), field.widget)
-        # Compared with the widget's value: a box may round.
+        # The widget's value, to detect edits: a box may round.
         self._fields[name] = (field, field.read())
 
     def _fixed(self) -> QFormLayout:
@@ -176,14 +176,14 @@ class BranchDialog(QDialog):
         """Return the settings that differ from the agent's own.
 
         Raises:
-            RequestError: a field does not hold a value of its setting.
+            RequestError: a field has an invalid value.
         """
         read = {name: field.read() for name, (field, _) in self._fields.items()}
         return {name: value for name, value in read.items() if value != self._fields[name][1]}
 
     @Slot()
     def _check(self) -> None:
-        """Accept only settings possible for a branch."""
+        """Accept only settings that are valid for a branch."""
         try:
             check_together(*branch_settings(self._path, self._header, self.values()))
         except RequestError as problem:

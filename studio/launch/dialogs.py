@@ -45,7 +45,7 @@ class _Question(QDialog):
         layout.addWidget(about)
         layout.addLayout(self._form)
         layout.addWidget(self.buttons)
-        # Only now does it belong to this dialog; earlier, Enter would press Cancel.
+        # Only after it was added to the dialog: otherwise Enter would press Cancel.
         button.setDefault(True)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802

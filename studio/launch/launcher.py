@@ -46,7 +46,7 @@ _RATES = ("actor_lr", "critic_lr")
 class RunLauncher(QObject):
     """Reads the files in the background, asks the user, and hands over to the controller.
 
-    A run's past is read before the run touches its files.
+    A run's history is read before the run writes to its files.
     """
 
     beginning = Signal()
@@ -56,7 +56,7 @@ class RunLauncher(QObject):
     verifying = Signal(Path, str)
     """A run that may be verified: its code is allowed, or it names none."""
     continuing_with = Signal(object)
-    """The live settings to request of the run that was just resumed (:class:`Tunables`)."""
+    """The live settings to request from the run that was just resumed (:class:`Tunables`)."""
     queue_wanted = Signal(object, object, object)
     """A branch for the queue: its checkpoint, :class:`RunConfig` and :class:`Tunables`."""
     refused = Signal(object)
@@ -82,7 +82,7 @@ class RunLauncher(QObject):
             consent: obtains consent to their code.
             runs_dir: the folder of new runs.
             window: the parent of dialogs.
-            obstacle: returns why nothing can be started now; None if something can.
+            obstacle: returns why no run can be started now; None if one can.
             edited: returns the user's live settings for a run, if any.
         """
         super().__init__(window)
@@ -93,7 +93,7 @@ class RunLauncher(QObject):
         self.beside.refused.connect(self.refused)
         self._reader = BackgroundTask("read-run", self)
         self._reader.failed.connect(self.refused)
-        # No other question may replace it: the branch is no longer in the queue.
+        # Separate, so that nothing replaces it: the branch is no longer in the queue.
         self._waited = BackgroundTask("read-branch", self)
         self._waited.failed.connect(self.branch_refused)
         self._verified = BackgroundTask("read-settings", self)
@@ -107,7 +107,7 @@ class RunLauncher(QObject):
         self._verified.cancel()
 
     def _read(self, function: Callable[[Stopped], T], then: Callable[[T], None]) -> None:
-        """Read in the background and pass on the result, unless a run is training then or now."""
+        """Read in the background, then pass on the result; neither while a run is training."""
 
         def pass_on(found: T) -> None:
             if self._may_start():
@@ -123,7 +123,7 @@ class RunLauncher(QObject):
         return problem is None
 
     def _obtain(self, config: RunConfig, then: Callable[[], None]) -> None:
-        """Continue once the code of a run's environment is allowed, unless training then."""
+        """Continue once the code of an environment is allowed, unless a run is training then."""
 
         def pass_on() -> None:
             if self._may_start():
@@ -181,7 +181,7 @@ class RunLauncher(QObject):
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
             changed = changed if dialog.make_changes else None
-        # The queue may have gone on during the question.
+        # The queue may have started a run during the question.
         if not self._may_start():
             return
         self.beginning.emit()
@@ -241,7 +241,7 @@ class RunLauncher(QObject):
         self._read(lambda _: _header_of(checkpoint), start)
 
     def branch_as(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
-        """Start a branch from the queue with these settings; announce it if that is impossible."""
+        """Start a queued branch with these settings, or emit ``branch_refused``."""
 
         def read(stopped: Stopped) -> tuple[Header, RunCurves]:
             return _header_of(checkpoint), read_parent_curves(checkpoint, stopped)

@@ -93,7 +93,7 @@ class VerifyDialog(QDialog):
             self._folder = ""
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """End the check with the dialog."""
+        """End the check when the dialog closes."""
         self.cancel()
         super().closeEvent(event)
 

@@ -16,7 +16,7 @@ LiveValue = bool | int | float | str
 
 _TICKS = 1000
 _AROUND = 17
-"""Pixels of a number box around its number."""
+"""Pixels that a number box needs besides its number."""
 
 
 class SettingControl(Protocol):
@@ -52,7 +52,7 @@ class SettingControl(Protocol):
         """Show a value without a signal."""
 
     def follow(self, value: LiveValue) -> None:
-        """Show a value of a schedule without a signal; what is being typed stays."""
+        """Show a value of a schedule without a signal; text being typed stays."""
 
 
 def make_control(name: str, spec: Spec, default: LiveValue) -> SettingControl:
@@ -96,12 +96,12 @@ class NumberControl(QObject):
         return self.value()
 
     def fit_width(self) -> None:
-        """Make room for the longest number: all boxes are of one width."""
+        """Make room for the longest number: all boxes have the same width."""
         longest = max(map(self.editor.fontMetrics().horizontalAdvance, LONGEST))
         self.editor.setFixedWidth(longest + _AROUND)
 
     def value(self) -> LiveValue:
-        """Return the value in use, even if wrong text is shown."""
+        """Return the value in use, even if invalid text is shown."""
         return int(self.editor.value()) if self._whole else self.editor.value()
 
     def set_value(self, value: LiveValue) -> None:
@@ -109,7 +109,7 @@ class NumberControl(QObject):
         self._show(float(value), self.editor.setValue)
 
     def follow(self, value: LiveValue) -> None:
-        """Show a number of a schedule without a signal; what is being typed stays."""
+        """Show a number of a schedule without a signal; text being typed stays."""
         self._show(float(value), self.editor.follow)
 
     def _show(self, number: float, in_editor: Callable[[float], None]) -> None:

@@ -17,7 +17,7 @@ class Edit:
     before: LiveValue
     after: LiveValue
     at: float
-    """Time of its last extension, in seconds of the monotonic clock."""
+    """Monotonic time of its last update, in seconds."""
 
 
 class EditHistory:

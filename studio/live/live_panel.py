@@ -57,8 +57,8 @@ class LivePanel(QWidget):
     ) -> None:
         """Show a row for each setting of ``kind``.
 
-        ``request`` passes changed settings to the run, and with them those before. It returns the
-        revision that the run will acknowledge, or ``None`` without a run.
+        ``request`` passes the new and the previous settings to the run. It returns the revision
+        that the run will acknowledge, or ``None`` without a run.
         """
         super().__init__(parent)
         self.setObjectName("form_page")
@@ -71,9 +71,9 @@ class LivePanel(QWidget):
         self._steered = False
         self._algorithm = ""
         self._next: Tunables | None = None
-        """What the next run starts with, if other values are shown."""
+        """Initial values of the next run, if other values are shown."""
         self._waiting: dict[str, Callable[[], None]] = {}
-        """Shows what was chosen for the next run while one was steered."""
+        """Deferred updates of the panel, by part: they show choices for the next run."""
         self._rows = {
             name: LiveRow(name, known, getattr(self._shown, name)) for name, known in specs(kind)
         }
@@ -142,9 +142,9 @@ class LivePanel(QWidget):
         self._undo_row.setFixedHeight(max(part.sizeHint().height() for part in parts))
 
     def set_steered(self, steered: bool) -> None:
-        """Show whether changes reach a run; without one, none stays pending.
+        """Set whether changes are sent to a run; without one, none stays pending.
 
-        The rows are those of the run that is steered; what is chosen for the next one waits.
+        Meanwhile the rows show the values of that run; choices for the next run are deferred.
         """
         self._steered = steered
         if steered:
@@ -177,7 +177,7 @@ class LivePanel(QWidget):
         return self._in_use()
 
     def _in_use(self) -> Tunables:
-        """Return the values in use: a field with wrong text does not block the others."""
+        """Return the values in use: a field with invalid text does not block the others."""
         values: dict[str, Any] = {name: row.given() for name, row in self._rows.items()}
         return at_step(self._kind(**values), self._step, self._steps)
 
@@ -193,9 +193,9 @@ class LivePanel(QWidget):
         row.show_step(value, self._step, self._steps)
 
     def begin(self, event: Started, *, keep: bool) -> None:
-        """Show the values that a run begins with, unless it was asked for others already.
+        """Show the initial values of a run, unless others were requested from it already.
 
-        With ``keep``, the form and the values shown so far are for the next run.
+        With ``keep``, the values shown so far are kept for the next run.
         """
         if not keep:
             self._show_next()
@@ -215,7 +215,7 @@ class LivePanel(QWidget):
     # The next run -------------------------------------------------------------------------------
 
     def next_tunables(self) -> Tunables:
-        """Return what the next run starts with: the values shown, unless others wait.
+        """Return the initial values of the next run: those shown, unless others are deferred.
 
         Raises:
             RequestError: a value is not allowed.
@@ -258,7 +258,7 @@ class LivePanel(QWidget):
         self._show_later("values", show)
 
     def _show_later(self, part: str, show: Callable[[], None]) -> None:
-        """Show a part of the next run now or, while a run is steered, once none is."""
+        """Update a part of the panel for the next run; while a run is steered, do so afterwards."""
         self._waiting[part] = show
         if not self._steered:
             self._show_next()
@@ -271,7 +271,7 @@ class LivePanel(QWidget):
     # Schedules ----------------------------------------------------------------------------------
 
     def follow(self, step: int, steps: int) -> None:
-        """Show the positions on schedules at a step of a run of ``steps``."""
+        """Show the values of the schedules at a step of a run of ``steps`` steps."""
         self._step, self._steps = step, steps
         if not any(row.follows_schedule for row in self._rows.values()):
             return
@@ -316,7 +316,7 @@ class LivePanel(QWidget):
                 del self._pending[name]
                 self._rows[name].show_pending(False)
         if not self._pending and not self._timer.isActive():
-            # These are the old values if the run refused the change. Wrong text stays shown.
+            # These are the old values if the run refused the change. Invalid text stays shown.
             self._shown = event.tunables
             for name, row in self._rows.items():
                 if row.given() != given(event.tunables, name):

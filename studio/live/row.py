@@ -72,7 +72,7 @@ class LiveRow(QWidget):
         grid.setColumnStretch(0, 1)
         grid.addWidget(self._label, 0, 0)
         if isinstance(editor, QCheckBox):
-            # A check box as wide as its column would have its box at the left.
+            # Otherwise the check box would be left-aligned in its column.
             grid.addWidget(editor, 0, 1, Qt.AlignmentFlag.AlignRight)
         else:
             grid.addWidget(editor, 0, 1)
@@ -91,7 +91,7 @@ class LiveRow(QWidget):
         self._label.setText(shown)
 
     def value(self) -> LiveValue:
-        """Return the value in use, even if wrong text is shown."""
+        """Return the value in use, even if invalid text is shown."""
         return self._control.value()
 
     def entered(self) -> LiveValue:

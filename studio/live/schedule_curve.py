@@ -15,7 +15,7 @@ _TICKS = 100_000
 """The curve has the scale of the slider above it, only finer."""
 _POINTS = 81
 _PIXEL = 0.5
-"""The dot is drawn again once it has moved this far: a run reports far more often."""
+"""In pixels: the dot is redrawn once it has moved this far; a run reports far more often."""
 
 
 class ScheduleCurve(QWidget):
@@ -27,7 +27,7 @@ class ScheduleCurve(QWidget):
         self._schedule: PiecewiseSchedule | None = None
         self._steps = 1
         self._curve, self._dot = QPolygonF(), QPointF()
-        """Both in shares of the drawn area's width and height, from its lower left corner."""
+        """Both in fractions of the drawn area's width and height, from its lower left corner."""
         self.setFixedHeight(scaled(_HEIGHT))
         self.hide()
 
@@ -71,7 +71,7 @@ class ScheduleCurve(QWidget):
         painter.end()
 
     def _corners(self, schedule: PiecewiseSchedule) -> list[int]:
-        """Return steps of the curve: before and after each jump, and enough for bends."""
+        """Return the steps at which to draw the curve: evenly spaced, and around each jump."""
         steps = {round(i * self._steps / (_POINTS - 1)) for i in range(_POINTS)}
         for step in schedule.steps_of_points(self._steps):
             if step < self._steps:
@@ -79,7 +79,7 @@ class ScheduleCurve(QWidget):
         return sorted(steps)
 
     def _place(self, schedule: PiecewiseSchedule, step: int) -> QPointF:
-        """Return where a step lies; the schedule's values use the whole height."""
+        """Return the position of a step; the schedule's values use the whole height."""
         x = min(step / self._steps, 1.0)
         heights = [to_slider(self._spec, value, _TICKS) for value in schedule.values]
         low, high = min(heights), max(heights)

@@ -16,12 +16,12 @@ _WIDTH = 420
 
 
 class ScheduleDialog(QDialog):
-    """One line of points, their curve, and what is wrong with them."""
+    """One line of points, their curve, and the error in them, if any."""
 
     def __init__(
         self, name: str, spec: Spec, tunables: Tunables, step: int, steps: int, parent: QWidget
     ) -> None:
-        """``tunables`` are those shown; the run of ``steps`` steps is at ``step``."""
+        """``tunables`` are the current settings; the run of ``steps`` steps is at ``step``."""
         super().__init__(parent)
         self._name, self._kind = name, type(tunables)
         self._step, self._steps = step, steps

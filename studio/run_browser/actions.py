@@ -174,7 +174,7 @@ class RunActions(QObject):
         self.show_what_is_possible()
 
     def set_busy(self, busy: bool) -> None:
-        """Note whether a run is training in this window: meanwhile none can be opened."""
+        """Set whether a run is training in this window: none can be opened meanwhile."""
         self._busy = busy
         if busy:
             self._opener.cancel()
@@ -361,7 +361,7 @@ class RunActions(QObject):
     def _on_labelled(self, path: Path, outcome: RunLabel | OSError) -> None:
         if isinstance(outcome, OSError):
             row = self._model.rows.get(path)
-            # Both are in one file.
+            # Name and note are in one file.
             refusal = Text(
                 "Name and note of {run} cannot be written: {reason}.",
                 run=row.title if row is not None else path.name,

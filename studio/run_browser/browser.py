@@ -32,7 +32,7 @@ from td3core.text import Text, tr
 
 _SOON_MS = 400
 _ONE_LINE = 80
-"""Width in letters from which search and buttons fit side by side."""
+"""Width in characters from which search and buttons fit side by side."""
 _NO_RUNS = Text("No runs yet. Press Train, and your first one will be listed here.")
 _READING = Text("Reading…")
 
@@ -45,7 +45,7 @@ class RunBrowser(QWidget):
 
     refused = Signal(object)
     interrupted_found = Signal(int)
-    """Number of interrupted runs that can be resumed, once; and 0 when none is left."""
+    """Number of interrupted runs that can be resumed, emitted once; 0 when none is left."""
 
     def __init__(self, runs_dir: Path, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,7 +54,7 @@ class RunBrowser(QWidget):
         self._runs_dir = runs_dir.absolute()
         self._resume_available = self._asked_again = self._read_once = False
         self._announced: bool | None = None
-        """Whether interrupted runs were announced; None before it is time to."""
+        """Whether interrupted runs were announced; None until a scan has looked for them."""
         self._held_back: list[Callable[[], None]] = []
         self.model = RunTreeModel(theme, self)
         self.proxy = RunFilterProxy(self.model)
@@ -91,7 +91,7 @@ class RunBrowser(QWidget):
         self._reading.setRange(0, 0)
         self._reading.setTextVisible(False)
         self._reading.setFixedWidth(26)
-        # Keeps its place when hidden, so that the buttons next to it do not move.
+        # Keeps its space when hidden, so that the buttons next to it do not move.
         policy = self._reading.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self._reading.setSizePolicy(policy)
@@ -105,7 +105,7 @@ class RunBrowser(QWidget):
         buttons.setSpacing(4)
         for button in self.run_actions.buttons:
             buttons.addWidget(button)
-        # At the left of a separate line, else at the right of the search.
+        # Left-aligned on a separate line, else to the right of the search.
         buttons.addStretch(1)
         bar = self._bar = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         bar.setSpacing(4)
@@ -114,7 +114,7 @@ class RunBrowser(QWidget):
         bar.addLayout(buttons)
         self._place = ViewOrHint(self.view)
         layout = QVBoxLayout(self)
-        # The minimum width is that of two lines, even while there is one.
+        # The minimum width is that of two lines, even while there is only one.
         layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(6)
@@ -157,7 +157,7 @@ class RunBrowser(QWidget):
             self.view.scrollTo(self.proxy.find(found[0]))
 
     def set_busy(self, busy: bool) -> None:
-        """Note whether a run is training in this window: meanwhile none can be opened."""
+        """Set whether a run is training in this window: none can be opened meanwhile."""
         self.run_actions.set_busy(busy)
         if not busy:
             self.model.set_training(None)
@@ -213,7 +213,7 @@ class RunBrowser(QWidget):
         self._unless_editing(partial(self.model.show_label, path, label))
 
     def _unless_editing(self, change: Callable[[], None]) -> None:
-        """Change the list now or, to keep text being typed, a little later."""
+        """Change the list now, or after a name has been edited: a change would discard the text."""
         if self.view.editing:
             self._held_back.append(change)
             return

@@ -38,7 +38,7 @@ ICONS = {
 
 
 class RunColumn(IntEnum):
-    """Columns of the table, most wanted first."""
+    """Columns of the table, most important first."""
 
     RUN = 0
     STATE = 1
@@ -82,7 +82,7 @@ LARGEST_FIRST = {
     RunColumn.STARTED,
     RunColumn.DURATION,
 }
-"""A first click on the heading puts the best, the longest or the latest on top."""
+"""Sorted in descending order by a first click on the heading: best, longest or latest first."""
 _NUMBERS = {RunColumn.LAST, RunColumn.BEST, RunColumn.STEPS, RunColumn.DURATION, RunColumn.SEED}
 
 
@@ -106,7 +106,7 @@ _ORDERS: dict[RunColumn, Callable[[RunSummary], Any]] = {
     RunColumn.STEPS: lambda run: float(run.env_steps),
     RunColumn.DURATION: lambda run: run.wall_s,
     RunColumn.SEED: lambda run: float(run.seed),
-    # Folders made within one second are named in their order.
+    # Folder names order the runs created within the same second.
     RunColumn.STARTED: lambda run: f"{run.created} {run.run.name}",
 }
 
@@ -138,7 +138,7 @@ def detail_of(row: RunRow) -> str:
 def lines_of(row: RunRow, *, spoken: bool = False) -> tuple[str, str]:
     """Return the two lines of a run in the list: distinguishing facts come before common ones.
 
-    Space is short: only if ``spoken`` is the number of live changes in words.
+    The number of live changes is abbreviated to save space, unless ``spoken``.
     """
     found, detail = row.summary, detail_of(row)
     if found is None:
@@ -157,7 +157,7 @@ def live_changes_of(row: RunRow) -> str:
 
 
 def told_below(row: RunRow, hidden: Container[RunColumn]) -> str:
-    """Return what distinguishes runs of the same settings and is in no displayed column."""
+    """Return start and last return, if in hidden columns: they tell equal runs apart."""
     found = row.summary
     if found is None:
         return ""
@@ -177,7 +177,7 @@ def sort_key(row: RunRow, column: RunColumn, state: str) -> Any:
 
 
 def branched_from(row: RunRow, parent: str) -> str:
-    """Return name and step of a run's parent; its folder if it no longer exists."""
+    """Return name and step of a run's parent; its folder's name if it no longer exists."""
     origin = row.summary.parent if row.summary else None
     if origin is None:
         return ""
@@ -227,7 +227,7 @@ def _html(text: str) -> str:
 
 
 def started(created: str, now: datetime | None = None) -> str:
-    """Return the local time at which a run was made, to the minute; this year without the year."""
+    """Return the local start time of a run, to the minute; the current year is omitted."""
     made = _local(created)
     if made is None:
         return created

@@ -1,4 +1,4 @@
-"""Draws runs: distinguishing facts, below them muted common ones, and evaluations."""
+"""Draws runs: distinguishing facts, common ones muted below them, and a curve of evaluations."""
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPalette, QPen
@@ -81,7 +81,7 @@ class RunDelegate(QStyledItemDelegate):
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         roles = QPalette.ColorRole
-        # A style sheet's own palette has a paler placeholder, hard to read.
+        # The palette of a widget with a style sheet has a paler placeholder, hard to read.
         muted = QApplication.palette().color(roles.PlaceholderText)
         name_colour = option.palette.color(roles.HighlightedText if chosen else roles.Text)
         painter.save()
@@ -122,7 +122,7 @@ def shown_lines(index: Index, view: QWidget, metrics: QFontMetrics, width: int) 
 
 
 def hidden_columns(view: QWidget) -> list[RunColumn]:
-    """Return the columns for which a narrow list has no room."""
+    """Return the columns that are hidden because the list is narrow."""
     return [each for each in RunColumn if isinstance(view, QTreeView) and view.isColumnHidden(each)]
 
 

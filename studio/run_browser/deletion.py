@@ -1,4 +1,4 @@
-"""Deletes runs: to the trash or, if there is none, for good. Asks before each."""
+"""Moves runs to the trash or, if that fails, deletes them for good. Asks before each step."""
 
 import shutil
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ Runs = Sequence[RunRow]
 
 
 class RunDeletion(QObject):
-    """Checks, asks and deletes in turn; all except the asking happens in the background."""
+    """Checks, asks and deletes in turn; everything but the questions happens in the background."""
 
     refused = Signal(object)
     deleted = Signal(object)
-    """The paths of those of the runs that no longer exist."""
+    """The paths of the runs that no longer exist."""
 
     def __init__(self, queue: BackgroundQueue, window: QWidget) -> None:
         super().__init__(window)
@@ -60,7 +60,7 @@ def _gone(runs: Runs) -> list[Path]:
 
 
 def _trash(runs: Runs) -> Runs:
-    """Return the runs that could not be moved to the trash."""
+    """Move runs to the trash; return those that could not be moved."""
     return [run for run in runs if not move_to_trash(run.path)]
 
 
@@ -73,7 +73,7 @@ def move_to_trash(path: Path) -> bool:
 
 
 def _delete(runs: Runs) -> list[Text]:
-    """Return why some could not be deleted, if so."""
+    """Delete runs for good; return why some could not be deleted, if any."""
     problems = []
     for run in runs:
         try:

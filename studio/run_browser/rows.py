@@ -1,6 +1,6 @@
 """Facts about the runs of a folder; for a long list they are cached for the next start.
 
-The file is in the user's cache: if it is missing or damaged, the runs are read again.
+The cache file is in the user's cache folder: if it is missing or damaged, the runs are read again.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from td3core.text import from_plain, plain
 
 SCHEMA = 4
 LEAST_RUNS = 200
-"""Shorter lists are read in a moment."""
+"""Shorter lists are not cached: they are read in a moment."""
 _MOST_BYTES = 256 * 2**20
 
 Stamp = tuple[int, ...]
@@ -56,7 +56,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """News of a folder. The ``gone`` runs come with the last, ``complete`` report."""
+    """Changes in a folder. Only the last report is ``complete`` and names the ``gone`` runs."""
 
     rows: tuple[RunRow, ...] = ()
     gone: frozenset[Path] = frozenset()
@@ -76,7 +76,7 @@ def load(folder: Path) -> dict[Path, RunRow]:
 
 
 def save(folder: Path, rows: Mapping[Path, RunRow]) -> None:
-    """Cache the facts about a folder's runs, if they are many."""
+    """Cache the facts about a folder's runs, if there are at least :data:`LEAST_RUNS`."""
     if len(rows) < LEAST_RUNS:
         return
     known = [_values(row) for row in rows.values() if row.summary is not None]

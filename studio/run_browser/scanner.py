@@ -15,8 +15,8 @@ from td3core.runs.naming import Usual
 
 _FIRST_BATCH_S = 0.1
 _MANY_READ = 50
-"""Runs read anew, after which it pays to keep what is known for the next start."""
-# A record that is replaced, as endings and notes are, changes its folder; a table only itself.
+"""Number of newly read runs above which it pays to cache the list for the next start."""
+# Replacing a file (final state, note) changes the folder's time; a growing table only its own.
 _WATCHED = ("", DESCRIPTION, CHECKPOINTS, "training.csv", "episodes.csv", "evaluations.csv")
 
 
@@ -47,7 +47,7 @@ def scan(
             rows[path] = row
         if waiting and time.monotonic() - reported_at >= patience:
             report(Found(rows=tuple(waiting)))
-            # Each report lays out the whole, growing list again.
+            # After each report, the whole growing list is laid out again.
             waiting, reported_at, patience = [], time.monotonic(), 3 * patience
     gone = frozenset(known.keys() - set(paths))
     report(Found(rows=tuple(waiting), gone=gone, complete=True))
@@ -70,9 +70,9 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
-    """Read a run again if it has changed, or may have without a trace; None if it has not."""
+    """Read a run again if it has changed, or may have without a trace; None if unchanged."""
     stamp = tuple(_time_of(os.path.join(path, name)) for name in _WATCHED)  # noqa: PTH118
-    # A process's death changes no file.
+    # The death of a process changes no file.
     running = known and known.summary and known.summary.state is RunStatus.RUNNING
     if known is not None and known.stamp == stamp and not running:
         return None

@@ -17,7 +17,7 @@ _MOST_BYTES = 8 * 2**20
 
 
 class Sparklines(QObject):
-    """Mean returns of the evaluations of runs, by their position in the list's files."""
+    """Mean returns of the evaluations of runs, cached by folder."""
 
     changed = Signal()
 
@@ -51,7 +51,7 @@ class Sparklines(QObject):
     def _read_more(self) -> None:
         if self._task.busy or not self._wanted:
             return
-        # The latest requests are in view now.
+        # The latest requests are for the runs now in view.
         batch = dict(list(self._wanted.items())[-_AT_ONCE:])
         self._wanted.clear()
 

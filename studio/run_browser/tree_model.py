@@ -44,7 +44,7 @@ class _Node:
     parent: "_Node | None" = None
     at: int = 0
     number: int = 0
-    """Stored in Qt's indices: a stale one must find nothing rather than freed memory."""
+    """Stored in Qt's indices instead of a pointer: a stale index must not reach freed memory."""
     children: list["_Node"] = field(default_factory=list)
 
 
@@ -52,9 +52,9 @@ class RunTreeModel(QAbstractItemModel):
     """All runs of a folder, flat or with branches below the run they came from."""
 
     name_edited = Signal(Path, str)
-    """The user wants this name for a run; empty removes the present one."""
+    """The user has entered this name for a run; empty removes the current one."""
     renamed = Signal(Path, str)
-    """The present name of a run."""
+    """A run has this title now."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -85,7 +85,7 @@ class RunTreeModel(QAbstractItemModel):
             for row in found.rows:
                 self._nodes[row.path].row = row
                 self._announce(row.path)
-        # Started here, in another window, or on the command line.
+        # Renamed here or elsewhere, for instance in another window.
         for row in renamed:
             self.renamed.emit(row.path, row.summary.title if row.summary else "")
 
@@ -242,7 +242,7 @@ class RunTreeModel(QAbstractItemModel):
         return None
 
     def _more(self, row: RunRow, role: int) -> Any:
-        """Return the first column's data beyond its text, for eyes and for ears."""
+        """Return further data of the first column: the two lines to draw, or accessible text."""
         if role == LINES:
             return lines_of(row)
         if role == Qt.ItemDataRole.AccessibleTextRole:

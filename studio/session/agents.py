@@ -21,7 +21,7 @@ class SavedAgents:
 
     run: Path
     stamps: Mapping[Path, Stamp]
-    """By step, then best, then last."""
+    """Stamp of each checkpoint: by step, then the best and the last one."""
     means: Mapping[int, float]
     """Mean return of each evaluation, by step."""
     favourite: Path | None

@@ -21,11 +21,11 @@ from td3core.system.numerics import AUTO, needs_other_process
 from td3core.text import Text
 
 _PATIENCE_MS = 2000
-"""After this time, a run that was asked to end may hang, or have a lot to save."""
+"""How long a run may take to stop before it can be killed: it may hang, or have a lot to save."""
 
 
 class SessionState(StrEnum):
-    """What the window can offer now."""
+    """State of the current run; it determines the available actions."""
 
     IDLE = "idle"
     STARTING = "starting"
@@ -101,7 +101,7 @@ class RunController(QObject):
         runs_dir: Path,
         schedule: Sequence[Change] = (),
     ) -> None:
-        """Start a run in a thread of its own. Ignored while another one lives."""
+        """Start a run in a thread of its own. Ignored while another one is active."""
         self._begin(
             NewRun(
                 config=config,
@@ -119,9 +119,9 @@ class RunController(QObject):
         *,
         may_hang: bool = False,
     ) -> None:
-        """Resume a run, perhaps with another last step. Ignored while another one lives.
+        """Resume a run, perhaps with another last step. Ignored while another one is active.
 
-        ``numerics`` is the class it was trained in, ``may_hang`` is said of its environment.
+        ``numerics``: the numerics class it was trained in; ``may_hang``: its environment may hang.
         """
         self._begin(ResumedRun(run=run, steps=steps, numerics=numerics, may_hang=may_hang))
 
@@ -134,9 +134,9 @@ class RunController(QObject):
         *,
         may_hang: bool = False,
     ) -> None:
-        """Start a new run from a checkpoint. Ignored while another one lives.
+        """Start a new run from a checkpoint. Ignored while another one is active.
 
-        ``numerics`` is the class to train it in, ``may_hang`` is said of its environment.
+        ``numerics``: the numerics class to train it in; ``may_hang``: its environment may hang.
         """
         self._begin(
             Branch(
@@ -149,9 +149,9 @@ class RunController(QObject):
         )
 
     def follow(self, reader: RunReader) -> None:
-        """Follow a run of another process, after reading it.
+        """Follow a run of another process, whose files ``reader`` has read.
 
-        Ignored while a run of this one lives.
+        Ignored while a run of this process is active.
         """
         if self.busy:
             return
@@ -190,13 +190,13 @@ class RunController(QObject):
         self._worker.moveToThread(self._thread)
         self._thread.started.connect(self._worker.run)
         self._worker.event_reported.connect(self._on_event)
-        # Called by the thread itself: the window's thread may be waiting for its end.
+        # Called in the thread itself: the window's thread may be blocked waiting for its end.
         self._worker.finished.connect(self._thread.quit, Qt.ConnectionType.DirectConnection)
         self._thread.finished.connect(self._on_thread_finished)
         self._thread.start()
 
     def _make_worker(self, job: Job) -> None:
-        # A process computes in one class for life, and only a process can be ended.
+        # A process cannot change its numerics class, and a thread cannot be killed.
         if self._own_process or job.may_hang or needs_other_process(job.numerics):
             worker = self._worker = ProcessWorker(job)
             self._control = worker.process
@@ -212,7 +212,7 @@ class RunController(QObject):
         return self.busy and isinstance(self._worker, ProcessWorker)
 
     def leave(self) -> None:
-        """Let a run in a process of its own continue in the background, and forget about it."""
+        """Let a run in a process of its own continue in the background, and detach from it."""
         if isinstance(self._worker, ProcessWorker):
             self._worker.leave()
 
@@ -228,19 +228,19 @@ class RunController(QObject):
             self._set_state(SessionState.RUNNING)
 
     def stop(self) -> None:
-        """Ask the run to save and end; a second call ends a run that does not answer."""
+        """Ask the run to save and end; a later call kills a process that does not respond."""
         if self.can_give_up and isinstance(self._worker, ProcessWorker):
             self._worker.process.give_up()
         elif self._control and self._state is not SessionState.IDLE:
             self._control.stop()
             if self._state is not SessionState.STOPPING:
-                # First: whoever hears of the new state asks whether the run can be given up.
+                # Before the state changes: its receivers check ``can_give_up``.
                 self._patience.start()
                 self._set_state(SessionState.STOPPING)
 
     @property
     def can_give_up(self) -> bool:
-        """Whether the run was asked to end two seconds ago, has not, and can be ended."""
+        """Whether the run has not ended two seconds after a request to stop, and can be killed."""
         waited = self._state is SessionState.STOPPING and not self._patience.isActive()
         return waited and isinstance(self._worker, ProcessWorker)
 
@@ -276,7 +276,7 @@ class RunController(QObject):
     def tune(self, tunables: Tunables, before: Tunables | None = None) -> int | None:
         """Ask for new live settings; return the revision to wait for, ``None`` without a run.
 
-        ``before`` are those that were shown: what does not differ from them is not asked for.
+        ``before``: the settings that were shown; only differences are requested.
         """
         if self._control is None or self._state is SessionState.STOPPING:
             return None
@@ -320,7 +320,7 @@ class RunController(QObject):
         thread = self._thread
         self._thread = self._worker = self._control = None
         if thread is not None:
-            # finished() is emitted in the thread's last moments; wait() covers the rest of them.
+            # finished() is emitted shortly before the thread ends: wait for the rest.
             thread.wait()
             thread.deleteLater()
         self._set_state(SessionState.IDLE)

@@ -19,7 +19,7 @@ CLOCK = ("env_steps", "wall_s")
 
 
 class RunCurves:
-    """Curves that grow with the reports of a run, or are filled at once when it is read."""
+    """Curves that grow with the reports of a run, or are filled when its files are read."""
 
     def __init__(self) -> None:
         self.episodes = Series(EPISODES)
@@ -27,10 +27,10 @@ class RunCurves:
         self.evaluations = Series(EVALUATIONS)
         self.clock = Series(CLOCK)
         self._recent: Doubles = np.empty(0)
-        """The last returns, at most ``SMOOTHED_EPISODES - 1``, which the next mean needs."""
+        """The last returns, at most ``SMOOTHED_EPISODES - 1``, for the next trailing mean."""
 
     def add(self, event: Event, last_step: float = math.inf) -> None:
-        """Add the time of an event's step."""
+        """Add the data of an event, up to ``last_step``."""
         if isinstance(event, Evaluated) and event.env_steps <= last_step:
             self.evaluations.append((event.env_steps, *evaluation_numbers(event)))
         if not isinstance(event, Progress):
@@ -40,10 +40,10 @@ class RunCurves:
         ended = event.ended.columns("env_steps", "episode_return", "length", *info)
         known = ended[:, 0] <= last_step
         ended = ended[known]
-        # NaN is a length not on record.
+        # A length of 0 was not recorded.
         ended[ended[:, 2] == 0, 2] = math.nan
         self.add_episodes(ended, info)
-        # Every run has episodes, even before it learns; the time of a row may be missing.
+        # Times come from episodes, which end even before learning starts; some may be NaN.
         self._add_times(event.ended.columns("env_steps", "wall_s")[known])
         if event.env_steps <= last_step:
             self._add_times(np.array([(event.env_steps, event.wall_s)]))
@@ -56,7 +56,7 @@ class RunCurves:
     def add_episodes(self, rows: ArrayLike, info: Sequence[str] = ()) -> None:
         """Add episodes, shape (n, 3 + len(info)).
 
-        The columns are the step of its end, its return, its length, and these info columns.
+        The columns are the step at the episode's end, its return, its length, and ``info``.
         """
         new = [name for name in info if name not in self.episodes.columns]
         if new:

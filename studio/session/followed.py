@@ -36,7 +36,7 @@ class Refusal:
 
 
 class FollowedRun(QObject, Requesting):
-    """Has the request methods of a ``Control``; all reading and writing is done in a thread.
+    """Has the request methods of a ``Control``; all file access happens in a thread.
 
     ``reported`` carries events of the run, a :class:`CatchUp` first, and each :class:`Refusal`.
     """
@@ -57,7 +57,7 @@ class FollowedRun(QObject, Requesting):
 
     def close(self) -> None:
         """Stop following; the run continues."""
-        # Nothing is reported from here on; no need to wait for the thread's next turn.
+        # Nothing is reported from here on; no need to wait for the thread's next poll.
         self._task.cancel()
         self._asks.put(None)
 
@@ -70,13 +70,13 @@ class FollowedRun(QObject, Requesting):
 
 
 class _Follower:
-    """The work of the thread. It uses the window's tickets; the core has its own."""
+    """The work of the thread. Translates between the window's tickets and those of the core."""
 
     def __init__(self, reader: RunReader, report: Report) -> None:
         self._report = report
         self._reader, self._control = reader, RemoteControl(reader.run)
         self._tickets: dict[int, int] = {}
-        """The window's ticket of each change without an answer, by the core's ticket."""
+        """The window's ticket of each unanswered change, keyed by the core's ticket."""
         self._acknowledged = 0
         self._applied: Tunables | None = None
         self._env_steps = 0
@@ -87,7 +87,7 @@ class _Follower:
         return self._reader.behind
 
     def look(self) -> None:
-        """Report the news."""
+        """Report new events and answers."""
         begun = () if self._caught_up else (self._reader.again(),)
         found = tuple(map(self._seen, (*begun, *self._reader.poll())))
         if begun:
@@ -105,12 +105,12 @@ class _Follower:
         if isinstance(event, events.Progress):
             self._applied, self._env_steps = event.tunables, event.env_steps
         if isinstance(event, events.Tuned):
-            # The window counts its own changes.
+            # Revisions reported to the window are its own tickets.
             return replace(event, revision=self._acknowledged)
         return event
 
     def ask(self, ticket: int, request: Request) -> None:
-        """Make a request; ``ticket`` belongs to a change."""
+        """Make a request; ``ticket`` identifies a change of settings."""
         tunes = isinstance(request, Tune)
         try:
             given = self._control.request(request)
@@ -159,6 +159,6 @@ def _follow(
         return
     while not stopped():
         follower.look()
-        # A request is made at once; the answer is looked for soon.
+        # Requests are sent immediately; answers are found by the next poll.
         for ask in drained(asks, 0.0 if follower.behind else _POLL_S):
             follower.ask(*ask)

@@ -35,7 +35,7 @@ class GroupRecord:
 
     @property
     def state(self) -> SessionState:
-        """Its state for requests, as long as it trains."""
+        """Its overall state, while it trains."""
         states = {status.state for status in self.statuses.values()}
         if self.stopping:
             return SessionState.STOPPING
@@ -82,7 +82,7 @@ class GroupRecord:
         return "  ·  ".join(parts)
 
     def _time_left(self, training: list[SeedStatus]) -> str:
-        """Return the time left if all runs that train now are learning; some may not be yet."""
+        """Estimate the time left as if all training runs were past their warm-up."""
         speeds = [s.steps_per_s for s in training if s.phase != Phase.WARM_UP and s.steps_per_s]
         if not speeds:
             return tr("estimating time left")

@@ -26,12 +26,12 @@ class RunHistory:
     reader: RunReader | None = None
     """Returns later events, if another process trains the run; else None."""
     reopened: bool = False
-    """True for the run of the last session: nobody asked for it, so that what the user has chosen
-    or entered meanwhile stays."""
+    """True for the run of the last session, opened without a request: it must not replace what the
+    user has chosen or entered meanwhile."""
 
     @property
     def live(self) -> bool:
-        """True if another process trains the run, as far as known immediately."""
+        """True if another process was training the run when it was read."""
         return self.reader is not None
 
 
@@ -43,14 +43,14 @@ def read_history(path: Path, stopped: Stopped) -> RunHistory:
         stopped: polled; True ends the reading early.
 
     Raises:
-        RequestError: it is no run, or its description is damaged.
+        RequestError: it is not a run, or its description is damaged.
     """
     reader, record = RunReader(path), RunRecord()
     for ancestor, last_step in lineage(reader.directory):
         _add_curves(record.parent_curves, ancestor.path, stopped, last_step)
     for event in reader.drain(stopped):
         record.take(event)
-    # From the process that last trained it.
+    # These describe the process that last trained the run.
     record.device, record.time_left = "", None
     live = reader.state is RunStatus.RUNNING
     agents = read_agents(reader.directory)

@@ -11,10 +11,10 @@ from td3core.protocol.wording import JOURNAL
 from td3core.text import Text, tr
 
 SAME_GESTURE_S = 1.5
-"""Changes of one setting in such quick succession count as one, as when dragging its slider."""
+"""Changes of a setting within this time count as one, as while its slider is dragged."""
 
 _LONGEST_MESSAGE = 100
-"""Characters: it stands on one line of a plot."""
+"""In characters: the message is shown on one line of a plot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class JournalEntry:
     event: str
     time: str
     message: Text | None = None
-    """What else there is to say of it."""
+    """Further details."""
 
     @property
     def text(self) -> str:
-        """What was done, in words."""
+        """The action in words."""
         done, step = JOURNAL.get(self.event, self.event), format_count(self.env_steps)
         if self.message is None:
             return tr("{done} at step {step}", done=done, step=step)
@@ -38,7 +38,7 @@ class JournalEntry:
 
 
 class RunJournal:
-    """Markers and entries in the order they came."""
+    """Markers and entries in order of arrival."""
 
     def __init__(self) -> None:
         self.markers: list[Marker] = []
@@ -61,25 +61,25 @@ class RunJournal:
         """Add a live change; the many small changes of one drag of a slider are one marker.
 
         Args:
-            env_steps: the step it took effect after.
+            env_steps: the step after which it took effect.
             name: the setting.
             old: its value before.
             new: its value from then on.
-            time: when it was made, in seconds since 1970; NaN belongs to no drag.
-            scheduled: a schedule made it.
+            time: when it was made, in seconds since 1970; with NaN it is never part of a drag.
+            scheduled: whether a schedule made it.
 
         Returns:
             The marker of the change, which may have existed before.
         """
         last = next((m for m in reversed(self.markers) if m.name == name), None)
         same_gesture = last is not None and 0 <= time - last.changed_at < SAME_GESTURE_S
-        # A change back counts separately, or both would look as if nothing had been changed.
+        # A change back counts separately: merged, the marker would show no change.
         if last is not None and same_gesture and new != last.old:
             last.env_steps, last.new, last.changed_at = env_steps, new, time
         elif last is None or (last.env_steps, last.old, last.new) != (env_steps, old, new):
             last = Marker(env_steps=env_steps, name=name, old=old, new=new, changed_at=time)
             self.markers.append(last)
-        # Otherwise it is on record already: a resumed run makes it again.
+        # Otherwise it is recorded already: a resumed run repeats it.
         last.scheduled = scheduled
         return last
 

@@ -1,4 +1,4 @@
-"""Measurements of the runs that train from this window, as they report them."""
+"""Live measurements of the runs trained by this window."""
 
 import logging
 from collections.abc import Hashable
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class _LiveRun:
     path: Path
     measured: MeasuredRun | None = None
-    """None while the part before it was resumed is being read."""
+    """None while the part before the resumption is being read."""
     waiting: list[Event] = field(default_factory=list)
     """Events reported meanwhile."""
     dropped: bool = False
@@ -32,27 +32,27 @@ class _LiveRun:
             self.measured.take(event)
 
     def continues(self, before: MeasuredRun) -> None:
-        """Apply the events reported while the files were read, after those measurements."""
+        """Continue measurements read from the files with the events reported meanwhile."""
         self.measured = before
         for event in self.waiting:
             before.take(event)
         self.waiting.clear()
 
     def read_past(self) -> MeasuredRun | None:
-        """Read its earlier part; None if its files cannot be read. Not in the window's thread."""
+        """Read its earlier part; None if its files cannot be read. Runs in the background."""
         try:
             return measured_in(self.path, lambda: self.dropped)
         except Exception as problem:
-            # Whatever is wrong with them: opening the run reads them again, and reports it.
+            # Any error: opening the run reads the files again, and reports it to the user.
             log.warning("%s cannot be read: %s", self.path, problem)
             return None
 
 
 class LiveRuns(QObject):
-    """Folds the events of runs. A run that is over is forgotten: its files hold the same."""
+    """Accumulates the events of runs. Ended runs are dropped: their files hold the same data."""
 
     changed = Signal(object)
-    """Folder of a run that has reported something, or was forgotten."""
+    """Folder of a run that has reported something, or was dropped."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -75,12 +75,12 @@ class LiveRuns(QObject):
 
     @Slot()
     def clear(self) -> None:
-        """Forget all runs: none of them reports any more."""
+        """Drop all runs: none of them reports any more."""
         for source in list(self._runs):
             self.changed.emit(self._drop(source).path)
 
     def shutdown(self) -> None:
-        """Forget all runs, and wait until none of them is being read."""
+        """Drop all runs, and wait until none of them is being read."""
         self.clear()
         self._reader.finish()
 

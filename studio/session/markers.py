@@ -31,7 +31,7 @@ class Marker:
     changed_at: float
     """In seconds since 1970; NaN if unknown."""
     scheduled: bool = False
-    """True if a schedule made it: the changes of another run, or a resumed run's own."""
+    """True if a schedule made it, with the changes of another run or the resumed run's own."""
 
     @property
     def text(self) -> str:

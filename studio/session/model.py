@@ -43,7 +43,7 @@ class RunModel(QObject):
         self._quiet = False
         """True while old events are processed: they are not logged."""
         self._rules: tuple[Rule, ...] | None = None
-        """The user's rules; None while the program's own apply."""
+        """The user's rules; None while the default rules apply."""
         self._unlogged: dict[int, Marker] = {}
         self._gesture = QTimer(self)
         self._gesture.setSingleShot(True)
@@ -104,7 +104,7 @@ class RunModel(QObject):
 
     @Slot(object)
     def catch_up(self, events_so_far: tuple[events.Event, ...]) -> None:
-        """Process the events of a run of another process before it was followed."""
+        """Process the events that a run of another process reported before it was followed."""
         self._quiet = True
         for event in events_so_far:
             self.handle(event)

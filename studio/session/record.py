@@ -73,7 +73,7 @@ class RunRecord:
                 self.outcome = event
 
     def start(self, event: events.Started) -> None:
-        """Begin, or resume: data beyond the first step of this session did not happen."""
+        """Begin, or resume: drop data beyond the first step of this session."""
         if self.run != event.run or self.first_tunables is None:
             self.first_tunables = event.tunables
         self.run, self.config, self.name = event.run, event.config, event.name or event.run.name
@@ -121,7 +121,7 @@ class RunRecord:
         ]
 
     def add_entry(self, event: events.Noted) -> None:
-        """Add what was done besides a change."""
+        """Add an action other than a change of settings."""
         self.journal.add_entry(
             JournalEntry(event.env_steps, event.event, event.time, event.message)
         )

@@ -1,4 +1,4 @@
-"""Growing tables of numbers that thin themselves out for drawing."""
+"""Growing tables of numbers, downsampled for drawing."""
 
 from collections.abc import Sequence
 
@@ -40,7 +40,7 @@ class Series:
         return self._cells.nbytes
 
     def add_columns(self, names: Sequence[str]) -> None:
-        """Add columns at the end; earlier rows have no values of them."""
+        """Add columns at the end; they are NaN in earlier rows."""
         self.columns += tuple(names)
         shape = self._cells.shape
         unknown = np.full((shape[0], len(names), shape[2]), np.nan)
@@ -51,7 +51,7 @@ class Series:
     def append(self, rows: ArrayLike) -> None:
         """Add rows, shape (n, columns) or (columns,)."""
         block = np.asarray(rows, dtype=np.float64).reshape(-1, len(self.columns))
-        # In pieces: each merge makes room for only half the capacity.
+        # In pieces: each merge frees only half the capacity.
         for begin in range(0, len(block), self._capacity):
             self._take(block[begin : begin + self._capacity])
 
@@ -86,12 +86,12 @@ class Series:
         self.rows_each *= 2
 
     def keep_to(self, last: float) -> None:
-        """Drop the rows after this x, together with the cell of the first of them."""
+        """Drop the rows after this x, and the whole cell that contains the first of them."""
         self._size = int(np.searchsorted(self._cells[_HIGH, 0, : self._size], last, "right"))
         self._waiting = self._waiting[self._waiting[:, 0] <= last]
 
     def column(self, name: str) -> Doubles:
-        """Return the mean of each cell of a column, for x its last; valid until the next append."""
+        """Return the cells' means of a column, for x their last; valid until the next append."""
         index = self.columns.index(name)
         view = self._cells[_HIGH if index == 0 else _MEAN, index, : self._size]
         view.flags.writeable = False
@@ -105,7 +105,7 @@ class Series:
         """Return x and y of the part between ``low`` and ``high``, at most about ``points`` long.
 
         Long parts keep the smallest and the largest value of each stretch, so that spikes stay
-        visible. Rows without a number are left out. One row beyond either end is kept, so that the
+        visible. Non-finite values are left out. One row beyond either end is kept, so that the
         line reaches the edge.
         """
         x = self.column(self.columns[0])

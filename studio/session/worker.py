@@ -34,7 +34,7 @@ class Worker(QObject):
             # Loads torch, for which the window must not wait.
             perform(self._job, self._control, self.event_reported.emit)
         except BaseException as problem:
-            # The loop lets nothing escape; what is left is a torch that cannot be imported.
+            # The training loop catches all its exceptions; torch may have failed to import.
             message = Text("Training could not start: {problem}", problem=reason_of(problem))
             self.event_reported.emit(Failed(message=message, details=traceback.format_exc()))
         finally:
@@ -59,7 +59,7 @@ class ProcessWorker(QObject):
 
     @Slot()
     def run(self) -> None:
-        """Wait until the run has ended, or was left."""
+        """Wait until the run has ended, or was detached."""
         while not self._left.is_set() and not self.process.wait(_LOOK_S):
             pass
         self.finished.emit()

@@ -28,7 +28,7 @@ class BrowseButton(QToolButton):
     """Asks for a file and announces the environments in it."""
 
     chosen = Signal(list)
-    """The environments in the file, as ``module:Class``; its folder is searched from now on."""
+    """The environments in the file, as ``module:Class``; its folder is on the import path now."""
     refused = Signal(object)
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ def read_env_file(path: Path) -> EnvFile:
     """Find the environments in a file without running it.
 
     Raises:
-        OSError, ValueError, SyntaxError: it is no Python file.
+        OSError, ValueError, SyntaxError: it is not a Python file.
     """
     path = path.absolute()
     names = [] if path.stem == "__init__" else [path.stem]

@@ -120,7 +120,7 @@ class EnvPicker(QComboBox):
         """Open the list at the environment named in the field."""
         self.opening.emit()
         row = self.findText(self.currentText(), Qt.MatchFlag.MatchExactly)
-        # Without a row the field would be cleared.
+        # An index of -1 would clear the field.
         if row >= 0:
             blocked = self.blockSignals(True)
             self.setCurrentIndex(row)

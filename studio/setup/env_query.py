@@ -1,4 +1,4 @@
-"""Examines an environment in a separate process: making one imports simulators and may hang."""
+"""Examines an environment in a separate process: creating it imports a simulator and may hang."""
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -10,7 +10,7 @@ _TIMEOUT_MS = 120_000
 
 
 class EnvQuery(QObject):
-    """Runs ``td3-studio check``, one query at a time; a new one cancels the one before."""
+    """Runs ``td3-studio check``, one query at a time; a new one cancels the previous one."""
 
     answered = Signal(object)
     """Carries the object printed by ``check --json``."""

@@ -78,7 +78,7 @@ class EnvSection(QWidget):
         row.setSpacing(2)
         row.addWidget(self.picker, 1)
         row.addWidget(self._button)
-        # Next to the environment it would take space from its name.
+        # Next to the picker, the button would take space from the environment's name.
         self.below = QHBoxLayout()
         self.below.setSpacing(2)
         self.below.addWidget(self.facts, 1)
@@ -94,7 +94,7 @@ class EnvSection(QWidget):
         self._lookup.answered.connect(self._on_looked_up)
         self._lookup.refused.connect(self._on_not_made)
         self.picker.currentTextChanged.connect(self._show_facts)
-        # Only the user's choice here: neither a script nor an imported preset may make an
+        # Only what the user has chosen: neither a script nor an imported preset may create an
         # environment.
         self.picker.activated.connect(self.look_up)
         self.picker.opening.connect(self._list_others)
@@ -174,7 +174,7 @@ class EnvSection(QWidget):
 
     @Slot()
     def look_up(self) -> None:
-        """Look up an environment that is not a known one, or has arguments."""
+        """Look up an environment that is not in the catalogue, or has arguments."""
         env_id, args = self.env_id, self._args().strip()
         if not env_id or (find_known(env_id) and not args):
             self._forget()
@@ -207,7 +207,7 @@ class EnvSection(QWidget):
         quick: bool,
         insist: bool | None = None,
     ) -> None:
-        """Examine the environment; if a file names its code, once the user allows it."""
+        """Examine the environment; if a file names its code, only after the user allows it."""
         env_id, args = self.env_id, self._args()
 
         def ask() -> None:
@@ -230,7 +230,7 @@ class EnvSection(QWidget):
             )
             refuse(declined)
 
-        # The user wants the check now; everything else can wait.
+        # By default, only a full check asks again about code that the user has declined.
         self._consent.obtain(
             choice, ask, refuse_code, insist=not quick if insist is None else insist
         )

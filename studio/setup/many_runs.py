@@ -1,4 +1,4 @@
-"""The parts of Setup about several runs, and about where a run trains."""
+"""The widgets of Setup for several runs, and for the process that trains a run."""
 
 from PySide6.QtCore import QSettings, Slot
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QWidget
@@ -56,7 +56,7 @@ class SeedsField(QLineEdit):
 
     @Slot()
     def _remove_mark(self) -> None:
-        """Mark no right text, which a run that is opened may have put there."""
+        """Remove the mark once the text is valid, for instance after a run was opened."""
         if self.property("invalid") and not self._problem():
             self._mark()
 

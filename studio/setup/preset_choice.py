@@ -129,7 +129,7 @@ class PresetChoice(QObject):
         self.changed.emit()
 
     def _name_algorithm(self) -> None:
-        """Name the algorithm without a variant by the preset's algorithm."""
+        """Label the first entry, which means no variant, with the preset's algorithm."""
         preset = self._presets.get(self.preset.currentText())
         algorithm = preset.values.get("algorithm", TD3) if preset is not None else TD3
         usual = AS_PUBLISHED

@@ -173,7 +173,7 @@ class SetupPanel(QWidget):
     def set_busy(self, busy: bool) -> None:
         """Lock the form when a run begins, until it ends or the user prepares the next one.
 
-        It stays open if that is what it is used for already.
+        It stays unlocked if it already has entries for the next run.
         """
         if busy is self._busy:
             return
@@ -193,7 +193,7 @@ class SetupPanel(QWidget):
 
     @property
     def has_entries(self) -> bool:
-        """Whether the form holds what was entered for a run that is neither started nor queued."""
+        """Whether the form has entries for a run that is neither started nor queued."""
         return self._has_entries
 
     @Slot()
@@ -266,18 +266,18 @@ class SetupPanel(QWidget):
         self._presets.choose(config.preset.split(PLUS))
         self._fields.write_config(config)
         self._announce_algorithm()
-        # They belong to one run.
+        # The settings are those of a single run, not of a group.
         self.seeds.clear()
         self._show_disk()
         self.forget_entries()
 
     def show_usual(self, env_id: str) -> None:
-        """Show an environment with its own preset, in place of all that was entered."""
+        """Show an environment with its own preset, in place of all entries."""
         self._env.setCurrentText(env_id)
         self._show_env(env_id)
         self.origin.forget()
         self._fields.write({"env_args": "", "info_columns": ""})
-        # Otherwise values that were edited, and that the presets share, would stay.
+        # Otherwise edited settings on which the old and new preset agree would stay.
         self._shown_preset = ("", "")
         self._presets.choose_usual(env_id)
         self.seeds.clear()
@@ -309,7 +309,7 @@ class SetupPanel(QWidget):
         chosen = (self._shown_env, self._presets.preset.currentText())
         keep = set[str]()
         if chosen == self._shown_preset:
-            # Another algorithm is compared with everything else equal.
+            # Only the algorithm has changed: keep everything else equal, for comparison.
             before = self._preset_values
             keep = {name for name, _ in specs(RunConfig) if before.get(name) == values.get(name)}
         self._fields.write_preset(values, keep)
@@ -322,7 +322,7 @@ class SetupPanel(QWidget):
 
     @Slot(str)
     def _on_presets_reloaded(self, name: str) -> None:
-        """Offer the present presets, and choose the new one if there is one."""
+        """Offer the current presets, and choose the new one if there is one."""
         self.environment.show_environments(self._presets.environments)
         if name:
             self._env.setCurrentText(self._presets.environment_of(name))

@@ -20,11 +20,11 @@ from td3core.text import Text
 class FinalFilms(QObject):
     """Films runs for TensorBoard, one after another, in separate processes.
 
-    Only runs with event files; runs of sweeps and trials are not filmed: they are too many.
+    Only runs with event files are filmed, and none of sweeps and trials: there are too many.
     """
 
     told = Signal(str, object)
-    """A level of the log, and the result of a film (``Text``)."""
+    """Log level and result of a film (``Text``)."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class FinalFilms(QObject):
 
         Args:
             folder: Returns the folder for films; None if they are not wanted.
-            variables: Returns the environment variables of a drawing process.
+            variables: Returns the environment variables for a rendering process.
             parent: The owner.
         """
         super().__init__(parent)
@@ -51,7 +51,7 @@ class FinalFilms(QObject):
         self._command.not_started.connect(self._on_refused)
 
     def watch(self, controller: RunController, groups: GroupSession) -> None:
-        """Film a window's runs when they have ended; the runs of a group after all of them."""
+        """Film a window's runs after they end; runs of a group once all of them have ended."""
 
         def on_event(event: object) -> None:
             ending = event.ending if isinstance(event, Failed) else event

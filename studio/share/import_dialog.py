@@ -95,7 +95,7 @@ class ImportDialog(TaskDialog):
     @Slot(object)
     def _on_read(self, found: Found) -> None:
         first, self._found = not self.kind.text(), found
-        # Asked for if the agent has none; chosen ones stay visible.
+        # Offered if the agent has no statistics; a chosen file stays visible.
         offered = found.takes_statistics or self.statistics.path() is not None
         self.form.setRowVisible(self.statistics, offered)
         self.kind.setText(breakable(found.kind))
@@ -132,7 +132,7 @@ class ImportDialog(TaskDialog):
         """Return the environment in the fields.
 
         Raises:
-            RequestError: the arguments are no JSON object.
+            RequestError: the arguments are not a JSON object.
         """
         return EnvChoice(self.env.currentText().strip(), self.env_args.text())
 
@@ -263,7 +263,7 @@ def _sizes(found: Found) -> str:
 
 
 def _hint(found: Found, chosen: str) -> Text:
-    """Return the origin of the name in the field."""
+    """Return where the environment's name in the field comes from."""
     if found.env is not None:
         return _STATED if chosen == found.env.env_id else NO_TEXT
     sized = [name for name in found.likely if name != found.content.likely_env]

@@ -70,7 +70,7 @@ class ShareButton(QToolButton):
     """Offers actions on the current agent outside of the replay."""
 
     def __init__(self, pane: ReplayPane, consent: CodeConsent, instruments: Instruments) -> None:
-        """Share the contents of ``pane``; ``instruments`` returns their panel, if it was made."""
+        """Share the contents of ``pane``; ``instruments`` returns their panel, if it exists."""
         super().__init__(pane)
         describe(
             self, "replay_share_button", tr("Share"), tr("Films, pictures, evaluations and exports")
@@ -120,7 +120,7 @@ class ShareTasks(QObject):
     began = Signal(str)
     """A possibly long task has begun; carries its name."""
     ended = Signal(str, object, str)
-    """It has ended by itself; carries its name, a title (``Text``) and the dialog's text."""
+    """A task has ended by itself; carries its name, a title (``Text``) and the dialog's text."""
     refused = Signal(object)
     """Why no dialog was opened, a ``Text``."""
 
@@ -157,7 +157,7 @@ class ShareTasks(QObject):
         if agent is None:
             return
         player, window = self._player, self._window()
-        # A film has a speed, even if the replay does not wait.
+        # A film needs a finite speed; a replay without pauses has an infinite one.
         speed = player.speed if isfinite(player.speed) else 1.0
         if player.compared:
             made = player.compared, player.seed, speed, player.pushes, self._pane.columns
@@ -257,7 +257,7 @@ class ShareTasks(QObject):
         from studio.share.picture_dialog import PictureDialog
         from studio.share.screenshot import Screenshot
 
-        # Answered later: by then another one may have been requested.
+        # The capture arrives later: other agents may be shown by then.
         waited, self._waits_for_picture = self._waits_for_picture, False
         names = self._pane.names
         if not waited or len(names) != max(1, len(frame.steps)):

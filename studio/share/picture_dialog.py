@@ -97,7 +97,7 @@ class PictureDialog(QDialog):
         self._queue.finish()
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """Finish the file with the dialog."""
+        """Finish writing the file before the dialog closes."""
         self.shutdown()
         super().closeEvent(event)
 

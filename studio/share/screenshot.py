@@ -13,7 +13,7 @@ from td3core.text import tr
 _GAP = 4
 _MARGIN = 8
 _FONT_SHARE = 0.034
-"""Height of the captions' letters, as a share of a picture's smaller side."""
+"""Font size of the captions, as a share of a picture's smaller side."""
 _LEAST_FONT = 11
 
 

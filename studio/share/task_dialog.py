@@ -129,7 +129,7 @@ class TaskDialog(QDialog):
         """Return the command, and its possibly unfinished file; None to start nothing.
 
         Raises:
-            RequestError: a field holds no allowed value.
+            RequestError: a field has an invalid value.
         """
 
     @abstractmethod
@@ -163,7 +163,7 @@ class TaskDialog(QDialog):
                 box.setEnabled(not busy)
 
     def event(self, event: QEvent) -> bool:
-        """Make room when a part has changed: only then are the heights of wrapped texts known."""
+        """Grow after a change of the layout: only then are the heights of wrapped texts known."""
         handled = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self.grow()

@@ -42,7 +42,7 @@ class BackgroundQueue(QObject):
         self._relay.failed.connect(self.failed)
 
     def add(self, work: Callable[[], T], then: Callable[[T], None] = lambda _: None) -> None:
-        """Queue a task; its result is passed to ``then`` in this thread.
+        """Queue a task; its result is passed to ``then`` in the window's thread.
 
         ``then`` is not called if the task raises; ``failed`` is emitted instead.
         """
@@ -56,7 +56,8 @@ class BackgroundQueue(QObject):
     def finish(self) -> None:
         """Wait until everything is done: the window is about to close.
 
-        Not for ever: a disk may not answer. Remaining tasks are done before the program ends.
+        The wait is limited: a disk may not respond. Remaining tasks are done before the program
+        ends.
         """
         thread = self._thread
         if thread is not None:

@@ -34,7 +34,7 @@ class _Relay(QObject):
 
 
 class _WorkThread(threading.Thread):
-    """A thread that ends with the program, whatever it is doing."""
+    """A daemon thread: it ends with the program, whatever it is doing."""
 
     def __init__(self, name: str, work: Callable[[], None], cancelled: threading.Event) -> None:
         super().__init__(name=name, target=work, daemon=True)
@@ -128,7 +128,7 @@ class BackgroundTask(QObject):
 
 
 def drained(waiting: "queue.SimpleQueue[T | None]", timeout_s: float) -> Iterator[T]:
-    """Wait so long for something in a queue; yield all there is, up to a None."""
+    """Wait up to ``timeout_s`` for an item of a queue; yield all items there are, up to a None."""
     with contextlib.suppress(queue.Empty):
         found = waiting.get(timeout=timeout_s)
         while found is not None:
@@ -144,7 +144,7 @@ def error_text(problem: Exception) -> Text:
 def wait_for_cancelled(patience_s: float = _PATIENCE_S) -> None:
     """Wait for the threads of all dropped work: the window is about to close.
 
-    Blocked work, such as by an unresponsive disk, ends with the program.
+    Work that is blocked, for instance by an unresponsive disk, ends with the program.
     """
     end = time.monotonic() + patience_s
     for thread in threading.enumerate():

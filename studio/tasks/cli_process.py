@@ -17,7 +17,7 @@ _END_MS = 2_000
 
 
 class CliProcess(QObject):
-    """One command at a time; a new one drops the one before."""
+    """One command at a time; a new one cancels the previous one."""
 
     answered = Signal(object)
     """The object printed by the command with ``--json``."""
@@ -39,9 +39,9 @@ class CliProcess(QObject):
         return self._process is not None
 
     def run(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        """Start ``td3-studio`` with these words and these additional variables.
+        """Start ``td3-studio`` with these arguments and additional environment variables.
 
-        It may import what this process may.
+        Code that is allowed in this process is allowed in the command, too.
         """
         self.cancel()
         process = self._process = QProcess(self)
@@ -83,7 +83,7 @@ class CliProcess(QObject):
         for line in filter(None, map(bytes.strip, self._lines.add(piece))):
             told = _progress(line)
             if told is None:
-                # A progress bar of other software is rewritten over one line.
+                # Progress bars of other software rewrite one line.
                 self._last_line = line.decode(errors="replace").splitlines()[-1]
                 told = CommandProgress(message=quoted(self._last_line))
         if told is not None:
@@ -103,7 +103,7 @@ class CliProcess(QObject):
         if process is None:
             return
         self._on_progress()
-        # The last line may lack its end.
+        # The last line may lack its newline.
         self._take(b"\n")
         found, last = _last_object(_text(process.readAllStandardOutput())), self._last_line
         self.cancel()

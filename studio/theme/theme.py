@@ -85,7 +85,7 @@ def load_theme(name: str) -> Theme:
 
 
 def theme_of(widget: QWidget) -> Theme:
-    """Return the theme in use, by a widget's palette: for widgets that nobody hands it to."""
+    """Return the current theme, from a widget's palette: for widgets that it is not passed to."""
     dark = widget.palette().base().color().lightnessF() < 0.5
     return load_theme("dark" if dark else "light")
 

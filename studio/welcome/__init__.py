@@ -1,1 +1,1 @@
-"""The window's offers before there is a run."""
+"""The start page, shown before the first run, and notes on the first run."""

@@ -1,4 +1,4 @@
-"""Three notes above the plots while the first agent trains, each once it is true."""
+"""Three notes above the plots while the first agent trains, each shown once it applies."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,7 +18,7 @@ _NARRATED = "welcome/narrated"
 
 
 def critics_learn(record: RunRecord) -> Text | None:
-    """Return the note that updates have begun."""
+    """Return the note that updates have begun; None before that."""
     now, config = record.progress, record.config
     if now is None or config is None or now.updates == 0:
         return None
@@ -31,7 +31,7 @@ def critics_learn(record: RunRecord) -> Text | None:
 
 
 def beats_random(record: RunRecord) -> Text | None:
-    """Return the note that an evaluation exceeds every episode of the warm-up."""
+    """Return the note that an evaluation exceeds every warm-up episode; None before that."""
     curves, config = record.curves, record.config
     if config is None:
         return None
@@ -51,7 +51,7 @@ def beats_random(record: RunRecord) -> Text | None:
 
 
 def solved(record: RunRecord) -> Text | None:
-    """Return the note that an evaluation counts as solved."""
+    """Return the note that an evaluation counts as solved; None before that."""
     threshold = record.reward_threshold
     means = record.curves.evaluations.column("mean")
     reached = means[means >= threshold] if threshold is not None else means[:0]
@@ -69,7 +69,7 @@ NOTES: Sequence[Callable[[RunRecord], Text | None]] = (critics_learn, beats_rand
 
 
 class FirstRunNotes(QFrame):
-    """Shows the newest true note on the first run, until it is closed or another run begins."""
+    """Shows the latest note on the first run, until it is closed or another run begins."""
 
     def __init__(self, model: RunModel, settings: QSettings) -> None:
         super().__init__()

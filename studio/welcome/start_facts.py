@@ -54,10 +54,10 @@ def _can_continue(run: RunDirectory, summary: RunSummary) -> bool:
 
 
 def _seconds(run: RunDirectory, summary: RunSummary) -> float | None:
-    """Return the duration of a whole first training at this run's speed, if it is one."""
+    """Return the duration of a whole first training at this run's speed; None for other runs."""
     config, tunables = compose(FIRST_ENV, [], {})
     whole = summary.state is RunStatus.FINISHED and 2 * summary.env_steps >= config.steps
-    # By its settings: an earlier version had another preset of this name.
+    # Compared by settings: an earlier version had another preset of this name.
     same = _shaping(run.config, run.first_tunables) == _shaping(config, tunables)
     if not (whole and same and summary.parent is None):
         return None
@@ -67,6 +67,6 @@ def _seconds(run: RunDirectory, summary: RunSummary) -> float | None:
 
 
 def _shaping(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
-    """Return the settings that a preset gives, without those that each run decides for itself."""
+    """Return the settings of a preset, except length, numerics and engine, which differ by run."""
     values = preset_of(config.preset, config, tunables).values
     return {k: v for k, v in values.items() if k not in ("steps", "numerics", "engine")}

@@ -1,4 +1,4 @@
-"""Ways to begin, in the middle of the empty plot of the returns."""
+"""The start page: ways to begin, in the middle of the empty plot of the returns."""
 
 from functools import partial
 from pathlib import Path
@@ -21,10 +21,10 @@ _OPEN = Text("Show the list of runs")
 _CONTINUE = Text("Resume the last run that was stopped or interrupted")
 _RECENT_WIDTH = 260
 _HINT_HEIGHT = 64
-"""Pixels at the top of the plot, which contain its explanation."""
+"""Height in pixels of the plot's explanation, at its top."""
 _AROUND = 8
 _MOST = 32
-"""Most characters of a name on a button."""
+"""Maximum length in characters of a run's name on a button."""
 
 
 class StartPage(QFrame):
@@ -50,7 +50,7 @@ class StartPage(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         layout.setSpacing(20)
-        # If it covers its place, it is not stretched.
+        # Not stretched if the page covers the whole plot.
         layout.setAlignment(Qt.AlignmentFlag.AlignCenter)
         layout.addLayout(self._make_actions())
         layout.addWidget(self._make_recent())
@@ -103,7 +103,7 @@ class StartPage(QFrame):
         self._come_and_go()
 
     def set_busy(self, busy: bool) -> None:
-        """Hide while a run is starting, and return if it fails to."""
+        """Hide while a run is starting, and return if it fails to start."""
         self._busy = busy
         self._come_and_go()
 
@@ -196,7 +196,7 @@ class StartPage(QFrame):
         return super().eventFilter(watched, event)
 
     def _arrange(self) -> None:
-        """Place the page below the plot's sentence, or over it if there is no room for both."""
+        """Place the page below the plot's explanation, or over it if there is no room for both."""
         room = self._place.rect()
         self._recent.setVisible(bool(self._links))
         for name, text in self._texts.items():
@@ -211,7 +211,7 @@ class StartPage(QFrame):
         for button in offered:
             button.show()
         self._cut_texts(self._needed().width() - room.width())
-        # The last one is the most dispensable.
+        # Hide the least important parts first: the list, then the buttons from the last one.
         if self._height() > room.height():
             self._recent.hide()
         while len(offered) > 1 and self._height() > room.height():
@@ -240,11 +240,11 @@ class StartPage(QFrame):
         return self._needed().height()
 
     def _needed(self) -> QSize:
-        # Inner layouts process a new text only now; otherwise the size would be the old one.
+        # Otherwise nested layouts would not have handled a new text yet: a stale size.
         layout = self.layout()
         assert layout is not None
         for button in self.findChildren(QPushButton):
-            # Before it has its style, its size hint is too small.
+            # Before it is styled, its size hint is too small.
             button.ensurePolished()
         layout.activate()
         return self.sizeHint()

@@ -30,7 +30,7 @@ def enable(widget: QWidget, why_not: str) -> None:
     """Enable a control, or disable it with the reason in its tooltip.
 
     Args:
-        widget: the control, with its enabled tooltip when this is first called.
+        widget: the control; at the first call, its tooltip must be that of the enabled state.
         why_not: completes "Not now: …"; empty if the control can be used.
     """
     tip = widget.property(_TIP)
@@ -42,7 +42,7 @@ def enable(widget: QWidget, why_not: str) -> None:
 
 
 def set_styled(widget: QWidget, name: str, value: object) -> None:
-    """Set a property that the style sheet asks for; Qt itself takes no notice of a change."""
+    """Set a property used by the style sheet, and restyle: Qt does not do so by itself."""
     widget.setProperty(name, value)
     widget.style().unpolish(widget)
     widget.style().polish(widget)
@@ -56,7 +56,7 @@ def bring_to_front(dialog: QWidget) -> None:
 
 
 def retip(widget: QWidget, tip: str) -> None:
-    """Give a control of :func:`enable` another tooltip while enabled."""
+    """Replace the enabled tooltip of a control used with :func:`enable`."""
     widget.setProperty(_TIP, tip)
 
 

@@ -61,7 +61,7 @@ class FigureHeading:
 
 @contextmanager
 def large_enough(view: QWidget) -> Iterator[None]:
-    """Give a small plot room for names and numbers while its picture is written."""
+    """Enlarge a small plot while its picture is written, so that names and numbers fit."""
     size = view.size()
     view.resize(size.expandedTo(_PICTURE * scale()))
     try:
@@ -76,8 +76,8 @@ def write_picture(plot: QGraphicsView, path: Path, caption: FigureHeading) -> No
     Raises:
         OSError: the file cannot be written.
     """
-    # Into memory: Qt's writers report no error for a file that cannot be written, and one that
-    # fails half-way must leave the picture of before.
+    # To memory first: Qt's writers report no error for a file that cannot be written, and a failure
+    # half-way must not damage an earlier picture.
     data = QBuffer()
     data.open(QIODevice.OpenModeFlag.WriteOnly)
     above = scaled(_CAPTION)
@@ -98,7 +98,7 @@ def write_picture(plot: QGraphicsView, path: Path, caption: FigureHeading) -> No
         _draw_caption(painter, caption, size.width())
         plot.render(painter, QRectF(0, above, plot.width(), plot.height()))
     finally:
-        # Qt ends the program when what is painted on goes first.
+        # Qt aborts the program if the paint device is destroyed before the painter.
         painter.end()
     kind = QByteArray(path.suffix.removeprefix(".").encode())
     if isinstance(target, QImage) and not QImageWriter(data, kind).write(target):
@@ -136,7 +136,7 @@ def choose_file(
 ) -> Path | None:
     """Ask for a file of one kind (see :func:`~studio.widgets.file_question.ask_for_file`).
 
-    ``name`` and ``kind`` are the proposed name without its suffix, and that without its dot.
+    ``name`` is the proposed name without its suffix, ``kind`` the suffix without its dot.
     """
     return ask_for_file(parent, title, f"{name}.{kind}", {f"*.{kind}": (f".{kind}",)}, refuse)
 

@@ -15,7 +15,7 @@ def ask_for_file(
     kinds: Mapping[str, Sequence[str]],
     refuse: Callable[[Text], object],
 ) -> Path | None:
-    """Ask for the file to write; None if the user cancels, or it is refused.
+    """Ask for the file to write; None if the user cancels, or the name is refused.
 
     Args:
         parent: the widget that asks.
@@ -23,8 +23,8 @@ def ask_for_file(
         first: the proposed name.
         kinds: the suffixes of each kind of file, by its filter. A name with none of them gets the
             first one of the chosen kind.
-        refuse: called with the reason if the dialog confirmed another name than the one that would
-            be overwritten.
+        refuse: called with the reason if the name with its suffix exists, for which the dialog did
+            not confirm overwriting.
     """
     name, kind = QFileDialog.getSaveFileName(parent, title, first, ";;".join(kinds))
     if not name:

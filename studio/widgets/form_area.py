@@ -19,7 +19,7 @@ class FormArea(QScrollArea):
         self._content, self._limits_height = content, False
         self.setWidget(content)
         self.setWidgetResizable(True)
-        # The style sheet removes it; until then it would request more width.
+        # The style sheet removes the frame; until then it would take up width.
         self.setFrameShape(QFrame.Shape.NoFrame)
         # The focus goes to the fields, which are scrolled into view.
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -48,7 +48,7 @@ class FormArea(QScrollArea):
             self._fit()
         elif event.type() == QEvent.Type.Resize:
             # This area has resized the form itself. Qt would now query the form's size, which is
-            # not yet known at its new width, and could resize it for ever.
+            # not yet known at its new width, and could resize it endlessly.
             return False
         return super().eventFilter(watched, event)
 

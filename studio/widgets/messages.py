@@ -125,7 +125,7 @@ class Banner(QFrame):
             details: text that a button copies to the clipboard.
             action: label of a further button, and the function it calls.
             rich: the text contains HTML. Never for text from the user or from files.
-            lasting: an error that no later success puts right.
+            lasting: keep an error even after a later request has succeeded.
         """
         self._lasting = lasting
         self._message = text = in_labels(text)
@@ -148,7 +148,7 @@ class Banner(QFrame):
 
     @Slot(object)
     def withdraw(self, text: Text | str) -> None:
-        """Hide this message, if it is the one that is shown: it no longer holds."""
+        """Hide this message if it is displayed: it no longer applies."""
         if self.text == in_labels(text):
             self.hide()
 
@@ -171,7 +171,7 @@ def choose(
     no: str = "",
     default: str = "",
 ) -> str:
-    """Ask in a dialog for one of several options; empty for none of them.
+    """Ask in a dialog for one of several options; return its key, empty if cancelled.
 
     Args:
         parent: the window that the dialog belongs to.
@@ -179,15 +179,15 @@ def choose(
         title: what it is about, in a few words.
         text: what would happen.
         ways: the options, each with the text of its button.
-        question: the sentence above the text; by default, the title is.
-        no: text of the button for none of them; by default, that of Cancel.
-        default: the option that Enter chooses; by default, none of them.
+        question: the sentence above the text; by default, the title.
+        no: text of the cancel button; by default, Cancel.
+        default: the option that Enter chooses; by default, cancelling.
     """
     box = QMessageBox(parent)
     box.setObjectName(name)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(title)
-    # Names of runs are no markup.
+    # Names of runs must not be interpreted as markup.
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(question or tr("{title}.", title=title))
     box.setInformativeText(text)

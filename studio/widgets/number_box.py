@@ -21,14 +21,14 @@ _TEXT_MARGIN = 4
 
 
 class _Entry:
-    """Text typed into a box, as long as it is not an allowed value."""
+    """Text typed into a box, while it is not an allowed value."""
 
     def __init__(self, box: "NumberBox", *, whole: bool) -> None:
         self._box, self._whole = box, whole
         self.text = self.reason = ""
 
     def interpret(self, text: str) -> float:
-        """Return the number entered, or mark the text and return the present value."""
+        """Return the number entered, or mark the text and return the current value."""
         try:
             value = self._read(text)
         except ValueError as problem:
@@ -42,7 +42,7 @@ class _Entry:
         self._mark("", "")
 
     def require_none(self) -> None:
-        """Refuse a box whose text is not an allowed value.
+        """Raise if the text is not an allowed value.
 
         Raises:
             RequestError: with the reason.
@@ -84,8 +84,8 @@ class NumberBox(QDoubleSpinBox):
     """A box for numbers of any size. It shows as few digits as needed and accepts 3e-4 as well.
 
     Attributes:
-        word: Stands for the smallest value; empty if that is a number like others. Qt's special
-            text would replace wrong text.
+        word: Shown for the smallest value; empty to show the number. Qt's special value text is not
+            used, because it would replace invalid text.
     """
 
     def __init__(self, spec: Spec, *, whole: bool) -> None:
@@ -98,7 +98,7 @@ class NumberBox(QDoubleSpinBox):
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))
         self.setKeyboardTracking(False)
         self.setLocale(QLocale.c())
-        # A style sheet cannot set the left margin of other fields here.
+        # A style sheet cannot give this field the left margin of other fields.
         self.lineEdit().setTextMargins(_TEXT_MARGIN, 0, _TEXT_MARGIN, 0)
 
     def entered(self) -> float:
@@ -107,7 +107,7 @@ class NumberBox(QDoubleSpinBox):
         Raises:
             RequestError: the displayed text is not an allowed value.
         """
-        # It may still be being typed: a click on a tool button does not take the focus.
+        # The text may not be committed yet: a click on a tool button does not take the focus.
         self.interpretText()
         self._entry.require_none()
         return self.value()
@@ -125,7 +125,7 @@ class NumberBox(QDoubleSpinBox):
         return bool(super().event(event))
 
     def textFromValue(self, value: float) -> str:  # noqa: N802
-        """Format a number with as few digits as needed; wrong text stays as it was typed."""
+        """Format a number with as few digits as needed; invalid text stays as typed."""
         if self._entry.reason:
             return self._entry.text
         if self.word and value <= self.minimum():
@@ -135,7 +135,7 @@ class NumberBox(QDoubleSpinBox):
     def valueFromText(self, text: str) -> float:  # noqa: N802
         """Parse the text entered, or mark it and keep the value.
 
-        The text has fewer digits than the value, which stays unchanged until it is edited.
+        The text has fewer digits than the value, which stays unchanged until the text is edited.
         """
         entered, present = self._entry.interpret(text), self.value()
         unedited = not self._entry.reason and text == self.textFromValue(present)
@@ -146,7 +146,7 @@ class NumberBox(QDoubleSpinBox):
         return QValidator.State.Acceptable, text, position
 
     def setValue(self, value: float) -> None:  # noqa: N802
-        """Show a value, replacing wrong text."""
+        """Show a value, replacing invalid text."""
         self._entry.forget()
         super().setValue(value)
         self._show_value(value)
@@ -174,12 +174,12 @@ class NumberBox(QDoubleSpinBox):
         return f"{value:.0f}" if self._whole else _short(value)
 
     def _show_value(self, _: float) -> None:
-        # Setting the present value would leave wrong text there.
+        # Setting the current value again would not replace invalid text.
         self.lineEdit().setText(self.textFromValue(self.value()))
 
 
 class WholeNumberBox(NumberBox):
-    """A box for whole numbers, with groups of thousands and perhaps a word for the smallest."""
+    """A box for whole numbers, with thousands separators and perhaps a word for the smallest."""
 
     def __init__(self, low: float, high: float, word: str = "") -> None:
         super().__init__(
@@ -200,7 +200,7 @@ class WholeNumberBox(NumberBox):
         return int(super().entered())
 
     def stepBy(self, steps: int) -> None:  # noqa: N802
-        """Step from the value by a tenth of its magnitude, even if wrong text is shown."""
+        """Step from the value by a tenth of its magnitude, even if invalid text is shown."""
         self._entry.forget()
         QDoubleSpinBox.stepBy(self, steps)
 
@@ -209,7 +209,7 @@ class WholeNumberBox(NumberBox):
 
 
 def mark_problem(field: QWidget, sentence: str) -> None:
-    """Mark a field as wrong and show why below it; an empty sentence removes the mark."""
+    """Mark a field as invalid and show why below it; an empty sentence removes the mark."""
     set_styled(field, "invalid", bool(sentence))
     field.setAccessibleDescription(sentence)
     if sentence and field.isVisible():

@@ -11,7 +11,7 @@ def polyline(
 ) -> QPolygonF:
     """Return the line through values from the left of an area to its right.
 
-    Its bottom and top are the ``limits``, or else the lowest and the highest value.
+    Bottom and top of the area are the ``limits``, by default the lowest and the highest value.
     """
     low, high = limits or (min(values), max(values))
     height = (high - low) or 1.0

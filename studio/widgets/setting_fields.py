@@ -104,7 +104,7 @@ def make_editor(name: str, spec: Spec, default: Any) -> Field:
 
     def write(value: Any) -> None:
         edit.setText(", ".join(map(str, value)))
-        # No editing ends where a preset replaces wrong text.
+        # When a preset replaces invalid text, ``editingFinished`` is not emitted.
         mark()
 
     edit.editingFinished.connect(mark)

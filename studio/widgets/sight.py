@@ -28,7 +28,7 @@ class Shown(Enum):
 
 
 class Sight(QObject):
-    """Reports whether a widget is visible; Qt counts it as visible behind a tab, too."""
+    """Reports whether the user can see a widget; for Qt it is visible behind a tab, too."""
 
     changed = Signal(object)
     """Carries :class:`Shown`."""
@@ -50,7 +50,7 @@ class Sight(QObject):
         return shown_of(self._widget) is Shown.SEEN
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Check again after events that may have changed it."""
+        """Check again after events that may have changed the visibility."""
         if event.type() in _CHANGES:
             if watched is self._widget and event.type() == QEvent.Type.Show:
                 self._watch_around()
@@ -69,7 +69,7 @@ class Sight(QObject):
         if above is not None:
             around.append(above)
         for each in around:
-            # Installing it twice would still call it once.
+            # A filter installed twice is called only once.
             each.installEventFilter(self)
             if isinstance(each, QDockWidget) and each not in self._around:
                 each.visibilityChanged.connect(self._look_soon)
@@ -88,7 +88,7 @@ class Sight(QObject):
 
 
 def shown_of(widget: QWidget) -> Shown:
-    """Return the present visibility of a widget."""
+    """Return the current visibility of a widget."""
     if not widget.isVisible():
         return Shown.CLOSED
     window = widget.window()
