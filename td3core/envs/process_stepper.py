@@ -162,7 +162,7 @@ class _Worker(ChildProcess):
 
         Raises:
             RunError: the command failed, or the process has ended.
-            UpdatedError: the process is of another version.
+            UpdatedError: the process runs another version of the program.
         """
         try:
             reply = self.pipe.connection.recv_bytes()

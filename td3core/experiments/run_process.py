@@ -37,8 +37,8 @@ class RunProcess(Requesting):
     """Trains one run in a new process; a ``Steering``.
 
     Every event of the run goes to ``report``, in a thread of this object. The last one is always an
-    ``Ended`` or a ``Failed``, even if the process was killed. However this process ends, the other
-    one saves the run and ends; after :meth:`detach` it continues training.
+    ``Ended`` or a ``Failed``, even if the process was killed. However this process ends, the
+    child saves the run and ends; after :meth:`detach` it continues training.
 
     Raises:
         OSError: the system cannot start another process.
@@ -96,7 +96,7 @@ class RunProcess(Requesting):
         self._process.kill()
 
     def give_up(self) -> None:
-        """End a process that does not answer a request to stop; its run fails with that."""
+        """Kill a process that does not answer a request to stop; the run fails with that reason."""
         self._gave_up = True
         self.kill()
 

@@ -45,7 +45,10 @@ def expired_checkpoints(run: RunDirectory, requested: Iterable[int] = ()) -> lis
 
 
 def _has_its_turn(config: RunConfig, env_steps: int) -> bool:
-    """Return whether this is an n-th checkpoint; several environments may overshoot a little."""
+    """Return whether this is a ``keep_every``-th checkpoint.
+
+    With several environments, its step may slightly exceed a multiple of the interval.
+    """
     if not config.keep_every or not config.checkpoint_interval:
         return False
     return env_steps // config.checkpoint_interval % config.keep_every == 0

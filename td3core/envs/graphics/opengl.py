@@ -1,4 +1,4 @@
-"""Which OpenGL MuJoCo draws with: chosen before MuJoCo is imported, which loads it."""
+"""Chooses MuJoCo's OpenGL backend, before MuJoCo is imported and loads it."""
 
 import os
 import subprocess
