@@ -30,7 +30,7 @@ from td3core.errors import RequestError
 from td3core.text import Text, Value
 
 MOST_RUNS = 100
-"""Most runs compared at once; more cannot be told apart, and would take long to read."""
+"""Most runs compared at once; more cannot be distinguished, and take long to read."""
 LEAST_RUNS = 3
 """Fewest runs of each group to say which is better: with one run each, the probability would be 0
 or 1."""

@@ -235,7 +235,7 @@ def _reply(pipe: Connection, command: Callable[[], object]) -> None:
     try:
         command()
     except BaseException as problem:
-        # Ctrl-C does not reach this process: the environment raised this, whatever it is.
+        # Ctrl-C does not reach this process, so any exception comes from the environment.
         message, details = message_of(problem), traceback_of(problem)
         pipe.send_bytes(_CODEC.encode(_Failed(message, details)))
     else:

@@ -30,7 +30,7 @@ def main() -> None:
     requests = _Requests(control)
     link.listen(requests.take, requests.parent_gone)
     load_training()
-    # The parent ended before the run began: nothing is lost, and a later process can begin it.
+    # If the parent ended before the run began, nothing is lost: a later process can begin it.
     if not requests.abandoned:
         perform(job, control, lambda event: link.send(requests.as_numbered_by_parent(event)))
 

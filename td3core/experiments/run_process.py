@@ -19,7 +19,7 @@ _CHILD = "td3core.experiments.run_child"
 _LAST_LINES = 40
 EXIT_S = 10.0
 """Seconds that a process may live on after its last event; then it is killed. Its run is saved, but
-a thread of an environment may keep it alive for ever."""
+a thread of an environment may keep it alive forever."""
 _KILLED_S = 10.0
 
 
@@ -92,7 +92,7 @@ class RunProcess(Requesting):
         self.request(Ask(Verb.DETACH))
 
     def kill(self) -> None:
-        """End the process at once; the run can be resumed from its last checkpoint."""
+        """Kill the process; the run can be resumed from its last checkpoint."""
         self._process.kill()
 
     def give_up(self) -> None:

@@ -142,7 +142,7 @@ def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
         event.length,
         int(event.terminated),
         f"{event.wall_s:.3f}",
-        # NaN, not empty text: a row is parsed as numbers.
+        # Missing values are NaN, not empty text: a row is parsed as numbers.
         *event.info.values(),
     )
 

@@ -51,7 +51,7 @@ class Verb(StrEnum):
     DETACH = "detach"
     """Continue when the requesting process ends."""
     KILL = "kill"
-    """End the process at once; the run can be resumed from its last checkpoint."""
+    """Kill the process; the run can be resumed from its last checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ JOURNAL: Mapping[str, Text] = {
     JournalEvent.IMPORT: Text("imported"),
     JournalEvent.INEXACT: Text("continued inexactly"),
 }
-"""Journal entries in words; entries that are missing here are of a newer version."""
+"""Journal entries in words; other entries come from a newer version."""
 
 
 def repeated_steps(event: Started) -> Text:

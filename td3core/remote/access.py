@@ -34,8 +34,8 @@ _NO_CHECKPOINT = Text("The checkpoint could not be written.")
 class RemoteAccess:
     """Writes the status of a run, and passes the requests in its folder on to its control.
 
-    Works in the run's thread, whenever the run reports an event. It never makes the run fail or
-    changes it: failed writes are tried again at the next report.
+    Works in the run's thread, whenever the run reports an event. It never fails, and does not
+    change the run itself: failed writes are tried again at the next report.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ def prepare_branch(
     A seed other than the checkpoint's restarts all generators: the branch shares the learned state
     with other branches, and draws its own random numbers from there on.
 
-    Also returns the scheduled live changes of its run that are still to come, except those of
+    Also returns the scheduled live changes of its run that are still pending, except those of
     settings in ``values``. The user's later changes there are not repeated.
 
     Raises:

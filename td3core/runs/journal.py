@@ -119,7 +119,7 @@ def import_of(entries: Iterable[Entry]) -> Entry | None:
 
 
 def is_scheduled(entry: Entry) -> bool:
-    """Return whether a change was scheduled at the start of the run; it may be still pending."""
+    """Return whether a change was scheduled at the start of the run; it may still be pending."""
     return entry.get("origin") == _SCHEDULE
 
 

@@ -202,7 +202,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
 def _evaluations(path: Path) -> tuple[Doubles, bool]:
     """Return step and mean return (n, 2) of evaluations, and whether these are all.
 
-    Of a very long table only the last row is read.
+    For a very long table, only the last row is read.
     """
     found = read_means(path, _MOST_BYTES)
     if len(found):

@@ -1,6 +1,6 @@
 """Display names of runs, the same wherever a run is listed or mentioned.
 
-It is the name that the user gave the run, else a description that distinguishes it from others.
+A display name is the one that the user gave the run, else a description that distinguishes it.
 Commands for the user to retype contain the folder instead, which identifies the run.
 """
 

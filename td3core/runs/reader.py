@@ -48,8 +48,8 @@ class RunReader:
     """Reports the events of one run as the run itself does, a moment later.
 
     Only reads, and needs nothing from the run's process. Call :meth:`poll` a few times a second,
-    not in the GUI thread. ``Started`` comes first, and again whenever the events after its
-    step no longer hold: the run was resumed, or its tables were rewritten.
+    not in the GUI thread. ``Started`` comes first, and again whenever the events after its step no
+    longer hold: the run was resumed, or its tables were rewritten.
     """
 
     def __init__(

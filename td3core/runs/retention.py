@@ -24,7 +24,7 @@ def expired_checkpoints(run: RunDirectory, requested: Iterable[int] = ()) -> lis
     """Return the step checkpoints that the settings do not keep, oldest first.
 
     ``requested`` are steps at which the user saved, besides those in the journal. A checkpoint
-    whose evaluation may be pending is kept until the result is there.
+    whose evaluation may be pending is kept until the result is known.
     """
     config = run.config
     steps = {step_in_name(path): path for path in run.saved() if path not in (run.best, run.last)}

@@ -59,7 +59,7 @@ class Status:
     session: str
     """New random id for each process that starts or resumes the run."""
     beat: int
-    """How often this process has written the file: as long as it rises, the run lives."""
+    """How often this process has written the file: while it increases, the run is alive."""
     began_at: int
     """The step at which this process started or resumed the run."""
     device: str

@@ -17,7 +17,7 @@ from td3core.system.files import GrowingFile, write_atomically
 from td3core.system.regular_files import open_regular, read_text, require_own
 
 MOST_BYTES = 64 * 2**20
-"""The largest table that is read at once."""
+"""The largest table that is read into memory as a whole."""
 
 _TAIL_BYTES = 4096
 _BLOCK_BYTES = 128 * 1024

@@ -52,7 +52,7 @@ class OpenGL:
         Args:
             variables: The environment variables.
             probe: Tries a backend.
-            system: The operating system, as ``sys.platform``; only on Linux is there a choice.
+            system: The operating system, as ``sys.platform``; there is a choice only on Linux.
         """
         self._variables, self._probe, self._system = variables, probe, system
         self._wanted = variables.get(VARIABLE, "").strip().lower()

@@ -52,7 +52,7 @@ class Group:
         return replace(self.config, seed=seed)
 
     def with_steps(self, steps: int) -> "Group":
-        """Return the group with another length of its runs; schedules keep their values by step.
+        """Return the group with a new length of its runs; schedules keep their values at each step.
 
         Raises:
             RequestError: one of its runs is beyond that step.

@@ -50,7 +50,7 @@ class RunEnd:
 class Executor(Protocol):
     """Trains run folders, several at once.
 
-    Every call except :meth:`wait` and :meth:`close` returns at once.
+    Every call except :meth:`wait` and :meth:`close` returns immediately.
     """
 
     @property
@@ -75,7 +75,7 @@ class Executor(Protocol):
         """Return the runs that ended since the last call; wait for one, but no longer than this."""
 
     def kill(self) -> None:
-        """End all remaining runs at once; they can be resumed from their last checkpoints."""
+        """Kill all remaining runs; they can be resumed from their last checkpoints."""
 
     def close(self) -> None:
         """Stop all remaining runs and release the executor's resources. Waits for them to save."""
@@ -137,7 +137,7 @@ class LocalExecutor:
             time.sleep(_POLL_S)
 
     def kill(self) -> None:
-        """End all remaining runs at once; they can be resumed from their last checkpoints."""
+        """Kill all remaining runs; they can be resumed from their last checkpoints."""
         for worker in self._workers.values():
             worker.process.kill()
 

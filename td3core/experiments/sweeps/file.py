@@ -413,7 +413,7 @@ def _choice(found: Mapping[str, Any], name: str, default: str, allowed: tuple[st
 
 def _whole(found: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
     value = found.get(name, default)
-    # As for every other setting: 2e4 is a whole number, too.
+    # As for every other setting, 2e4 counts as a whole number.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not _is_whole(value) or not low <= value <= high:

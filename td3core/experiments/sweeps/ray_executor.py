@@ -133,7 +133,7 @@ class RayExecutor:
         return [end for end in ends if end is not None]
 
     def kill(self) -> None:
-        """End all remaining runs at once; they can be resumed from their last checkpoints."""
+        """Kill all remaining runs; they can be resumed from their last checkpoints."""
         for job in self._jobs.values():
             ray.kill(job.actor)
         self._jobs.clear()

@@ -50,7 +50,7 @@ class Range:
         # With a tolerance: 0.3 / 0.1 is 2.9999999999999996.
         count = math.floor((self.high - self.low) / step + 1e-9) + 1
         if count > LARGEST_GRID:
-            # Only the sampler grid counts them, and so many are refused; there may be billions.
+            # Only the grid sampler needs them, and so many are refused; there may be billions.
             return (self.low,) * (LARGEST_GRID + 1)
         return self._numbers([self.low + index * step for index in range(count)])
 
