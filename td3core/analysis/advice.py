@@ -93,12 +93,12 @@ class Rule:
     """Whether the bound is the highest healthy value, or the lowest."""
     threshold: float
     sustained: int
-    """Number of consecutive values beyond the bound that break the rule, and within it that end
-    that."""
+    """Number of consecutive values beyond the bound after which the rule is broken, and within it
+    after which it holds again."""
     after: int
-    """Updates before which the quantity is not judged: networks begin far from what they learn."""
+    """Updates before which the quantity is not judged: untrained networks are far off."""
     unless: tuple[str, ...]
-    """Names of rules with the same cause, which count instead while they are broken."""
+    """Names of rules with the same cause: while one of them is broken, this one is not reported."""
     reason: Text
     """Reason for the bound, in a sentence."""
     remedy: Remedy
@@ -185,7 +185,7 @@ def parse_rule(name: str, text: str) -> Rule:
     """Read a rule from TOML text.
 
     Raises:
-        RequestError: it is not TOML, a key is missing or unknown, or a value makes no sense.
+        RequestError: it is not TOML, a key is missing or unknown, or a value is invalid.
     """
     with reading(partial(_refusal, name)):
         found = known_keys(text, _KEYS | ALGORITHMS.keys())
@@ -343,7 +343,7 @@ class Health:
         """Process one event of the run."""
         match event:
             case Started():
-                # Measurements after this step did not happen.
+                # Measurements after this step are void: a resumed run repeats the steps.
                 self._watches = [_Watch(rule) for rule in self._rules]
                 self._config, self._tunables = event.config, event.tunables
             case Progress():

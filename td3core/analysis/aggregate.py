@@ -16,7 +16,7 @@ RESAMPLES = 2000
 """Bootstrap resamples; rliable's own examples use as many."""
 CONFIDENCE = 0.95
 FEW_RUNS = 5
-"""With fewer runs a bootstrap interval covers the true value clearly less often than it claims."""
+"""With fewer runs, the coverage of a bootstrap interval is clearly below its nominal level."""
 SEED = 0
 """Seed of the bootstrap, so that the same runs give the same interval."""
 
@@ -58,7 +58,7 @@ def step_values(x: Doubles, y: Doubles, grid: Doubles) -> Doubles:
     A value holds until the next one is measured; nothing is interpolated from the future.
 
     Args:
-        x: where the curve was measured, shape (n,), not falling, n > 0.
+        x: where the curve was measured, shape (n,), non-decreasing, n > 0.
         y: shape (n,).
         grid: shape (points,); none of it before ``x[0]``.
 

@@ -30,10 +30,10 @@ from td3core.errors import RequestError
 from td3core.text import Text, Value
 
 MOST_RUNS = 100
-"""Most runs compared at once; more cannot be told apart, and would take long to read."""
+"""Most runs compared at once; more cannot be distinguished, and take long to read."""
 LEAST_RUNS = 3
-"""Fewest runs of each group to say which is better: from one run each that would be a certain 0 or
-1."""
+"""Fewest runs of each group to say which is better: with one run each, the probability would be 0
+or 1."""
 MOST_POINTS = 128
 """Grid points of a band."""
 _SAME_LENGTH = 0.95
@@ -45,7 +45,7 @@ class GroupResult:
 
     group: ComparedGroup
     finals: Doubles
-    """Of every run with values, shape (runs,)."""
+    """Final values of all runs that have one, shape (runs,)."""
     final: Estimate | None
     """Interquartile mean of the finals; None if no run has values."""
     best: Estimate | None
@@ -98,12 +98,12 @@ def compare(
     Args:
         runs: the runs.
         metric: ``eval``: mean returns of evaluations; ``return``: returns of training episodes;
-            ``bias``: how far the critics overestimate; ``info.NAME``: a number of the environment's
-            info. The last two have no replacement if they were not measured.
+            ``bias``: how far the critics overestimate; ``info.NAME``: a value of the environment's
+            info. The last two are not replaced if they were not measured.
         by: the grouping, see :func:`~td3core.analysis.groups.group_runs`.
         names: names of groups in place of their default, by the folder of their first run. A name
             that another group has is ignored.
-        x: the x axis of the curves; runs that have no place on it are noted.
+        x: the x axis of the curves; runs without positions on it are noted.
         called: returns the name of a setting in the name of a group; by default its key.
 
     Raises:

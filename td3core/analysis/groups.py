@@ -19,10 +19,10 @@ BY_SETTINGS, BY_RUN = "settings", "run"
 _MOST_NAMED = 3
 _LONGEST = 40
 _WITHOUT_EFFECT = ("threads",)
-"""Settings in which runs of one group may differ: a group chooses the threads of its runs, and
-nothing that is learned depends on them."""
+"""Settings in which runs of one group may differ: a group chooses the number of threads of its
+runs, which does not affect learning."""
 _IN_NAME_ONLY = ("preset", "env", "history")
-"""Settings for which a group's name has words of its own, or none."""
+"""Settings that a group's name expresses in other words, or not at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def _require_one_env(name: str, group: Sequence[RunResults]) -> None:
 def _names(
     groups: Sequence[Sequence[RunResults]], by: Sequence[str], called: Callable[[str], str]
 ) -> list[str]:
-    """Return the shortest names that tell the groups apart."""
+    """Return the shortest names that distinguish the groups."""
     if tuple(by) == (BY_RUN,):
         return _unique([_run_names(groups)])
     if tuple(by) != (BY_SETTINGS,):
@@ -153,7 +153,7 @@ def _names(
 
 
 def _with_history(name: str, run: RunResults) -> str:
-    """Add to a group's name what its runs went through besides training."""
+    """Add to a group's name the history of its runs: a branch, live changes."""
     return f"{name} ({brief(run.history, _LONGEST)})" if run.history else name
 
 

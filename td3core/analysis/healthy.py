@@ -1,8 +1,8 @@
 """Curves of healthy runs of the presets, for the pictures next to explanations.
 
-``resources/healthy/ENV.csv`` holds a run of the preset, until 20,000 steps after its first update,
-``ENV-tqc.csv`` one of a preset of TQC, whose losses are of another kind; for the return, the
-evaluations of a bundled agent's whole run are better, if there are any.
+``resources/healthy/ENV.csv`` holds a run of the preset up to 20,000 steps after its first update,
+``ENV-tqc.csv`` one of a preset of TQC, whose losses are not comparable. For the return, the
+evaluations of a bundled agent's whole run are used instead, if there are any.
 ``tests/benchmarks/health.py`` makes the tables.
 """
 
@@ -23,7 +23,7 @@ COURSES = (RETURN, "q1", "critic1_loss", "actor_loss")
 """The columns of the tables, besides ``env_steps``; the return is a mean over 20 episodes."""
 USUAL = "Pendulum-v1"
 USUAL_OF_TQC = "BipedalWalker-v3"
-"""They stand in for environments without a run on record."""
+"""These two stand in for environments without a recorded run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Course:
 
     env: str
     env_steps: Doubles
-    """(n,), rising."""
+    """(n,), ascending."""
     values: Doubles
     """(n,)"""
     evaluated: bool
@@ -40,7 +40,7 @@ class Course:
 
 
 def healthy_course(env: str, column: str, algorithm: str = TD3) -> Course | None:
-    """Return the course of a quantity in a healthy run of an environment, else of the usual one.
+    """Return the curve of a quantity in a healthy run of an environment, else of its stand-in.
 
     None for a quantity that is not on record.
     """

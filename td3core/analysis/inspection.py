@@ -1,7 +1,7 @@
 """A saved agent's values of transitions in its replay buffer, and of actions in a state.
 
-Batches come from the training's own sampler: n steps long, with the rewards that the critics learn
-from, normalised for the agent. Only the drawn rows are read.
+Batches come from the training's own sampler: n-step transitions with the rewards that the critics
+learn from, normalised for the agent. Only the sampled rows are read.
 """
 
 from dataclasses import dataclass
@@ -54,9 +54,9 @@ class Inspection:
     path: Path
     env_steps: int
     numbers: NDArray[np.int64]
-    """Numbers of the transitions, counted from 0 as they were stored, shape (n,)."""
+    """Numbers of the transitions, from 0 in the order they were stored, shape (n,)."""
     batch: Batch[Floats]
-    """As in the buffer, n steps long, observations not normalised."""
+    """n-step transitions as sampled, observations not normalised."""
     target: Floats
     """y, shape (n,)."""
     values: Floats
@@ -106,12 +106,12 @@ class Inspection:
 
 
 def inspect(path: Path, count: int = 256, seed: int = 0) -> Inspection:
-    """Draw transitions from the replay buffer of a checkpoint's run, and evaluate them.
+    """Sample transitions from the replay buffer of a checkpoint's run, and evaluate them.
 
     Args:
         path: the checkpoint.
         count: number of transitions; fewer if the buffer has fewer.
-        seed: seed of the draw, and of the noise that smooths the target as in an update.
+        seed: seed of the sampling, and of the target policy smoothing.
 
     Raises:
         RequestError: the checkpoint cannot be read or has no critics, or its run has kept no

@@ -59,7 +59,7 @@ class MeasuredRun:
             case Started():
                 self._threshold = event.reward_threshold
                 self._reached = np.empty((0, 2))
-                # If the run was resumed, later measurements did not happen.
+                # A resumed run repeats later steps: their measurements are void.
                 tables = (self._evaluations, self._episodes, self._bias, self._training)
                 for table in (*tables, *self._info.values()):
                     table.keep_to(event.env_steps)
@@ -113,7 +113,7 @@ def measured_in(path: Path, stopped: Callable[[], bool] = lambda: False) -> Meas
 
 
 class _Rows:
-    """Rows of numbers that grow at the end; the first column rises."""
+    """A growing array of rows; the first column is non-decreasing."""
 
     def __init__(self, columns: int) -> None:
         self._room: Doubles = np.empty((_LEAST_ROOM, columns))

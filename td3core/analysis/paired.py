@@ -1,4 +1,4 @@
-"""Pairs of runs that differ in one change: the size of its effect, and whether it is certain."""
+"""Pairs of runs that differ in one change: the size of its effect, and its significance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,13 +92,13 @@ def _digits(largest: float) -> int:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> PairedDifference:
-    """Compare values in pairs, one of each run; Student's interval of their mean difference.
+    """Compare values in pairs, one of each run; with Student's t interval of the mean difference.
 
-    A bootstrap of three pairs could not be wider than from the smallest to the largest, and would
-    exclude 0 by chance in a quarter of all cases.
+    A bootstrap interval of three pairs could not reach beyond the smallest and largest difference,
+    and would exclude 0 by chance in a quarter of all cases.
 
     Raises:
-        ValueError: there are no pairs, or not as many values of both.
+        ValueError: there are no pairs, or the numbers of values differ.
     """
     differences = np.array(first, np.float64) - np.array(second, np.float64)
     if not len(differences):

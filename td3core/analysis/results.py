@@ -24,13 +24,13 @@ from td3core.text import SettingName
 Metric = str
 """``eval``: mean return of an evaluation; ``return``: return of a training episode; ``bias``:
 overestimation of the critics in an evaluation (see :mod:`td3core.evaluation.overestimation`);
-``info.NAME``: a number of the environment's info in training episodes."""
+``info.NAME``: a value of the environment's info in training episodes."""
 METRICS = ("eval", "return", "bias")
 """Metrics that every run may have."""
 XAxis = Literal["steps", "episodes", "time"]
 
 SMOOTHED_EPISODES = 20
-"""Episode returns are compared by their mean over this many episodes: a single one says little."""
+"""Episode returns are compared by their mean over this many episodes: a single one is too noisy."""
 _MOST_ROWS = 32_768
 """Rows of a run's training statistics: enough for 1.6 million steps, longer runs are averaged."""
 _MOST_LAST = {"eval": 10, "bias": 10}
@@ -70,7 +70,7 @@ class RunResults:
     threshold: float | None = None
     """The return at which its environment counts as solved, if on record."""
     clock: Doubles
-    """Steps and the seconds since the start at which they were reached, rising, shape (k, 2);
+    """Steps and the seconds since the start at which they were reached, ascending, shape (k, 2);
     empty for a run of an early version, and for curves that were imported without times."""
 
     def rows(self, metric: Metric) -> Doubles:
@@ -85,10 +85,10 @@ class RunResults:
         return x == "steps" or len(self.clock if x == "time" else self.episodes) > 0
 
     def on_axis(self, env_steps: Doubles, x: XAxis) -> Doubles:
-        """Return the positions on an x axis of measurements at rising steps, shape (n,).
+        """Return the positions on an x axis of measurements at ascending steps, shape (n,).
 
-        On the axis of episodes that is how many had ended by then, on the time axis the seconds
-        since the start; NaN for a run without episodes, or times, on record.
+        On the episode axis this is the number of episodes that had ended by then, on the time axis
+        the seconds since the start; NaN for a run without recorded episodes, or times.
         """
         if x == "steps":
             return env_steps
@@ -138,12 +138,12 @@ class RunResults:
 
 
 def is_info(metric: Metric) -> bool:
-    """Return whether a metric is a number of the environment's info."""
+    """Return whether a metric is a value of the environment's info."""
     return metric.startswith(PREFIX)
 
 
 def of_episodes(metric: Metric) -> bool:
-    """Return whether a metric is measured in training episodes, which say little one by one."""
+    """Return whether a metric is measured in training episodes, which are noisy individually."""
     return metric == "return" or is_info(metric)
 
 
@@ -153,7 +153,7 @@ def recorded_info(runs: Iterable[RunResults]) -> tuple[str, ...]:
 
 
 def require_recorded(metric: Metric, runs: Sequence[RunResults]) -> None:
-    """Refuse a number of the environment's info that no run recorded.
+    """Refuse a value of the environment's info that no run recorded.
 
     Raises:
         RequestError: with the recorded ones.
@@ -181,7 +181,7 @@ def last_values(count: int, metric: Metric) -> int:
 def trailing_mean(values: Doubles, count: int) -> Doubles:
     """Return the mean of each value and of up to ``count - 1`` before it, shape (n,).
 
-    Values that are not finite are left out; where no others are, the mean is NaN.
+    Values that are not finite are left out; where there are no others, the mean is NaN.
     """
     if count <= 1 or not len(values):
         return values
@@ -299,8 +299,8 @@ def _clock(times: Doubles) -> Doubles:
 def settings_of(run: RunResults) -> dict[str, Any]:
     """Return everything that distinguishes a run from others, except the seed.
 
-    Recording the environment's info changes no run either; a setting that only other algorithms use
-    counts as its default.
+    The recorded info columns are left out too: they do not affect a run. A setting that only other
+    algorithms use counts as its default.
     """
     values = to_dict(run.config) | to_dict(run.tunables)
     values |= {name: default(name) for name in unused_by(run.config.algorithm)}

@@ -27,7 +27,7 @@ def metric_title(metric: Metric) -> Text:
 
 
 def decimals_of(metric: Metric) -> int:
-    """Return the decimals of the figures of a metric."""
+    """Return the number of decimals shown for a metric."""
     return _DECIMALS.get(metric, _SMALL)
 
 
@@ -59,7 +59,7 @@ IMPROVEMENT_ABOUT = Text(
 def estimate_text(found: Estimate | None, decimals: int = 1) -> str:
     """Return a value with its interval, such as ``-168.0 [-180.1, -140.3]``.
 
-    Without decimals if a number has four digits or more: they would say nothing.
+    Without decimals if a number has four digits or more: they would be meaningless.
     """
     if found is None:
         return "-"

@@ -53,7 +53,7 @@ class AgentView(gym.Wrapper[Floats, Floats, Any, Any]):
         if self._whole:
             np.rint(exact, out=exact)
         scaled = exact.reshape(self._shape).astype(self._dtype)
-        # Rounding may exceed a bound by one unit in the last place; some environments assert it.
+        # Rounding may exceed a bound by one unit in the last place, which some environments reject.
         # np.clip takes twice as long for so few numbers.
         bounded: NDArray[Any] = np.minimum(np.maximum(scaled, self._low), self._high)
         return bounded
@@ -81,8 +81,8 @@ class ActionRepeat(gym.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Any]:
         """Take ``action`` repeatedly; all results except the reward are from the last time.
 
-        An episode that was cut may be played on, as for the bias of the critics: a time limit then
-        truncates at every step, which ends nothing any more.
+        A truncated episode may be continued, as for the bias of the critics: the time limit then
+        truncates at every step, which is ignored.
         """
         total = 0.0
         for _ in range(self._times):

@@ -210,7 +210,7 @@ def _same_rewards(rewards: list[float], recorded: RecordedSteps) -> bool:
 
 
 def _total(values: list[float]) -> float:
-    """Return the sum in the order of an episode; newer versions of ``sum`` round differently."""
+    """Return the sum, added as during an episode; newer versions of ``sum`` round differently."""
     total = 0.0
     for value in values:
         total += value

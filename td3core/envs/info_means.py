@@ -66,7 +66,7 @@ def value_in(info: Any, name: str) -> Any:
 def number_of(value: Any) -> float | None:
     """Return a value as a number, which may be NaN or infinite; None if it is not a number.
 
-    An array of one element counts as the element, and true as 1.
+    An array of one element counts as the element, and True as 1.
     """
     if type(value) is float:
         return value

@@ -63,7 +63,7 @@ def is_usable(choice: EnvChoice) -> bool:
 def forget_changed_code(choice: EnvChoice) -> None:
     """Make the next environment import the user's own modules again if any has changed.
 
-    Not during a run: its later episodes would be those of another environment.
+    Not to be called during a run: its later episodes would use another environment.
 
     Raises:
         RequestError: a compiled module of it has changed, which cannot be loaded twice.
@@ -131,7 +131,7 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     except gym_error.UnregisteredEnv as problem:
         raise _unknown_env_error(env_id) from problem
     except BaseException as problem:
-        # An environment is foreign code and may raise anything, or call sys.exit.
+        # An environment is third-party code and may raise anything, or call sys.exit.
         require_no_interrupt(problem)
         raise _creation_error(choice, problem) from problem
 
@@ -230,7 +230,7 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
 
 
 def is_registered(env_id: str) -> bool:
-    """Return whether an environment is known, or was registered by what is imported."""
+    """Return whether an environment is known, or was registered by an imported module."""
     return find_known(env_id) is not None or env_id in gym.registry
 
 
@@ -239,13 +239,13 @@ def registered_elsewhere() -> list[str]:
     return [
         env_id
         for env_id, spec in gym.registry.items()
-        # Its other environments are older versions, have discrete actions, or convert older ones.
+        # Gymnasium's others are older versions, have discrete actions, or convert older ones.
         if find_known(env_id) is None and _package_of(spec.entry_point) not in _GYMNASIUMS
     ]
 
 
 def _package_of(entry_point: Any) -> str:
-    """Return the outermost package of the code behind a registered environment."""
+    """Return the top-level package of the code behind a registered environment."""
     module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
     package: str = module.partition(":")[0].partition(".")[0]
     return package

@@ -162,7 +162,7 @@ class _Worker(ChildProcess):
 
         Raises:
             RunError: the command failed, or the process has ended.
-            UpdatedError: the process is of another version.
+            UpdatedError: the process runs another version of the program.
         """
         try:
             reply = self.pipe.connection.recv_bytes()
@@ -235,7 +235,7 @@ def _reply(pipe: Connection, command: Callable[[], object]) -> None:
     try:
         command()
     except BaseException as problem:
-        # Ctrl-C does not reach this process: the environment raised this, whatever it is.
+        # Ctrl-C does not reach this process, so any exception comes from the environment.
         message, details = message_of(problem), traceback_of(problem)
         pipe.send_bytes(_CODEC.encode(_Failed(message, details)))
     else:

@@ -23,8 +23,8 @@ def prepare_rendering(env_id: str | None = None) -> None:
     """Choose off-screen renderers; must be called before simulators are imported.
 
     Args:
-        env_id: The environment to draw; None if it is not known yet and nothing is imported before
-            it is.
+        env_id: The environment to draw; None if it is not known yet, and no simulator is imported
+            before it is.
     """
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
@@ -49,14 +49,14 @@ def require_rendering(env_id: str) -> None:
 
 def _may_use_mujoco(env_id: str) -> bool:
     known = find_known(env_id)
-    # The imports of a user's environment are known only when it is too late.
+    # What a user's environment imports is known only once it is too late.
     return MUJOCO in known.needs if known is not None else is_importable(MUJOCO)
 
 
 def draw_faster(env: gym.Env[Any, Any]) -> None:
     """Let an environment with slow rendering draw the same pictures faster."""
     module, drawn = sys.modules.get(_WALKER), env.unwrapped
-    # A derived class may draw something else.
+    # A subclass may draw something else.
     if module is not None and type(drawn).render is module.BipedalWalker.render:
         from td3core.envs.graphics.bipedal_walker import WalkerPainter
 
@@ -67,7 +67,7 @@ def draw(env: gym.Env[Any, Any]) -> Any:
     """Return an environment's image, correct also while other MuJoCo environments are drawn."""
     viewer: Any = getattr(getattr(env.unwrapped, "mujoco_renderer", None), "viewer", None)
     if hasattr(viewer, "make_context_current"):
-        # Otherwise the context made last is current.
+        # Otherwise the context created last is current.
         viewer.make_context_current()
     return env.render()
 

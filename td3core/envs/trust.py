@@ -2,7 +2,7 @@
 
 Code named by a file (``run.toml``, a checkpoint, a preset) is imported only with the user's
 consent: the file may come from anyone. A name typed by the user is consent in itself. Both are
-noted in the one list of the process, :mod:`td3core.system.allowed_code`. Modules are located
+recorded in the list of the process, :mod:`td3core.system.allowed_code`. Modules are located
 without importing anything, not even parent packages.
 """
 
@@ -33,8 +33,8 @@ from td3core.text import Text
 _KNOWN_PACKAGES = ("gymnasium.envs", PYBULLET)
 """Packages of environments that need no consent, if they are installed next to Gymnasium."""
 
-# Such as the env_id with which Gymnasium wraps environments of other libraries. Not a URL, nor a
-# path that begins with a drive.
+# Matches, for example, the env_id with which Gymnasium wraps environments of other libraries, but
+# neither URLs nor paths that begin with a drive letter.
 _NAMES_CODE = re.compile(r"\s*((?:[^\W\d]\w*)(?:\.[^\W\d]\w*)*)\s*:(?![\\/])\s*\S")
 
 
@@ -46,7 +46,7 @@ class UntrustedCodeError(RequestError):
     """A file names code that the user has not allowed; nothing was imported.
 
     Attributes:
-        module: The name of that code.
+        module: The module with that code.
     """
 
     def __init__(self, env_id: str, module: LocatedModule) -> None:
@@ -81,7 +81,7 @@ def typed(choice: EnvChoice) -> EnvChoice:
 
 
 def allow_named(names: Iterable[str]) -> None:
-    """Allow this process modules that the user has allowed by name, wherever they are here."""
+    """Allow in this process modules that the user has allowed by name, wherever they are here."""
     found = (locate(name) for name in names)
     allowed_code.allow(module.entry for module in found if module is not None)
 
@@ -145,7 +145,7 @@ def named_module(env_id: str) -> str | None:
 def prepare_import(env_id: str) -> None:
     """Append the current folder to the search path if the module can only be found there.
 
-    A module that is not there either is searched for where the user has allowed it.
+    If it is not there either, append the folder noted by a run and the one where it was allowed.
     """
     name = named_module(env_id)
     if name is not None and _find(name, with_user_folders=False) is None:
@@ -173,7 +173,7 @@ def locate(name: str) -> LocatedModule | None:
 def folders_of(choice: EnvChoice) -> list[str]:
     """Return the folders of the code that a choice names, none for Gymnasium's own environments.
 
-    These are the folder of the outermost package and its parent, which may hold other modules.
+    These are the folder of the top-level package and its parent, which may hold other modules.
     """
     folders = []
     for name in dict.fromkeys(each.name.partition(".")[0] for each in needed(choice)):

@@ -1,4 +1,4 @@
-"""Remembers the code that the user has allowed, in a small file of the user.
+"""Remembers the code that the user has allowed, in a small per-user file.
 
 If that file cannot be written, an answer still holds in the process that asked, and in those it
 starts (:mod:`td3core.system.allowed_code`).
@@ -23,7 +23,7 @@ _VARIABLE = "TD3_STUDIO_TRUST"
 _KEY = "trusted"
 _DAMAGE = (ValueError, KeyError, TypeError, RecursionError)
 _PATIENCE_S = 5.0
-"""Another process needs the file for an instant."""
+"""In seconds: other processes lock the file only briefly."""
 
 
 def trust_file() -> Path:
@@ -35,7 +35,7 @@ def trust_file() -> Path:
 
 
 def remembered() -> frozenset[Entry]:
-    """Return everything allowed for good; empty if the file is missing or damaged."""
+    """Return everything allowed permanently; empty if the file is missing or damaged."""
     try:
         return _read(trust_file())
     except (OSError, *_DAMAGE):
@@ -43,7 +43,7 @@ def remembered() -> frozenset[Entry]:
 
 
 def remember(*modules: LocatedModule) -> None:
-    """Allow modules for good, each from its present folder.
+    """Allow modules permanently, each from its present folder.
 
     Raises:
         RequestError: the file cannot be written.
@@ -78,7 +78,7 @@ def _entry(entry: Any) -> Entry:
 
 
 def _change(change: Callable[[frozenset[Entry]], frozenset[Entry]]) -> bool:
-    """Change what is remembered, if that changes anything; return whether it did.
+    """Apply a change to the remembered modules; return whether anything changed.
 
     Raises:
         RequestError: the file cannot be written.
@@ -105,10 +105,10 @@ def _change(change: Callable[[frozenset[Entry]], frozenset[Entry]]) -> bool:
 
 
 def _read_or_set_aside(path: Path) -> frozenset[Entry]:
-    """Return what a file allows; a damaged one gets another name, for the answers that are in it.
+    """Return what a file allows; a damaged one is renamed, to keep the answers in it.
 
     Raises:
-        OSError: it cannot be read, or not be renamed.
+        OSError: it cannot be read or renamed.
     """
     try:
         return _read(path)

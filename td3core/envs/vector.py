@@ -110,7 +110,7 @@ class VectorEnv:
         return bool(np.array_equal(self.obs[slot.number], obs))
 
     def start(self, actions: Floats) -> None:
-        """Begin a step with actions (n, act_dim) in [-1, 1]; processes of their own take it now."""
+        """Begin a step with actions (n, act_dim) in [-1, 1]; child processes take it at once."""
         self._stepper.arrays.action[:] = actions
         self._stepper.start()
 

@@ -21,7 +21,7 @@ from td3core.system.numerics import AUTO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun:
-    """A run from its first step; ``schedule`` are live changes made at their steps."""
+    """A run from its first step; ``schedule`` holds live changes with their steps."""
 
     config: RunConfig
     tunables: Tunables
@@ -36,7 +36,7 @@ class NewRun:
 
     @property
     def may_hang(self) -> bool:
-        """Whether its environment may hang, so that only ending a process ends it."""
+        """Whether its environment may hang, so that only killing the process stops it."""
         return can_hang(self.config.choice)
 
 
@@ -49,12 +49,12 @@ class ResumedRun:
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
     may_hang: bool = False
-    """Whether its environment may hang, so that only ending a process ends it."""
+    """Whether its environment may hang, so that only killing the process stops it."""
     patience_s: float = 0.0
-    """How long another process may take to save the run and to let go of it. What has finished by
-    then is reported as it ended."""
+    """Seconds that another process may take to save the run and release it. If the run has finished
+    by then, its ending is reported."""
     exact: bool = False
-    """Refuse it where it would not continue bit for bit."""
+    """Refuse to resume it if it would not continue bit for bit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Branch:
     numerics: str = AUTO
     """The class it needs; ``auto`` for that of this process."""
     may_hang: bool = False
-    """Whether its environment may hang, so that only ending a process ends it."""
+    """Whether its environment may hang, so that only killing the process stops it."""
     group: str = ""
 
 
@@ -76,7 +76,7 @@ Job = NewRun | ResumedRun | Branch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preload:
-    """Load everything training needs, and wait for a job of this class."""
+    """Load everything training needs, and wait for a job of this numerics class."""
 
     numerics: str = AUTO
 

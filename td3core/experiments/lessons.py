@@ -44,7 +44,7 @@ class Lesson:
     look: Text
     """What to look at while the runs train."""
     seen: Text
-    """Results of our own runs, with their number of seeds."""
+    """Results of the project's own runs, with their number of seeds."""
     seeds: tuple[int, ...]
     arms: tuple[Arm, ...]
 

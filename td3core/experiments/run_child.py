@@ -30,7 +30,7 @@ def main() -> None:
     requests = _Requests(control)
     link.listen(requests.take, requests.parent_gone)
     load_training()
-    # A run that has not begun leaves nothing to resume; the next process begins it.
+    # If the parent ended before the run began, nothing is lost: a later process can begin it.
     if not requests.abandoned:
         perform(job, control, lambda event: link.send(requests.as_numbered_by_parent(event)))
 
@@ -59,14 +59,14 @@ class _Requests:
             steer(self._control, request)
 
     def as_numbered_by_parent(self, event: Event) -> Event:
-        """Return an event with the revision in the parent's count: others make changes, too."""
+        """Return an event with the revision as the parent counts it: others make changes, too."""
         if not isinstance(event, Progress | Tuned):
             return event
         with self._lock:
             return replace(event, revision=bisect_right(self._revisions, event.revision))
 
     def parent_gone(self) -> None:
-        """Save and end, unless the parent announced that it would leave."""
+        """Save and end, unless the parent has detached the run."""
         if not self._detached:
             detach_output()
             self.abandoned = True

@@ -19,7 +19,7 @@ _CHILD = "td3core.experiments.run_child"
 _LAST_LINES = 40
 EXIT_S = 10.0
 """Seconds that a process may live on after its last event; then it is killed. Its run is saved, but
-a thread of an environment may keep it alive for ever."""
+a thread of an environment may keep it alive forever."""
 _KILLED_S = 10.0
 
 
@@ -37,8 +37,8 @@ class RunProcess(Requesting):
     """Trains one run in a new process; a ``Steering``.
 
     Every event of the run goes to ``report``, in a thread of this object. The last one is always an
-    ``Ended`` or a ``Failed``, even if the process was killed. However this process ends, the other
-    one saves the run and ends; after :meth:`detach` it continues training.
+    ``Ended`` or a ``Failed``, even if the process was killed. However this process ends, the
+    child saves the run and ends; after :meth:`detach` it continues training.
 
     Raises:
         OSError: the system cannot start another process.
@@ -92,11 +92,11 @@ class RunProcess(Requesting):
         self.request(Ask(Verb.DETACH))
 
     def kill(self) -> None:
-        """End the process at once; the run can be resumed from its last checkpoint."""
+        """Kill the process; the run can be resumed from its last checkpoint."""
         self._process.kill()
 
     def give_up(self) -> None:
-        """End a process that does not answer a request to stop; its run fails with that."""
+        """Kill a process that does not answer a request to stop; the run fails with that reason."""
         self._gave_up = True
         self.kill()
 

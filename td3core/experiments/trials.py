@@ -131,7 +131,7 @@ def judge(with_change: Mapping[int, Path], without: Mapping[int, Path]) -> Paire
     paths = [runs[seed] for runs in (with_change, without) for seed in seeds]
     begun = {RunDirectory.open(path).parent for path in paths}
     if len(begun) > 1:
-        # A renewed checkpoint keeps its name.
+        # Names alone are not compared: an overwritten checkpoint keeps its name.
         raise RequestError("The runs of this trial do not branch off the same agent.")
     finals = [
         _finals(*(read_results(runs[seed]) for runs in (with_change, without))) for seed in seeds

@@ -1,4 +1,4 @@
-"""Playing an episode: the same for the same seed in evaluations, in the replay and in films.
+"""Playing an episode: identical for the same seed in evaluations, in the replay and in films.
 
 Start with ``playback.py``.
 """

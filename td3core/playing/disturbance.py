@@ -13,7 +13,7 @@ from td3core.config import Tunables
 from td3core.randomness import Purpose, correlated, generator
 
 PUSH_AT_S = 2.0
-"""Time of the first push of an episode, in seconds of the environment's own time."""
+"""Time of the first push of an episode, in seconds of simulated time."""
 PUSH_S = 0.5
 """Duration of a push."""
 _PUSH_NOISE = 1.0
@@ -90,5 +90,5 @@ class Disturbed:
 
 
 def noise_of(tunables: Tunables, left: float) -> float:
-    """Return the σ that an agent explores with; ``left`` is σ on record, 0 if there is none."""
+    """Return the σ that an agent explores with; ``left`` is the recorded σ, 0 if there is none."""
     return left or tunables.exploration_noise

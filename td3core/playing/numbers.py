@@ -12,7 +12,7 @@ from td3core.inference.critic import Critic
 from td3core.playing.step import RolloutStep
 
 SATURATED = 0.99
-"""An action in [-1, 1] this far from its centre is at its bound: its tanh can hardly grow."""
+"""An action in [-1, 1] this far from its centre counts as at its bound: its tanh is saturated."""
 _MOST_BYTES = 64 * 2**20
 _FEWEST_STEPS = 1000
 
@@ -216,7 +216,7 @@ class EpisodeNumbers:
         """The discounted return obtained from each step on; None before the episode has ended.
 
         G_t = Σ γ^(k−t) r_k over k = t … T, with the rewards that the agent learns from and the
-        discount of the checkpoint. Nothing is added after a time limit.
+        discount of the checkpoint. No value is bootstrapped at a time limit.
         """
         if not self._ended_at or self._ended_at != self.last:
             return None

@@ -1,4 +1,4 @@
-"""Several agents in the same episode, in step."""
+"""Several agents in the same episode, in lockstep."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -39,7 +39,7 @@ class SideBySide:
                 log = None
             made.pop_all()
         self.step = _together(self.steps)
-        """The furthest step, over when all episodes are, with reward and return of the first."""
+        """The latest step, over once all episodes are; reward and return are the first agent's."""
 
     @property
     def fps(self) -> float:
@@ -52,7 +52,7 @@ class SideBySide:
         return tuple(playback.step for playback in self.playbacks)
 
     def advance(self) -> list[int]:
-        """Take one step in each episode that is not over; return which these are."""
+        """Take one step in each episode that is not over; return the indices of these."""
         if len(self.playbacks) == 1:
             self.step = self.playbacks[0].advance()
             return [0]

@@ -14,7 +14,7 @@ class Requests:
     """Everything requested since the run last took its requests."""
 
     values: Mapping[str, Any] | None
-    """Those of live settings; the others stay as they are."""
+    """New values of live settings; others stay unchanged. None if nothing is to change."""
     revision: int
     save: bool
     pause: bool
@@ -84,7 +84,7 @@ class Control:
         return self._request({name: new for name, _, new in changes(before, tunables)})
 
     def change(self, values: Mapping[str, Any]) -> int:
-        """Request other values of some live settings; return the revision as :meth:`tune` does.
+        """Request new values of some live settings; return the revision as :meth:`tune` does.
 
         Raises:
             RequestError: a value is not allowed.
@@ -145,8 +145,8 @@ class Control:
 
         A thread that waits for the GIL starves while the running one releases and retakes it all
         the time, as each call into Box2D does: the waiting thread is woken, comes too late, and
-        starts to wait again (observed: a window without a turn for 1.5 s). A short sleep from time
-        to time prevents that.
+        starts to wait again (observed: a window blocked for 1.5 s). A short sleep from time to time
+        prevents that.
         """
         if self._shares_interpreter:
             now = time.perf_counter()
@@ -183,7 +183,7 @@ class Control:
             return True
 
     def look_again(self) -> None:
-        """Make the run take its requests again, as a pause continues. Only for the run."""
+        """Make the run take its requests again, so that a pause continues. Only for the run."""
         self.has_requests = True
 
     def wait(self, timeout_s: float | None = None) -> bool:

@@ -78,8 +78,8 @@ class EpisodeEnded:
     wall_s: float = math.nan
     """Wall time of the run when it ended, as in :class:`Progress`; NaN if not on record."""
     info: Mapping[str, float] = field(default_factory=dict)
-    """Means over its steps of numbers of the environment's info, by column, such as
-    ``info.x_velocity``; NaN for numbers that it did not return."""
+    """Means over its steps of values in the environment's info, by column, such as
+    ``info.x_velocity``; NaN for values that it did not return."""
 
 
 _EPISODE = tuple(each.name for each in fields(EpisodeEnded) if each.name != "info")
@@ -97,7 +97,7 @@ class Episodes(Sequence[EpisodeEnded]):
     def __init__(self, rows: Doubles, info_columns: Sequence[str] = ()) -> None:
         """Take rows (n, 7 + len(info_columns)): fields of :class:`EpisodeEnded`, then its info.
 
-        Counts are whole.
+        Counts must be whole numbers.
         """
         self._rows = rows
         self.info_columns = tuple(info_columns)
@@ -105,7 +105,7 @@ class Episodes(Sequence[EpisodeEnded]):
 
     @classmethod
     def of(cls, episodes: Iterable[EpisodeEnded] = ()) -> "Episodes":
-        """Take episodes one by one."""
+        """Make the rows from single episodes."""
         taken = list(episodes)
         info = tuple(dict.fromkeys(name for each in taken for name in each.info))
         rows = np.array(
@@ -184,7 +184,7 @@ class Progress:
     episodes: int
     steps_per_s: float
     wall_s: float
-    """Wall time of the run in all processes that took part, pauses included."""
+    """Wall time of the run over all processes that trained it, pauses included."""
     exploration_noise: float
     revision: int
     tunables: Tunables
@@ -222,7 +222,7 @@ class Evaluated:
     @property
     def mean(self) -> float:
         """Mean return."""
-        # Equals np.mean, but a report is read in half the time.
+        # Equals np.mean, but halves the time to read a report.
         return float(np.add.reduce(self.returns) / len(self.returns))
 
     @property
@@ -257,14 +257,14 @@ class Tuned:
     time: str = ""
     """UTC, ISO 8601, of a change read from the journal; empty for one made just now."""
     scheduled: bool = False
-    """True if a schedule asked for them (see ``schedule`` of
-    :func:`~td3core.training.launch.train`), not a user just now."""
+    """True if they were scheduled (see ``schedule`` of :func:`~td3core.training.launch.train`),
+    rather than just requested by a user."""
     refused: Text = NO_TEXT
     """Why the request was not done; nothing has changed then."""
 
 
 class JournalEvent(StrEnum):
-    """What the journal notes besides changes of settings."""
+    """Kinds of journal entries besides changes of settings."""
 
     PAUSE = "pause"
     SAVE = "save"
@@ -287,7 +287,7 @@ class Noted:
     time: str
     """UTC, ISO 8601."""
     message: Text | None = None
-    """What else there is to say of it."""
+    """Details, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,7 +297,7 @@ class NetworkChange:
     network: str
     """``actor``, ``critic1``, ``critic2``, or a target, such as ``actor_target``."""
     step: float
-    """Norm of the change of its weights and biases; 0 if the update left it alone."""
+    """Norm of the change of its weights and biases; 0 if the update did not change it."""
     weight: float
     """Norm of its weights and biases before the update."""
 
@@ -307,7 +307,7 @@ class Traced:
     """One update and its intermediate values; reported only on request.
 
     States and actions are means over the batch for each dimension, observations as the networks
-    see them. Numbers by critic have one entry if there is one critic.
+    see them. Tuples by critic have one entry if there is only one critic.
     """
 
     env_steps: int
@@ -345,7 +345,7 @@ class Traced:
     """Q(s, a) by critic, before the step."""
     critic_loss: tuple[float, ...]
     policy: Doubles
-    """π(s); empty if the update left the actor alone, whose loss is None then."""
+    """π(s); empty if the update did not move the actor, whose loss is None then."""
     actor_loss: float | None
     changes: tuple[NetworkChange, ...]
     """Changes of all networks by the update."""

@@ -10,7 +10,7 @@ IDLE_S = 0.25
 
 
 class Listener(Protocol):
-    """Hears the events of a run, in the run's thread; the last is an ``Ended`` or a ``Failed``."""
+    """Receives a run's events, in the run's thread; the last is an ``Ended`` or a ``Failed``."""
 
     def report(self, event: Event) -> None:
         """Handle an event."""

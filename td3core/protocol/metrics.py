@@ -22,8 +22,8 @@ class Metric:
     """Its column in tables and plots."""
     meaning: Text
     network: str = ""
-    """The network whose step measures it; absent if the interval has no such step. Empty if another
-    source returns it."""
+    """The network whose update measures it; the metric is absent if the interval has no such
+    update. Empty if it is measured elsewhere."""
     last: bool = False
     """True: value of the last update; False: mean over the interval."""
 
@@ -38,8 +38,8 @@ _NETWORKS = {
 def _norms(network: str) -> tuple[Metric, ...]:
     """Return the norms measured of each network.
 
-    Each takes a pass over all parameters, and all of them about as long as two steps of Adam: they
-    are measured in the last update before a row, and not for every row.
+    Each takes a pass over all parameters, and together they take about as long as two steps of
+    Adam: they are measured only in the last update before a row, and not for every row.
     """
     values = {"network": _NETWORKS[network]}
     meanings = {

@@ -100,7 +100,7 @@ def evaluation_of(row: Mapping[str, str], reward_threshold: float | None) -> Eva
 
     Raises:
         KeyError: a column is missing that every version has written.
-        ValueError: a value makes no sense, or the mean is not finite.
+        ValueError: a value is invalid, or the mean is not finite.
         OverflowError: a count is infinite.
     """
     measured = {name: float(row[name]) for name in _MEASURED if row.get(name)}
@@ -142,7 +142,7 @@ def episode_row(event: EpisodeEnded) -> tuple[object, ...]:
         event.length,
         int(event.terminated),
         f"{event.wall_s:.3f}",
-        # Not as empty text: a row is read as numbers.
+        # Missing values are NaN, not empty text: a row is parsed as numbers.
         *event.info.values(),
     )
 

@@ -20,23 +20,23 @@ class RunStatus(StrEnum):
         """Return the state after an ending; ``stopped`` as in ``ending.json``.
 
         Raises:
-            KeyError: none of the words ``finished``, ``user`` and ``failed``.
+            KeyError: not one of ``finished``, ``user`` and ``failed``.
         """
         return _ENDINGS[stopped]
 
     @property
     def stopped(self) -> str | None:
-        """Its word in ``ending.json``; None for a run that has not ended."""
+        """Its value of ``stopped`` in ``ending.json``; None for a run that has not ended."""
         return next((word for word, status in _ENDINGS.items() if status is self), None)
 
     @property
     def resumable(self) -> bool:
-        """True if steps are missing and no process is taking them."""
+        """True if steps are left and no process trains the run."""
         return self in (RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED)
 
     @property
     def phrase(self) -> Text:
-        """The words after the name of a run in a sentence."""
+        """The predicate of a sentence about a run, such as ``is running``."""
         return _PHRASES[self]
 
 

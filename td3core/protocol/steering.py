@@ -13,7 +13,7 @@ class Steering(Protocol):
     def tune(self, tunables: Tunables, before: Tunables | None = None) -> int:
         """Request new live settings; return the revision that the run will acknowledge.
 
-        What does not differ from those ``before``, if they are given, is not requested.
+        If ``before`` is given, only the settings that differ from it are requested.
         """
 
     def pause(self) -> object:
@@ -51,7 +51,7 @@ class Verb(StrEnum):
     DETACH = "detach"
     """Continue when the requesting process ends."""
     KILL = "kill"
-    """End the process at once; the run can be resumed from its last checkpoint."""
+    """Kill the process; the run can be resumed from its last checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Tune:
-    """A request for other live settings."""
+    """A request for new live settings."""
 
     tunables: Tunables
     before: Tunables | None = None

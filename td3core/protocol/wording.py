@@ -36,7 +36,7 @@ JOURNAL: Mapping[str, Text] = {
     JournalEvent.IMPORT: Text("imported"),
     JournalEvent.INEXACT: Text("continued inexactly"),
 }
-"""What the journal notes; what is missing was written by a newer version."""
+"""Journal entries in words; other entries come from a newer version."""
 
 
 def repeated_steps(event: Started) -> Text:

@@ -32,25 +32,25 @@ _NO_CHECKPOINT = Text("The checkpoint could not be written.")
 
 
 class RemoteAccess:
-    """Writes the status of a run, and hands over the requests made in its folder to its control.
+    """Writes the status of a run, and passes the requests in its folder on to its control.
 
-    Works in the run's thread, at the reports that the run makes anyway. It never fails or changes
-    the run: failed writes are tried again at the next report.
+    Works in the run's thread, whenever the run reports an event. It never fails, and does not
+    change the run itself: failed writes are tried again at the next report.
     """
 
     def __init__(
         self, run: Path, config: RunConfig, control: Control, report: Callable[[Event], None]
     ) -> None:
-        """``report`` is told of problems with the folder of requests."""
+        """``report`` receives warnings about the folder of requests."""
         self._run, self._config = run, config
         self._control, self._report = control, report
         self._inbox = Inbox(run, ASKS_OF_A_RUN)
         self._status: Status | None = None
         """None until the run has started."""
         self._tunables = Tunables()
-        """Those that the run uses now."""
+        """The live settings that the run uses now."""
         self._pending: dict[str, list[tuple[str, int]]] = {ask: [] for ask in ASKS_OF_A_RUN}
-        """Requests handed over, by kind, with their revisions; the run has not done them yet."""
+        """Requests passed on but not done yet, by kind: their names and revisions."""
         self._answers: deque[RequestOutcome] = deque(maxlen=_MOST_ANSWERS)
         self._warnings: deque[Notice] = deque(maxlen=_MOST_WARNINGS)
         self._warned = 0
@@ -79,7 +79,7 @@ class RemoteAccess:
                 self._on_warned(event)
 
     def idle(self) -> None:
-        """Check for requests if it is time. Called at reports, and while the run waits."""
+        """Check for requests if it is time. Called at reports, and while the run is paused."""
         status, now = self._status, time.monotonic()
         if status is None or now - self._looked_at < LOOK_S:
             return
@@ -118,7 +118,7 @@ class RemoteAccess:
         match Verb(request.ask):
             case Verb.RESUME:
                 self._control.resume()
-                # Whoever asked for the pause waits no longer either.
+                # Pending requests to pause are answered as well.
                 for name, _ in self._take(Verb.PAUSE):
                     self._answer(name)
                 self._answer(request.name)
@@ -172,7 +172,7 @@ class RemoteAccess:
             revision=0,
         )
         self._tunables = event.tunables
-        # Written with the first progress, which has the rest.
+        # The file is written at the first progress, which has the remaining values.
         for request in self._inbox.open():
             self._answer(request.name, done=False, message=request.problem)
 
@@ -223,7 +223,7 @@ class RemoteAccess:
         elif event.event in (JournalEvent.PAUSE, JournalEvent.STOP) and self._pending[event.event]:
             for name, _ in self._take(event.event):
                 self._answer(name)
-            # After a pause, the progress that says so follows at once.
+            # After a pause, a progress event that reports it follows at once.
             if event.event == JournalEvent.STOP:
                 self._write()
 

@@ -1,9 +1,9 @@
-"""The folder ``requests`` of a run or of a group: what other processes ask of it, a file each.
+"""The folder ``requests`` of a run or group: requests of other processes, one file each.
 
 A request is a file ``<time>-<random>.json`` that appears by a rename, so it is always complete. It
-holds ``{"ask": WHAT}`` and, where WHAT takes some, ``"values": {NAME: VALUE}``: the live changes of
-``tune``, or the seed of the run of a group. Only the user who runs the process can make requests:
-files and folder must be that user's own, and no one else may write to them.
+holds ``{"ask": WHAT}`` and, if WHAT takes values, ``"values": {NAME: VALUE}``: the live changes of
+``tune``, or the seed of a run of the group. Only the user who runs the process can make requests:
+files and folder must be owned by that user and not be writable by others.
 """
 
 import json
@@ -36,7 +36,7 @@ _NOT_OWN = Text("The request was not made by the run's user, or others may write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxRequest:
-    """One request; ``problem`` says why it cannot be done, if so."""
+    """One request; ``problem`` is the reason if it cannot be done."""
 
     name: str
     """Its file name without the suffix."""
@@ -46,13 +46,13 @@ class InboxRequest:
 
 
 class Inbox:
-    """Reads the requests made of one run or group. Looking for them opens one folder, no file."""
+    """Reads the requests to one run or group. Without new ones, a check only lists a folder."""
 
     def __init__(self, owner: Path, asks: Mapping[str, Callable[[Any], None] | None]) -> None:
         """``owner``: the folder of the run or group.
 
-        ``asks``: what may be asked, and for what takes values their check, which raises
-        ``RequestError``.
+        ``asks``: the allowed requests, each with a function that checks its values and raises
+        ``RequestError``, or None if it takes no values.
         """
         self._folder, self._asks = owner / REQUESTS, asks
         self._stuck: set[str] = set()
@@ -78,7 +78,7 @@ class Inbox:
         except OSError:
             return []
         new = sorted(name for name in names if name not in self._stuck and NAME.fullmatch(name))
-        # Only now: without requests, checking must cost next to nothing.
+        # Checked only now: without requests, this call must cost next to nothing.
         if not new or not self._is_safe():
             return []
         self._stuck.intersection_update(names)
@@ -137,7 +137,7 @@ class Inbox:
             return InboxRequest(name=request, problem=unread)
 
     def _parse(self, name: str, found: Any) -> InboxRequest:
-        """Check everything that can be known without the run or group.
+        """Check everything that does not depend on the state of the run or group.
 
         Raises:
             RequestError: it is no request, or a value is not allowed.
@@ -167,14 +167,14 @@ def _is_own(about: os.stat_result) -> bool:
 
 
 def put(owner: Path, ask: str, values: Mapping[str, Any] | None = None) -> str:
-    """Make a request of a run or group; return the name of its file without the suffix.
+    """Make a request to a run or group; return the name of its file without the suffix.
 
     Raises:
         OSError: it cannot be written, or there is no folder for requests.
     """
     name = f"{time.time_ns():020d}-{secrets.token_hex(8)}"
     content = {"ask": ask} if values is None else {"ask": ask, "values": dict(values)}
-    # Whatever the umask: no request is taken that others could have altered.
+    # Regardless of the umask: a request that others could have altered is refused.
     write_atomically(
         owner / REQUESTS / f"{name}.json", json.dumps(content).encode(), durable=False, mode=0o600
     )
@@ -212,4 +212,4 @@ ASKS_OF_A_RUN: Mapping[str, Callable[[Any], None] | None] = {
     Verb.SAVE: None,
     Verb.STOP: None,
 }
-"""What may be asked of a run, as :class:`Inbox` takes it."""
+"""The requests that a run accepts, as :class:`Inbox` takes them."""

@@ -24,7 +24,7 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The outcome of one of our own requests."""
+    """The outcome of a request made here."""
 
     ticket: int
     ask: str
@@ -35,7 +35,7 @@ class RemoteControl(Requesting):
     """Counterpart of :class:`~td3core.protocol.control.Control` for a run of another process.
 
     Each request returns a ticket. :meth:`answered` returns the tickets answered since, and
-    :meth:`wait` waits for one. All methods read or write files: not for the thread of a window.
+    :meth:`wait` waits for one. All methods read or write files: not for the GUI thread.
     """
 
     def __init__(self, run: Path) -> None:
@@ -69,7 +69,7 @@ class RemoteControl(Requesting):
         known = request.before or self._known or self._applied()
         tunables = request.tunables
         values = {name: new for name, _, new in changes(known, tunables)}
-        # A request without a change is answered too.
+        # Without a difference, request an unchanged value: every request must be answered.
         ticket = self.change(values or {"tau": given(tunables, "tau")})
         self._known = tunables
         return ticket
@@ -78,13 +78,13 @@ class RemoteControl(Requesting):
         """Return the current live settings, from the journal."""
         status, tunables = Status.read(self.run), self._directory.first_tunables
         for change in changes_of(self._directory.journal()):
-            # A schedule is in the journal from the beginning.
+            # Scheduled changes are in the journal from the start.
             if status is not None and change.env_steps <= status.env_steps:
                 tunables = with_values(tunables, {change.name: change.new})
         return tunables
 
     def change(self, values: Mapping[str, Any]) -> int:
-        """Request other values of some live settings.
+        """Request new values of some live settings.
 
         Raises:
             RequestError: a value is not allowed, or the request cannot be made.

@@ -1,4 +1,4 @@
-"""Starts a new run from a checkpoint of another: all its state, with other settings."""
+"""Starts a new run from a checkpoint of another run: its full state, with changed settings."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -59,7 +59,7 @@ def branch_settings(
 def changes_from(header: Header, config: RunConfig, tunables: Tunables) -> dict[str, Any]:
     """Return the settings in which a branch differs from its checkpoint.
 
-    All others may still change on the schedule of the checkpoint's run.
+    All others may still be changed by the schedule of the checkpoint's run.
     """
     own = to_dict(header.config) | to_dict(header.tunables)
     wanted = to_dict(config) | to_dict(tunables)
@@ -74,7 +74,7 @@ def prepare_branch(
     A seed other than the checkpoint's restarts all generators: the branch shares the learned state
     with other branches, and draws its own random numbers from there on.
 
-    Also returns the scheduled live changes of its run that are still to come, except those of
+    Also returns the scheduled live changes of its run that are still pending, except those of
     settings in ``values``. The user's later changes there are not repeated.
 
     Raises:
@@ -97,7 +97,7 @@ def prepare_branch(
 
 
 def _fresh_generators(tensors: Arrays, config: RunConfig) -> dict[str, NDArray[Any]]:
-    """Return a checkpoint's generators as they are at the beginning of a run."""
+    """Return the states of a checkpoint's generators at the start of a run with ``config.seed``."""
     found: dict[str, NDArray[Any]] = {}
     for name in tensors:
         prefix, _, rest = name.partition(".")

@@ -60,9 +60,9 @@ _PENDING = "evaluating_"
 
 
 def note_module_folder(path: Path) -> None:
-    """Make the module of a run's environment importable from where it was when the run was made.
+    """Make the module of a run's environment importable from the folder recorded in ``run.toml``.
 
-    ``path`` is a run or one of its checkpoints. Does nothing if none is on record.
+    ``path`` is a run or one of its checkpoints. Does nothing if no folder is recorded.
     """
     run = run_of(path) or path
     with contextlib.suppress(*DAMAGE):
@@ -73,7 +73,7 @@ def note_module_folder(path: Path) -> None:
 
 
 class RunDirectory:
-    """One run on disk. Writing needs :meth:`create`, reading only :meth:`open`."""
+    """One run on disk. :meth:`create` makes a new one; :meth:`open` reads an existing one."""
 
     def __init__(
         self,
@@ -85,12 +85,12 @@ class RunDirectory:
         group: str = "",
         rewritten: Callable[[], None] = lambda: None,
     ) -> None:
-        """``rewritten`` is called when :meth:`rewrite_if_lost` has made a new folder."""
-        # An environment may change the current folder.
+        """``rewritten`` is called when :meth:`rewrite_if_lost` has made the folder again."""
+        # An environment may change the working directory.
         self.path = path = path.absolute()
         self.parent = parent
         self.group = group
-        """The group of runs that this one was started with; empty without one."""
+        """The group of runs that it was started in; empty if none."""
         self.config = config
         self.first_tunables = tunables
         self.created = created
@@ -99,11 +99,11 @@ class RunDirectory:
         self.last = self.checkpoints / LAST
         self._journal = GrowingFile(self.journal_file)
         self._description = b""
-        """Contents of ``run.toml``, once it is written here."""
+        """Contents of ``run.toml``; empty until this object has written it."""
         self._entries: list[Entry] = []
         """Journal entries since the run was opened for writing."""
         self._unwritten: list[Entry] = []
-        """Those that could not be written yet."""
+        """Entries that could not be written yet."""
         self._rewritten = rewritten
 
     @classmethod
@@ -119,8 +119,8 @@ class RunDirectory:
     ) -> "RunDirectory":
         """Make a new run directory with its ``run.toml``.
 
-        ``schedule`` are the first lines of its journal: the live changes still to come. ``claim``
-        is called to lock the run before others can find it; it returns a function to call whenever
+        ``schedule`` holds the first lines of its journal: the scheduled live changes. ``claim``
+        locks the run before other processes can find it, and returns a function to call whenever
         the folder had to be made again.
 
         Raises:
@@ -235,12 +235,12 @@ class RunDirectory:
         if not self.journal_file.exists():
             write_atomically(self.journal_file, journal.text_of(self._entries).encode())
             self._unwritten.clear()
-        # Last: all this is tried again as long as the file is missing.
+        # Written last: while this file is missing, the next call repeats all of this.
         write_atomically(self._description_file, self._description)
         return True
 
     def sync_journal(self) -> None:
-        """Flush the journal to disk: it survives a power failure.
+        """Flush the journal to disk, so that it survives a power failure.
 
         Raises:
             OSError: it cannot be written.
@@ -251,11 +251,11 @@ class RunDirectory:
     def rewind(self, env_steps: int, *, unlogged: bool = False) -> None:
         """Drop all rows of the tables after this step.
 
-        ``unlogged``: also a row of training statistics at this very step. A run that ended wrote it
-        for fewer updates than usual; once resumed, they become part of a whole row.
+        ``unlogged``: also the row of training statistics at exactly this step. A run that ended
+        wrote it early, over fewer updates than usual; the resumed run includes them in a full row.
 
         Raises:
-            OSError: a table cannot be written; it is as it was.
+            OSError: a table cannot be written; it is unchanged.
             RequestError: a table is damaged.
         """
         for name in TABLES:
@@ -298,7 +298,7 @@ class RunDirectory:
             require_own(other)
             files.copy(other, self.path / REPLAY)
         except OSError as problem:
-            # Otherwise the run would be found without the transitions it was to learn from.
+            # Otherwise a run without the transitions to learn from would be left behind.
             shutil.rmtree(self.path, ignore_errors=True)
             raise RequestError(
                 "The replay buffer of {run} cannot be copied: {reason}.",
@@ -309,9 +309,9 @@ class RunDirectory:
     def prepare_resume(
         self, env_steps: int, entries: Sequence[Entry] | None = None, *, unlogged: bool = False
     ) -> None:
-        """Bring the run's files to this step, to resume from it (see :meth:`rewind`).
+        """Roll the run's files back to this step, to resume from it (see :meth:`rewind`).
 
-        ``entries`` take the place of its journal.
+        ``entries`` replace its journal.
 
         Raises:
             RequestError: the folder cannot be written.
@@ -336,7 +336,7 @@ class RunDirectory:
             raise unwritable(self.path, problem) from problem
 
     def keep_written(self) -> Callable[[], None]:
-        """Return a function that restores the files :meth:`prepare_resume` writes, as they are now.
+        """Return a function that restores the current files that :meth:`prepare_resume` overwrites.
 
         Checkpoints of later steps that it deletes stay deleted: no run resumes from them.
         """
@@ -352,7 +352,7 @@ class RunDirectory:
         return put_back
 
     def require_own_files(self) -> None:
-        """Refuse files outside the folder: a run writes to nothing else.
+        """Refuse files that lead outside the folder: a run writes nowhere else.
 
         Raises:
             OSError: one is a link, a device or the like.
@@ -366,7 +366,7 @@ class RunDirectory:
             require_own(path, replaced=True)
 
     def _sweep(self, env_steps: int) -> None:
-        """Delete the unfinished files of a killed process, and agents of dropped later steps."""
+        """Delete partial files of a killed process, and agents of later steps."""
         halves = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
         # A window may be writing its notes right now.
         halves = [path for path in halves if not path.name.startswith(f".{metadata.NOTES}")]
@@ -376,7 +376,7 @@ class RunDirectory:
             path.unlink(missing_ok=True)
 
     def write_ending(self, values: Mapping[str, Any]) -> None:
-        """Record how the run ended: the fields of an ``Ended``, and perhaps a ``message``.
+        """Record how the run ended: the fields of an ``Ended``, optionally a ``message``.
 
         Raises:
             OSError: it could not be written; an earlier ending is untouched.
@@ -392,11 +392,11 @@ class RunDirectory:
         return metadata.read_label(self.path)
 
     def journal(self) -> list[Entry]:
-        """Return the lines of the journal, without torn or damaged ones."""
+        """Return the lines of the journal, without incomplete or damaged ones."""
         return journal.read(self.journal_file)
 
     def has_curves_only(self) -> bool:
-        """Return whether it was imported without an agent, which no run can go on from."""
+        """Return whether the run was imported without an agent, so that it cannot continue."""
         return journal.import_of(self.journal()) is not None and not self.saved()
 
     def require_agent(self) -> None:

@@ -28,7 +28,7 @@ def checkpoint_bytes(config: RunConfig, sizes: Sizes) -> int:
 
 
 def checkpoint_count(config: RunConfig) -> int:
-    """Return the number of checkpoints that the run leaves, including best and last."""
+    """Return the number of checkpoints on disk after the run, including best and last."""
     along_the_way = config.steps // config.checkpoint_interval if config.checkpoint_interval else 0
     staying = along_the_way // config.keep_every if config.keep_every else 0
     best = config.keep_best if config.eval_interval else 0
@@ -36,7 +36,7 @@ def checkpoint_count(config: RunConfig) -> int:
 
 
 def free_bytes(folder: Path) -> int | None:
-    """Return the free space at a folder, existing or not; None if unknown."""
+    """Return the free space on the drive of a folder, which need not exist; None if unknown."""
     for existing in (folder.absolute(), *folder.absolute().parents):
         if existing.is_dir():
             try:
@@ -47,7 +47,7 @@ def free_bytes(folder: Path) -> int | None:
 
 
 def used_bytes(folder: Path) -> int:
-    """Return the disk space of a folder, counting files with two names once."""
+    """Return the disk space of a folder, counting hard-linked files once."""
     found: dict[tuple[int, int] | str, int] = {}
     for here, _, names in os.walk(folder):
         for name in names:
@@ -57,7 +57,7 @@ def used_bytes(folder: Path) -> int:
             except OSError:
                 continue
             key = (about.st_dev, about.st_ino) if about.st_ino else str(path)
-            # The replay buffer has holes that take no space.
+            # The file of the replay buffer is sparse: holes take no space.
             blocks = getattr(about, "st_blocks", None)
             found[key] = about.st_size if blocks is None else 512 * blocks
     return sum(found.values())

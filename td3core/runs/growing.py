@@ -47,7 +47,7 @@ class NewRows:
 
 
 class GrowingTables:
-    """Tables of one run, without damaged rows and rows of earlier steps."""
+    """Tables of one run, without damaged rows and rows of steps already returned."""
 
     def __init__(self, run: Path, names: Sequence[str] = TABLES) -> None:
         """Read the tables of these names; all others count as empty."""
@@ -96,7 +96,7 @@ class GrowingTables:
         table = self._tables.get("episodes")
         if table is None:
             return Episodes.of()
-        # Its first line names the environment's info on record.
+        # Its header names the recorded values of the environment's info.
         text, info = table.text(), info_columns_in(table.columns)
         # Several environments may end an episode in one step.
         rows = table.numbers(text, ("env_steps", *EPISODE_COLUMNS, *info), keys=2)
@@ -150,14 +150,15 @@ class _GrowingTable:
     def numbers(self, text: str, columns: Sequence[str], keys: int = 1) -> Doubles:
         """Return some columns of the new rows in a text, shape (n, len(columns)).
 
-        With more ``keys``, rows of one step that differ in one of the first columns all stay.
+        With ``keys`` > 1, rows of one step that differ in one of the first ``keys`` columns all
+        stay.
         """
         rows = rising(parse_numbers(text, self.columns, columns), keys)
         new: Doubles = rows[self.take(rows[:, 0], several=keys > 1)]
         return new
 
     def take(self, env_steps: Doubles, *, several: bool = False) -> Any:
-        """Return which rows are new, by their rising steps (n,), and remember them.
+        """Return a mask of the new rows, given their ascending steps (n,), and remember the last.
 
         A table that was read while it was being rewritten may repeat rows. ``several``: more rows
         of the last step may follow.
@@ -187,15 +188,15 @@ class GrowingJournal:
         return [entry for entry in self._taken if "field" in entry]
 
     def read(self, reached: int, *, everything: bool = False) -> list[dict[str, Any]]:
-        """Return the new entries up to the current step, by step.
+        """Return the new entries up to the current step, in order of steps.
 
-        ``everything``: also later ones, except changes that the run was started with and that are
-        still to come. The rows of a run may end before its journal does.
+        ``everything``: also later ones, because the tables may end before the journal does; but not
+        scheduled changes that are still pending.
         """
         piece = self._tail.read()
         found = [entry for entry in map(journal.parse, piece.lines) if entry is not None]
         if piece.rewritten:
-            # Changes that had not been made yet were struck out.
+            # Pending changes were removed from the journal.
             self._waiting = [entry for entry in found if entry not in self._taken]
         else:
             self._waiting += found

@@ -1,13 +1,13 @@
 """The journal of a run: the user's actions on it while it trained, with their times.
 
 One JSON object a line. A live change has ``step``, ``field``, ``old``, ``new`` and ``time``;
-anything else has ``step``, ``event`` (a :class:`~td3core.protocol.events.JournalEvent`), ``time``
-and, where there is more to say, ``message`` and ``text`` (see ``messages.py``). A change at step k
-takes effect before step k + 1. A run is its settings and its journal: applied again at the same
-steps, the changes make the same run.
+any other entry has ``step``, ``event`` (a :class:`~td3core.protocol.events.JournalEvent`), ``time``
+and optionally ``message`` and ``text`` (see ``messages.py``). A change at step k takes effect
+before step k + 1. Settings and journal together determine a run: the same changes at the same
+steps reproduce it.
 
-The changes that a run is started with are in it from the beginning, before the first step. They
-have no ``time`` but an ``origin``: ``schedule``.
+Scheduled changes are in the journal from the start, before the first step. They have an ``origin``,
+``schedule``, instead of a ``time``.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ Entry = dict[str, Any]
 """A line of a journal."""
 
 MOST_BYTES = 64 * 2**20
-"""Larger than any user's journal."""
+"""Larger than any real journal."""
 
 _SCHEDULE = "schedule"
 
@@ -53,7 +53,7 @@ def read(path: Path) -> list[Entry]:
 
 
 def read_whole(path: Path) -> list[Entry]:
-    """Return the lines of a journal whose changes will be repeated; none if there is no file.
+    """Return the lines of a journal whose changes will be replayed; none if there is no file.
 
     Raises:
         RequestError: it cannot be read completely, or is a link.
@@ -70,7 +70,7 @@ def read_whole(path: Path) -> list[Entry]:
 
 
 def require_readable(path: Path) -> None:
-    """Refuse a journal that cannot be read completely: its changes would not be repeated.
+    """Refuse a journal that cannot be read completely: its changes could not be replayed.
 
     Raises:
         OSError: it cannot be read, is no regular file or is too long; a missing one is fine.
@@ -85,7 +85,7 @@ def require_readable(path: Path) -> None:
 def _entries(path: Path) -> list[Entry]:
     require_readable(path)
     text = read_text(path, MOST_BYTES, "replace") if path.exists() else ""
-    # Parsing anything that cannot be an entry may take long.
+    # Parsing a line that cannot be an entry may take long.
     entries = (parse(line) for line in text.split("\n") if '"step"' in line)
     return [entry for entry in entries if entry is not None]
 
@@ -97,10 +97,10 @@ def changes_of(entries: Iterable[Entry]) -> list[Change]:
 
 
 def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> list[Entry]:
-    """Return the first lines of a run's journal, for live changes known beforehand.
+    """Return the first lines of a run's journal, for scheduled live changes.
 
-    ``tunables`` are its initial ones. Its ``num_envs`` environments are stepped together, and a
-    change is recorded at the step at which it takes effect.
+    ``tunables`` are its initial live settings. Its ``num_envs`` environments are stepped together,
+    and a change is recorded at the step at which it takes effect.
     """
     entries: list[Entry] = []
     for change in sorted(changes, key=lambda change: change.env_steps):
@@ -119,15 +119,15 @@ def import_of(entries: Iterable[Entry]) -> Entry | None:
 
 
 def is_scheduled(entry: Entry) -> bool:
-    """Return whether a run was started with this change, which may be still to come."""
+    """Return whether a change was scheduled at the start of the run; it may still be pending."""
     return entry.get("origin") == _SCHEDULE
 
 
 def pinned(entry: Entry, steps: int) -> Entry:
-    """Return a line whose schedules name the steps that shares of ``steps`` stand for."""
+    """Return a line in whose schedules shares of ``steps`` are converted to step numbers."""
     found = {}
     for key in ("old", "new"):
-        # A line that was read has a value that is allowed, or its old one is of an earlier version.
+        # The new value of a parsed line is valid; the old one may be of an earlier version.
         with contextlib.suppress(RequestError, KeyError, TypeError):
             tunables = Tunables(**{entry["field"]: entry[key]})
             if tunables.schedules:
@@ -141,7 +141,7 @@ def text_of(entries: Iterable[Entry]) -> str:
 
 
 def mend(path: Path) -> None:
-    """Drop a last line torn by a crash: the next entry must start on a line of its own.
+    """Drop an incomplete last line left by a crash: the next entry must start on a line of its own.
 
     Raises:
         OSError: the file cannot be read or written.
@@ -153,17 +153,17 @@ def mend(path: Path) -> None:
 
 
 def strike_out(path: Path, struck: Callable[[Entry], bool]) -> None:
-    """Drop the lines that ``struck`` accepts: these changes will not take place.
+    """Drop the lines for which ``struck`` is True: these changes will not be made.
 
     Raises:
-        OSError: the file cannot be read or written; it is as it was.
+        OSError: the file cannot be read or written; it is unchanged.
     """
     kept = [entry for entry in _entries(path) if not struck(entry)]
     write_atomically(path, text_of(kept).encode())
 
 
 def parse(line: str) -> Entry | None:
-    """Return the entry of a line; ``None`` if no run wrote it."""
+    """Return the entry of a line; ``None`` if it is not a valid entry."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Where the files of a run lie in its folder."""
+"""Paths of the files in a run's folder."""
 
 import re
 from collections.abc import Iterable
@@ -8,13 +8,13 @@ from td3core.checkpoint import SUFFIX
 from td3core.errors import RequestError
 
 DESCRIPTION = "run.toml"
-"""What makes a folder a run."""
+"""A folder that holds this file is a run."""
 JOURNAL = "journal.jsonl"
 REPLAY = "replay.f32"
 CHECKPOINTS = "checkpoints"
 BEST, LAST = f"best{SUFFIX}", f"last{SUFFIX}"
 _NAME_WITH_STEP = re.compile(r"[a-z]+_([0-9]{1,15})")
-"""Not any number of digits: Python refuses to parse integers with thousands of them."""
+"""Limits the digits: Python refuses to parse integers with thousands of them."""
 
 
 def step_checkpoint(run: Path, env_steps: int) -> Path:
@@ -23,7 +23,7 @@ def step_checkpoint(run: Path, env_steps: int) -> Path:
 
 
 def step_in_name(checkpoint: Path) -> int | None:
-    """Return the step in a checkpoint's name; None if it has none, as after a person renamed it."""
+    """Return the step in a checkpoint's name; None without one, as when a user renamed it."""
     found = _NAME_WITH_STEP.fullmatch(checkpoint.stem)
     return int(found[1]) if found else None
 
@@ -31,7 +31,7 @@ def step_in_name(checkpoint: Path) -> int | None:
 def by_step(checkpoints: Iterable[Path]) -> list[Path]:
     """Return checkpoints in the order of the steps in their names, those without a step last."""
 
-    # Names alone would not do: those of a billion steps and more have ten digits or eleven.
+    # Sorting by name would not do: from a billion steps on, names have more than nine digits.
     def place(path: Path) -> tuple[bool, int, str]:
         step = step_in_name(path)
         return step is None, step or 0, path.name
@@ -40,15 +40,15 @@ def by_step(checkpoints: Iterable[Path]) -> list[Path]:
 
 
 def run_of(checkpoint: Path) -> Path | None:
-    """Return the run that a checkpoint belongs to; None for a file on its own."""
+    """Return the run that a checkpoint belongs to; None for a file outside a run."""
     return checkpoint.parent.parent if checkpoint.parent.name == CHECKPOINTS else None
 
 
 def buffer_file_of(checkpoint: Path) -> Path:
-    """Return where the replay buffer of a checkpoint's run lies, if it was kept.
+    """Return the path of the replay buffer of a checkpoint's run; the file exists if it was kept.
 
     Raises:
-        RequestError: it is a file on its own.
+        RequestError: the checkpoint belongs to no run.
     """
     run = run_of(checkpoint.resolve())
     if run is None:

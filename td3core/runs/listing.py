@@ -24,7 +24,7 @@ from td3core.system.regular_files import exists, glob
 from td3core.text import NO_TEXT, Text
 
 _MOST_BYTES = 8 * 2**20
-"""Size of an evaluations table that a list still reads: some ten thousand rows."""
+"""Largest evaluations table that a list reads completely: some ten thousand rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +74,12 @@ class RunSummary:
 
     @property
     def title(self) -> str:
-        """Its name among runs of its environment."""
+        """Name in lists of runs of its environment."""
         return self.name or self.description
 
     @property
     def full_title(self) -> str:
-        """Its name anywhere else."""
+        """Name anywhere else, with the environment."""
         return with_env(self.env, self.title)
 
 
@@ -146,7 +146,7 @@ def _folders(runs_dir: Path) -> list[Path]:
         raise RequestError(
             "{path} cannot be read: {reason}.", path=runs_dir, reason=file_reason(problem)
         ) from problem
-    # Even a link that leads nowhere shows that a run was meant.
+    # Even a dangling link to it marks a run, which is reported as unreadable.
     return [path for path in paths if os.path.lexists(path / DESCRIPTION)]
 
 
@@ -158,7 +158,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
     state, ending = state_of(run)
     label = run.label()
     evaluations, complete = np.empty((0, 2)), True
-    # The record of an ending holds the figures, unless the run was resumed since.
+    # The record of an ending holds these numbers, unless the run was resumed since.
     if ending is None or ending.best_eval_return is None or state is not ending.state:
         evaluations, complete = _evaluations(run.path / "evaluations.csv")
     evaluations = evaluations[np.isfinite(evaluations).all(axis=1)]
@@ -202,7 +202,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
 def _evaluations(path: Path) -> tuple[Doubles, bool]:
     """Return step and mean return (n, 2) of evaluations, and whether these are all.
 
-    Of a very long table only the last row is read.
+    For a very long table, only the last row is read.
     """
     found = read_means(path, _MOST_BYTES)
     if len(found):
@@ -237,7 +237,7 @@ def _steps_of_last(run: RunDirectory) -> int:
 
 
 def state_of(run: RunDirectory) -> tuple[RunStatus, Ending | None]:
-    """Return the state of a run, even while it begins or ends, and its ending."""
+    """Return the state of a run, correct even while it starts or ends, and its ending."""
     was_left = lock.left_behind(run.path)
     held = lock.holder(run.path)
     # After the lock: a run records its ending before it releases the lock.
@@ -252,6 +252,6 @@ def state_of(run: RunDirectory) -> tuple[RunStatus, Ending | None]:
         return RunStatus.INTERRUPTED, ending
     if ending is not None:
         return ending.state, ending
-    # Runs made before endings were recorded are judged by their last agent.
+    # Runs made before endings were recorded are judged by their last checkpoint.
     finished = _steps_of_last(run) >= run.config.steps
     return RunStatus.FINISHED if finished else RunStatus.INTERRUPTED, ending

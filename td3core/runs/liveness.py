@@ -20,9 +20,9 @@ class Liveness:
     """Watches one run.
 
     On this machine the run's lock decides. A lock of another machine may be invisible here, or
-    outlive its process; then it counts whether the status changes while it is watched. Clocks of
-    two machines are never compared. A file system that shows changes late makes a living run look
-    dead once; from then on the patience is longer.
+    outlive its process; then the run counts as alive while its status keeps changing. Clocks of
+    two machines are never compared. If a slow file system makes a living run look dead once, the
+    timeout is longer from then on.
     """
 
     def __init__(self, run: Path, clock: Callable[[], float] = time.monotonic) -> None:
@@ -51,7 +51,7 @@ class Liveness:
         if same_session and gap > self._patience_s:
             self._patience_s = min(_LONGER * gap, _MOST_PATIENCE_S)
         self._beat, self._changed_at = beat, now
-        # It may have been taken for dead.
+        # Check at once: it may have been taken for dead.
         self._checked_at = None
 
     def _look(self, now: float) -> bool:

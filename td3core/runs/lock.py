@@ -4,10 +4,10 @@ The lock is the operating system's, on ``RUN/lock``: however the process that ho
 kernel releases it, so stale locks do not exist. Deleting ``RUN/lock`` deletes only its name, and a
 second process would lock a new file of that name. So the folder itself is locked as well; it cannot
 be deleted while it holds a run. Where folders cannot be locked (Windows, where an open file cannot
-be deleted either, and many network drives), the file alone must do.
+be deleted either, and many network drives), only the file is locked.
 
 Next to it, ``RUN/lock.json`` records the holder; it is read only to name that process, never to
-decide. A record without a living lock is left behind by a killed process.
+decide whether the run is locked. A record without a held lock was left behind by a killed process.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ class Holder:
     since: str = ""
 
     def in_words(self) -> Text:
-        """Return what a message calls the process."""
+        """Return a description of the process for messages."""
         if not self.pid:
             return Text("a living process")
         if self.host in ("", platform.node()):
@@ -61,7 +61,7 @@ class RunLock:
 
     def __init__(self, run: Path) -> None:
         self._run = run
-        # Not bound to a thread: another thread may release the window's run.
+        # Not thread-local: in the window, another thread may release it.
         self._lock = FileLock(_lock_file(run), thread_local=False)
         self._folder: int | None = None
 
@@ -91,7 +91,7 @@ class RunLock:
                 reason=file_reason(problem),
             ) from problem
         me = Holder(pid=os.getpid(), host=platform.node(), since=now())
-        # A full disk must not stop a run; it is locked nevertheless.
+        # A full disk must not stop a run; the lock is held anyway.
         with contextlib.suppress(OSError):
             write_atomically(_record_file(self._run), json.dumps(asdict(me)).encode())
 
@@ -119,10 +119,10 @@ class RunLock:
             self._lock.release()
 
     def renew(self) -> None:
-        """Take the lock of a folder that was deleted or moved, and made again.
+        """Take the lock of a folder that was made again after it was deleted or moved.
 
         Raises:
-            OSError: where :meth:`acquire` refuses; the run goes on without its folder.
+            OSError: :meth:`acquire` failed; the run continues without its folder.
         """
         # It may be the same folder: perhaps only some of its files were deleted.
         self.release()
@@ -163,12 +163,12 @@ def holder(run: Path) -> Holder | None:
 
 
 def left_behind(run: Path) -> bool:
-    """True if a process has locked the run and not released it: it lives, or was killed."""
+    """True if a process has locked the run and not released it: it is alive, or was killed."""
     return exists(_record_file(run)) and exists(_lock_file(run))
 
 
 _HELD = -1
-"""Stands for a folder that another process has locked."""
+"""Marks a folder that another process has locked."""
 
 
 def _lock_folder(run: Path, *, shared: bool = False) -> int | None:

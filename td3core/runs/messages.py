@@ -28,7 +28,7 @@ def from_keys(found: Mapping[str, Any], most: int) -> Text:
         told = text.from_plain(found["text"])
     except (KeyError, ValueError):
         return alone
-    # If the two were not written together, the sentence counts.
+    # If the two do not match, the sentence is used.
     return told if told.english == sentence else alone
 
 

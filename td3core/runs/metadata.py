@@ -1,6 +1,6 @@
 """Small records in a run's folder: its ending, its label, its parent.
 
-Reading is tolerant: a missing, torn or altered file counts as not written, because a list of a
+Reading is tolerant: a missing, truncated or altered file counts as not written, because a list of a
 thousand runs must not stop at one of them.
 """
 
@@ -22,7 +22,7 @@ ENDING, NOTES = "ending.json", "notes.json"
 MOST_STEPS = 10**15
 _MOST_WALL_S = 1e10
 _MOST_NAME, _MOST_TEXT = 1_000, 100_000
-"""Of characters: what a list or a dialog still shows at once."""
+"""In characters: the most that a list or a dialog shows without delay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ def write_ending(folder: Path, values: Mapping[str, Any]) -> None:
     """Write ``ending.json`` with those ``values`` that :class:`Ending` has.
 
     Raises:
-        KeyError: ``stopped`` is missing or none of its three words.
+        KeyError: ``stopped`` is missing or not one of its three values.
         OSError: the folder cannot be written; an earlier ending is untouched.
     """
     known = {name: values[name] for name in Ending.__slots__ if name in values}

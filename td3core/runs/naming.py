@@ -1,7 +1,7 @@
-"""Names of runs: one per run, wherever it is listed or mentioned.
+"""Display names of runs, the same wherever a run is listed or mentioned.
 
-It is the name that the user gave the run, else what distinguishes the run from others. Commands to
-be retyped name the folder instead, the run's address.
+A display name is the one that the user gave the run, else a description that distinguishes it.
+Commands for the user to retype contain the folder instead, which identifies the run.
 """
 
 import contextlib

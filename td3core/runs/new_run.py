@@ -42,7 +42,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Return a name for this kind of machine, which determines the speed."""
+    """Return what determines the speed of this machine: system, processor, number of cores."""
     return {
         "system": platform.platform(),
         "processor": processor.name(),

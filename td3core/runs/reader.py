@@ -39,17 +39,17 @@ from td3core.text import Text
 _FIRST_STATUS_S = 5.0
 """A run that has just begun has no status yet; a run of an earlier version never has one."""
 _LIST_S = 1.0
-"""Seconds between two looks at the checkpoints."""
+"""Seconds between two listings of the checkpoints."""
 _MOST_TEXT = 5_000
-"""Characters of a message in the journal that count."""
+"""In characters: longer messages of the journal are cut."""
 
 
 class RunReader:
     """Reports the events of one run as the run itself does, a moment later.
 
     Only reads, and needs nothing from the run's process. Call :meth:`poll` a few times a second,
-    not in the thread of a window. ``Started`` comes first, and again whenever the events after its
-    step no longer hold: the run was resumed, or its tables were rewritten.
+    not in the GUI thread. ``Started`` comes first, and again whenever the events after its step no
+    longer hold: the run was resumed, or its tables were rewritten.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class RunReader:
         self._session, self._beat, self._warned = "", 0, 0
         self._env_steps = self._updates = 0
         self._episodes: int | None = 0
-        """Number of ended episodes by the rows; None until the first row of a branch tells."""
+        """Number of ended episodes; None while unknown, before the first row of a branch."""
         self._wall_s = 0.0
         self._last_mean = self._best_mean = -math.inf
         self.state: RunStatus | None = None
         """State of the run; None before the first events."""
         self.behind = False
-        """True if there is more to read at once."""
+        """True if more can be read immediately."""
 
     @property
     def answers(self) -> tuple[RequestOutcome, ...]:
@@ -160,7 +160,7 @@ class RunReader:
         return None
 
     def _threshold_of(self, status: Status) -> float | None:
-        # Earlier versions took over the threshold of the environment without arguments.
+        # Earlier versions recorded the threshold that holds for the environment without arguments.
         return None if self.directory.config.choice.kwargs else status.reward_threshold
 
     def _start(self, env_steps: int, *, anew: bool = True) -> events.Started:
@@ -262,7 +262,7 @@ class RunReader:
                 )
 
     def _apply(self, entry: dict[str, Any]) -> tuple[str, Any, Any] | None:
-        """Apply a change on record; return its setting, old and new value."""
+        """Apply a recorded change; return its setting, old and new value."""
         name: str = entry["field"]
         before: dict[str, Any] = {name: entry.get("old")}
         try:
@@ -374,7 +374,7 @@ class _Checkpoints:
                 yield saved
 
     def last(self) -> Iterator[events.Saved]:
-        """Yield the checkpoints that the end of the run has left."""
+        """Yield the checkpoints written at the end of the run."""
         self._listed_at = -math.inf if self._listed_at is not None else None
         yield from self.new()
         last = stamp(self._run.last)

@@ -22,11 +22,11 @@ FIXED_BY_CHECKPOINT = (
     *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
     *("algorithm", "quantiles"),
     *("actor_activation", "critic_activation", "critic_layer_norm"),
-    # The replay buffer holds rewards as they were scaled.
+    # The replay buffer holds scaled rewards.
     *("normalize_observations", "buffer_size", "reward_scale"),
 )
-"""Settings that shape the contents of a checkpoint. The seed may differ in a branch, for draws
-after the checkpoint; in the run itself it may not."""
+"""Settings that shape the contents of a checkpoint. The seed may differ in a branch, for random
+numbers after the checkpoint, but not in the run itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +36,11 @@ class ResumePoint:
     path: Path
     saved: Checkpoint
     origin: JournalEvent
-    """``resume`` or ``branch``, as the journal says it."""
+    """``resume`` or ``branch``, as in the journal."""
     deviations: tuple[Text, ...] = ()
     """Differences from a run that was never interrupted."""
     reseeded: bool = False
-    """Whether all later draws come from another seed than before."""
+    """Whether all later random numbers come from another seed than before."""
 
     @property
     def env_steps(self) -> int:
@@ -88,7 +88,7 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
             checkpoint=run.parent.checkpoint,
             parent=run.parent.run,
         )
-    # Trained from nothing, it would replace the curves of another program.
+    # Starting again would replace curves imported from another program.
     run.require_agent()
     return None
 
@@ -125,12 +125,12 @@ def load_complete(path: Path) -> Checkpoint:
 def with_total_steps(
     run: RunDirectory, saved: Checkpoint | None, steps: int | None
 ) -> RunDirectory:
-    """Return the run with another number of steps, if one is given; it goes on from ``saved``.
+    """Return the run with a new number of steps, if one is given; it continues from ``saved``.
 
-    The schedules that it began with keep their course (see :func:`journal_for`).
+    Its initial schedules keep their values at each step (see :func:`journal_for`).
 
     Raises:
-        RequestError: the run has no step left, or was imported and is to keep its steps.
+        RequestError: no steps are left, or it is a finished import and ``steps`` is not given.
     """
     name = run.path.name
     reached = saved.header.counters.env_steps if saved else 0
@@ -173,11 +173,11 @@ _CLASS_OF_INSTRUCTIONS = {"AVX512": numerics.AVX512, "AVX2": numerics.AVX2}
 def with_recorded_numerics(
     config: RunConfig, recorded: Mapping[str, str]
 ) -> tuple[RunConfig, list[Text]]:
-    """Return a run's settings with the engine and class it was trained with, and notices.
+    """Return a run's settings with the engine and numerics class it was trained with, and notices.
 
-    ``recorded`` is the record in its checkpoint. Versions before they were settings recorded only
-    the name of the product and torch's instruction set; the kernels are assumed to be the default
-    ones of such a processor.
+    ``recorded`` is the record in its checkpoint. Before these were settings, it held only the name
+    of the library for matrix products and torch's instruction set; then the default kernels of such
+    a processor are assumed.
     """
     notices: list[Text] = []
     if config.engine == numerics.AUTO and (used := recorded.get("products", "")):
@@ -193,7 +193,7 @@ def with_recorded_numerics(
 
 
 def class_on_record(recorded: Mapping[str, str]) -> str:
-    """Return the numerics class that a checkpoint was made in; for old records an assumption."""
+    """Return the numerics class in which a checkpoint was made; assumed for old records."""
     if recorded.get("class") in numerics.CLASSES:
         return recorded["class"]
     instructions = recorded.get("processor", "").rpartition(" ")[2]
@@ -212,15 +212,15 @@ def class_of_run(run: RunDirectory) -> str:
 
 
 def journal_for(run: RunDirectory, saved: Checkpoint | None, steps: int) -> list[Entry]:
-    """Return the journal with which a run goes on that is to have ``steps``.
+    """Return the journal with which a run continues that is to have ``steps``.
 
-    What follows a schedule keeps its course in a run of another length: the shares of the run in
-    it become the steps that they stood for. Of the settings in ``saved`` that is a live change.
+    If the length changes, schedules keep their values at each step: shares of the run become the
+    steps that they stood for. For the settings in ``saved``, this conversion is a live change.
     """
     entries = run.journal()
     if steps != run.config.steps:
         entries = [journal.pinned(entry, run.config.steps) for entry in entries]
-    # Its length may be one before that on record: the run was killed when it had just got another.
+    # The checkpoint may have an earlier length: the run was killed just after a change of it.
     if saved is None or saved.header.config.steps == steps:
         return entries
     then, at = saved.header.tunables, saved.header.counters.env_steps
@@ -249,7 +249,7 @@ def pending_entries(entries: Iterable[Entry], saved: Checkpoint) -> list[Entry]:
 
 
 def require_same_sizes(point: ResumePoint, info: EnvInfo) -> None:
-    """Refuse an environment that is not the one the agent was trained in.
+    """Refuse an environment whose spaces differ from those that the agent was trained in.
 
     Raises:
         RequestError: sizes or bounds differ.

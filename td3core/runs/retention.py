@@ -24,7 +24,7 @@ def expired_checkpoints(run: RunDirectory, requested: Iterable[int] = ()) -> lis
     """Return the step checkpoints that the settings do not keep, oldest first.
 
     ``requested`` are steps at which the user saved, besides those in the journal. A checkpoint
-    whose evaluation may be pending is kept until the result is there.
+    whose evaluation may be pending is kept until the result is known.
     """
     config = run.config
     steps = {step_in_name(path): path for path in run.saved() if path not in (run.best, run.last)}
@@ -45,7 +45,10 @@ def expired_checkpoints(run: RunDirectory, requested: Iterable[int] = ()) -> lis
 
 
 def _has_its_turn(config: RunConfig, env_steps: int) -> bool:
-    """Return whether this is an n-th checkpoint; several environments may overshoot a little."""
+    """Return whether this is a ``keep_every``-th checkpoint.
+
+    With several environments, its step may slightly exceed a multiple of the interval.
+    """
     if not config.keep_every or not config.checkpoint_interval:
         return False
     return env_steps // config.checkpoint_interval % config.keep_every == 0

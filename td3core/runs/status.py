@@ -1,7 +1,7 @@
 """``status.json``: the current state of a run, renewed about once a second while it trains.
 
-It is for readers only; no run depends on it. It is complete at any time, but neither it nor its
-name is flushed to disk.
+It is for readers only; no run depends on it. It is replaced atomically, but neither the file nor
+its directory entry is flushed to disk.
 """
 
 import json
@@ -20,9 +20,9 @@ from td3core.text import NO_TEXT, Text
 
 STATUS = "status.json"
 _SCHEMA = 2
-"""The first schema held more: facts that the lock, the tables and the journal hold too."""
+"""Schema 1 also held facts that the lock, the tables and the journal hold."""
 _KEYS = {"engine": "products"}
-"""Keys of the file that keep a name of an earlier version."""
+"""Fields stored under their name in an earlier version."""
 MOST_TEXT = 500
 """Most characters of a message."""
 _MOST_ENTRIES = 1_000
@@ -54,12 +54,12 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """The current state of a run, as far as no other file holds it."""
+    """The current state of a run, except for what other files hold."""
 
     session: str
     """New random id for each process that starts or resumes the run."""
     beat: int
-    """How often this process has written the file: as long as it rises, the run lives."""
+    """How often this process has written the file: while it increases, the run is alive."""
     began_at: int
     """The step at which this process started or resumed the run."""
     device: str
@@ -85,7 +85,7 @@ class Status:
         """Write the file of a run.
 
         Raises:
-            OSError: the folder cannot be written; the file is as it was.
+            OSError: the folder cannot be written; the file is unchanged.
         """
         values = {_KEYS.get(name, name): getattr(self, name) for name in self.__slots__}
         for name in ("answers", "warnings"):

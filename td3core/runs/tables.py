@@ -17,14 +17,14 @@ from td3core.system.files import GrowingFile, write_atomically
 from td3core.system.regular_files import open_regular, read_text, require_own
 
 MOST_BYTES = 64 * 2**20
-"""The largest table that is read at once."""
+"""The largest table that is read into memory as a whole."""
 
 _TAIL_BYTES = 4096
 _BLOCK_BYTES = 128 * 1024
-"""Text parsed at once: about ten milliseconds, during which no other thread runs."""
+"""Text parsed at once: about ten milliseconds, during which the GIL is held."""
 
 _LONGEST_LINE = 1024 * 1024
-"""Bytes; far longer than any row. A line without end would be joined again with every block."""
+"""Bytes; far longer than any row. An endless line would be copied again with every block."""
 MOST_EVALUATIONS = 250_000
 _MOST_SKIPPED = 512 * 2**20
 _LARGEST = 1e15
@@ -83,13 +83,13 @@ def keep_rows(path: Path, env_steps: int) -> None:
     """Drop the rows after a step, and incomplete ones.
 
     Raises:
-        OSError: the table cannot be written; it is as it was.
+        OSError: the table cannot be written; it is unchanged.
         RequestError: it has no column of steps.
     """
     require_own(path)
     columns = _columns_of(path)
     if not columns:
-        # Torn by a crash in its first line: it is still empty.
+        # A crash truncated the header: there are no rows yet.
         path.unlink()
         return
     if "env_steps" not in columns:
@@ -143,7 +143,7 @@ def _columns_of(path: Path) -> tuple[str, ...]:
 def read_table(
     path: Path, most_rows: int | None = None, *, largest: int | None = MOST_BYTES
 ) -> list[dict[str, str]]:
-    """Read a table, or its first rows; a last line torn by a crash is dropped.
+    """Read a table, or its first rows; an incomplete last line is dropped.
 
     Returns no rows if it is no regular file or has more than ``largest`` bytes.
     """
@@ -152,7 +152,7 @@ def read_table(
     except OSError:
         return []
     rows: list[dict[str, str]] = []
-    # A damaged quote makes one endless field and ends the reading; earlier rows are good.
+    # An unbalanced quote starts an endless field and ends the reading; earlier rows are valid.
     with contextlib.suppress(csv.Error):
         reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
         whole = (row for row in reader if None not in row and None not in row.values())
@@ -161,16 +161,16 @@ def read_table(
 
 
 def read_last_row(path: Path) -> dict[str, str]:
-    """Return the last whole row of a table, reading only its ends; empty if there is none."""
+    """Return the last complete row of a table, reading only its ends; empty if there is none."""
     with contextlib.suppress(OSError), open_regular(path) as file:
         names = file.readline(_LONGEST_LINE + 1)
         columns, first, end = _cells(names), len(names), file.seek(0, 2)
         length = _TAIL_BYTES
-        # A row of evaluations has all their returns, and may be long.
+        # A row of evaluations holds the return of every episode, and may be long.
         while length <= _LONGEST_LINE:
             start = max(end - length, first)
             file.seek(start)
-            # What comes before the first end of a line may be the rest of a row.
+            # The text before the first newline may be a partial row.
             lines = file.read(end - start).split(b"\n")[int(start > first) : -1]
             for line in reversed(lines):
                 cells = _cells(line)
@@ -199,7 +199,7 @@ def _cells(line: bytes) -> list[str]:
 def read_means(
     table: Path, largest: int = MOST_BYTES, stopped: Callable[[], bool] = lambda: False
 ) -> Doubles:
-    """Read step and mean return of the evaluations in a table, by rising steps.
+    """Read step and mean return of the evaluations in a table, by ascending steps.
 
     Shape (n, 2); empty if the table has more than ``largest`` bytes.
     """
@@ -227,7 +227,7 @@ def read_numbers(
 
     Returns:
         Shape (rows, len(columns)). A column that the table lacks, because another version wrote
-        it, is NaN. Torn or damaged rows are left out; a missing table has no rows.
+        it, is NaN. Incomplete or damaged rows are left out; a missing table has no rows.
     """
     blocks = [np.empty((0, len(columns)))]
     with contextlib.suppress(OSError), open_regular(path) as file:
@@ -261,7 +261,7 @@ def parse_numbers(text: str, names: Sequence[str], columns: Sequence[str]) -> Do
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Cut a text between lines."""
+    """Split a text into blocks of complete lines."""
     begin = 0
     while begin < len(text):
         end = text.find("\n", begin + _BLOCK_BYTES)
@@ -271,10 +271,10 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def rising(rows: Doubles, keys: int = 1) -> Doubles:
-    """Return rows whose first column rises; of steps that a resumed run repeated, the later rows.
+    """Return rows whose first column increases; of steps repeated by a resumed run, the last rows.
 
-    Shape (n, columns) in and out, perhaps with fewer rows. With more ``keys``, rows of one step
-    that differ in one of the first columns all stay.
+    Shape (n, columns) in and out, perhaps with fewer rows. With ``keys`` > 1, rows of one step
+    that differ in one of the first ``keys`` columns all stay.
     """
     steps = rows[:, 0]
     known = (steps >= 0) & (steps <= MOST_STEPS)
@@ -306,9 +306,9 @@ def _skip_line(file: io.BufferedReader) -> None:
 
 def _numbers(text: str, wanted: Sequence[int], width: int) -> Doubles:
     lines = text.splitlines()
-    # Usually every row is whole. With the right total of commas, a row can be longer only if
-    # another is shorter, which a wanted last column would reveal; checking each row takes a fifth
-    # of the time.
+    # Usually every row is complete. With the right total of commas, a row can be longer only if
+    # another is shorter, which parsing the last column would reveal; checking each row takes a
+    # fifth of the time.
     whole = text.count(",") == len(lines) * (width - 1) and width - 1 in wanted
     if not whole:
         lines = _whole_lines(lines, width)

@@ -1,4 +1,4 @@
-"""Reads a growing text file in pieces, whole lines only."""
+"""Reads a growing text file in pieces of complete lines."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ class Piece:
     """The new part of a file."""
 
     text: str = ""
-    """Whole lines with their ends."""
+    """Complete lines with their line endings."""
     rewritten: bool = False
     """True if the file no longer begins with the text read before: ``text`` is from its start."""
     more: bool = False
@@ -24,15 +24,15 @@ class Piece:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines without their ends."""
+        """The lines without line endings."""
         return tuple(self.text.split("\n")[:-1])
 
 
 class Tail:
     """Remembers how far one file was read.
 
-    A cut or replaced file is recognised by the last bytes read: they are read again each time.
-    Times and inode numbers are ignored, because network drives make them up.
+    A truncated or replaced file is recognised by the last bytes read, which are read again each
+    time. Times and inode numbers are ignored: on network drives they are unreliable.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +54,7 @@ class Tail:
                     file.seek(0)
                     data = file.read(_MOST_BYTES)
         except OSError:
-            # Deleted, or replaced by something that is no file: it may come back.
+            # Deleted, or no regular file any more: it may come back.
             return self._lost()
         return self._piece(data[len(self._sample) :], rewritten=rewritten)
 
@@ -71,7 +71,7 @@ class Tail:
         whole, newline, rest = data.rpartition(b"\n")
         more = len(data) >= _MOST_BYTES
         if not newline and len(rest) > _LONGEST_LINE:
-            # No run writes such a line: it is damaged, and not kept.
+            # No run writes such a line: it is damaged, and skipped.
             self._advance(rest)
             self._skipping = True
             return Piece(rewritten=rewritten, more=more)

@@ -205,7 +205,7 @@ def check_ends(choice: EnvChoice, info: EnvInfo, probe: Rollout, steps: int) -> 
 
 
 def name_info(numbers: Sequence[str]) -> Finding:
-    """Name the numbers in the info of its steps."""
+    """List the numbers in the info of an environment's steps."""
     names = ", ".join(numbers)
     return passed(INFO, "Numbers that info_columns can record: {names}.", names=names)
 
@@ -236,5 +236,5 @@ def _same(one: float, other: float) -> bool:
 
 
 def _place(observation: int) -> Text:
-    """Name the step at which the ``observation``-th of a probe was returned."""
+    """Return the step at which a probe's observation of this index was returned; 0 is the reset."""
     return Text("random step {number}", number=observation) if observation else Text("reset")

@@ -22,7 +22,7 @@ _QUICK_END_STEPS = 1_000
 
 
 def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
-    """Check an environment; ``thorough`` adds Gymnasium's own check and waits longer for an end.
+    """Check an environment; ``thorough`` adds Gymnasium's own check and more steps for an end.
 
     Raises:
         RequestError: the environment cannot be made or does not suit TD3.
@@ -75,13 +75,14 @@ def check_before_training(config: RunConfig, info: EnvInfo) -> list[Text]:
 
 
 def check_info_columns(config: RunConfig, info: EnvInfo) -> list[Text]:
-    """Check that an environment returns those numbers in its info that a run will record.
+    """Check that an environment's info has the numbers that a run will record.
 
     Returns:
         Warnings: names that random steps did not return may still appear, such as a success.
 
     Raises:
-        RequestError: a value is no number, or a name is close to another that is returned.
+        RequestError: a value is no finite number, or a missing name is similar to one that is
+            returned.
     """
     names, env_id = parse_names(config.info_columns), info.env_id
     if not names:
@@ -89,7 +90,7 @@ def check_info_columns(config: RunConfig, info: EnvInfo) -> list[Text]:
     try:
         found = run_probe(info.choice, STEPS).info
     except ProbeError:
-        # The run will say at which step it fails.
+        # The run will report at which step it fails.
         return []
     warnings = []
     for name in names:

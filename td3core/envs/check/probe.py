@@ -24,9 +24,9 @@ STEPS = 100
 """Random steps that the checks examine."""
 
 TIME_LIMIT_S = 5.0
-"""A probe usually ends after this time,"""
+"""Seconds after which a probe ends, once it has taken :data:`MIN_STEPS`."""
 MIN_STEPS = 10
-"""but not before this many steps."""
+"""Steps that a probe takes regardless of the time limit."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Rollout:
     """Random steps from one seed. The reset adds one more observation than there are rewards."""
 
     observations: list[NDArray[Any]]
-    """Unchanged: of any shape and data type."""
+    """As returned: of any shape and data type."""
     rewards: list[float]
     ends: list[bool]
     """True where a step ended an episode."""
@@ -53,8 +53,8 @@ def run_probe(
 ) -> Rollout:
     """Take random actions in a fresh environment; a new episode follows each one that ends.
 
-    Actions and seeds are the same for the same environment. After ``limit_s`` seconds a slow
-    environment takes no further step, but at least ``least`` in all.
+    Actions and seeds are the same for the same environment. A slow environment takes no further
+    step after ``limit_s`` seconds, but at least ``least`` steps in total.
 
     Raises:
         RequestError: the environment cannot be made.

@@ -1,4 +1,4 @@
-"""Tries untrusted environments in a separate process first, which can be ended."""
+"""Tries untrusted environments in a separate process first, which can be killed."""
 
 import contextlib
 import faulthandler
@@ -18,7 +18,7 @@ from td3core.system.message_process import MessageProcess, ParentLink, ignore_te
 from td3core.text import Text, Value
 
 LIMIT_S = 60.0
-"""Simulators take a second or two, large models of robots a few more."""
+"""In seconds: simulators take one or two to start, large robot models a few more."""
 _STEPS_S = 1.0
 """After this time no further step is taken."""
 _LOOK_S = 0.1
@@ -48,27 +48,26 @@ def rehearse(
 ) -> None:
     """Make and step each environment in another process, within a time limit.
 
-    The code or the arguments of an environment may run for ever, where no Ctrl-C reaches it: call
-    this before making one, whether a file or the user named it. Left out are Gymnasium's own
+    The code or the arguments of an environment may make it run forever, where Ctrl-C has no effect:
+    call this before making one, whether a file or the user named it. Skipped are Gymnasium's own
     environments without arguments, those tried before for this process, code that is not allowed,
-    and impossible names. An environment that cannot be made is no error here: making it reports
-    why.
+    and invalid names. An environment that cannot be made is no error here: making it reports why.
 
     Args:
         choices: the environments.
         announce: called with a sentence before each.
         stopped: polled; True ends the wait.
-        limit_s: for each of them.
+        limit_s: time limit for each environment.
 
     Raises:
-        RequestError: that took too long, or ended the process.
+        RequestError: an environment took too long, or ended the process.
         StoppedError: ``stopped`` returned True.
     """
     doubtful = [choice for choice in choices if _needs_rehearsal(choice)]
     if not doubtful:
         return
     for choice in doubtful:
-        # Here, so that the other process searches where this one would.
+        # Here, so that the child searches the same folders as this process.
         trust.prepare_import(choice.env_id)
     answers: queue.SimpleQueue[_Tried | None] = queue.SimpleQueue()
     child = MessageProcess(__name__, _CODEC, answers.put, lambda _: answers.put(None))
@@ -136,7 +135,7 @@ def main() -> None:
             # A simulator may block the thread that listens to the parent.
             faulthandler.dump_traceback_later(2 * task.limit_s, exit=True, file=nothing)
             with contextlib.suppress(Exception):
-                # As many steps as the check before training takes, but one will do: a simulator
-                # may be told to take billions at once.
+                # As many steps as the check before training takes, but one is enough: arguments
+                # may make a simulator take billions in one call.
                 run_probe(choice, STEPS, least=1, limit_s=_STEPS_S)
             link.send(_Tried())

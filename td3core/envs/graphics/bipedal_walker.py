@@ -1,4 +1,4 @@
-"""Pictures of BipedalWalker at the same cost everywhere on its course.
+"""Renders BipedalWalker at the same cost everywhere on its course.
 
 Gymnasium draws, flips and copies the whole course up to the walker and then crops the picture,
 which takes longer with every step.
@@ -89,7 +89,7 @@ class WalkerPainter:
     def _draw_bodies(self) -> None:
         walker = self._walker
         if walker.terrain is not self._terrain:
-            # The ground stands still for a whole episode.
+            # The ground does not change during an episode.
             self._terrain = walker.terrain
             self._ground = [
                 (outline, body) for body in walker.terrain for outline in _outlines(body)

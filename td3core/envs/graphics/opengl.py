@@ -1,4 +1,4 @@
-"""Which OpenGL MuJoCo draws with: chosen before MuJoCo is imported, which loads it."""
+"""Chooses MuJoCo's OpenGL backend, before MuJoCo is imported and loads it."""
 
 import os
 import subprocess
@@ -52,7 +52,7 @@ class OpenGL:
         Args:
             variables: The environment variables.
             probe: Tries a backend.
-            system: The operating system, as ``sys.platform``; only on Linux is there a choice.
+            system: The operating system, as ``sys.platform``; there is a choice only on Linux.
         """
         self._variables, self._probe, self._system = variables, probe, system
         self._wanted = variables.get(VARIABLE, "").strip().lower()

@@ -1,7 +1,7 @@
-"""Tries one OpenGL backend: a script with its own process, as a broken driver may end it.
+"""Tries one OpenGL backend: a script in its own process, because a broken driver may crash it.
 
 Uses only the standard library, so that it starts in 20 ms. The exit status is 0 if a context could
-be made, else 3 if the system lacks a library, or 4.
+be made, 3 if the system lacks a library, else 4.
 """
 
 import ctypes

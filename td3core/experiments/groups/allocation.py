@@ -29,9 +29,9 @@ class Allocation:
 
 
 def bytes_of_run(config: RunConfig, tunables: Tunables, info: EnvInfo) -> int:
-    """Return about how much memory a process takes to train with these settings."""
+    """Return about how many bytes of memory a process takes to train with these settings."""
     rows = config.buffer_size + (SLACK if config.keep_replay else 0)
-    # Memory is taken as rows are filled; a short run never fills the buffer.
+    # Memory is allocated as rows are filled; a short run never fills the buffer.
     rows = min(rows, config.steps + config.num_envs)
     buffer = rows * RowLayout.of(*info.sizes).bytes
     networks = network_bytes(config, tunables, info.sizes)
@@ -46,7 +46,7 @@ def allocate(runs: int, needed: int, jobs: int | None = None, threads: int = 0) 
         needed: Bytes of memory per run.
         jobs: Number of runs at once that the user wants; None for as many as cores and memory
             allow.
-        threads: Threads per run; 0 to decide by the cores.
+        threads: Threads per run; 0 to divide the cores among the runs.
 
     Raises:
         RequestError: ``jobs`` is out of range.

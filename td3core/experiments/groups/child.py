@@ -95,7 +95,7 @@ class _Reporter:
 
 
 class _Commands:
-    """Passes on the parent's commands; those from before the runs begin wait for them."""
+    """Passes on the parent's commands; those from before the runs begin are kept for them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -128,7 +128,7 @@ class _Commands:
                 self._runner.command(command)
 
     def parent_gone(self) -> None:
-        """Save all runs and end, unless the parent announced that it would leave."""
+        """Save all runs and end, unless the parent has detached the group."""
         if not self._detached:
             detach_output()
             self._command(Command(verb=Verb.STOP))

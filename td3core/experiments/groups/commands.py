@@ -35,22 +35,22 @@ def request(group: Group, command: Command) -> None:
 
 
 class GroupInbox(Inbox):
-    """Reads what is asked of one group."""
+    """Reads the requests to one group."""
 
     def __init__(self, group: Group) -> None:
         super().__init__(group.path, dict.fromkeys(_OF_A_GROUP, self._check))
         self._group = group
 
     def clear(self) -> None:
-        """Drop what was asked of an earlier process, and make the folder anew.
+        """Drop requests to an earlier process, and make the folder again.
 
-        Those of earlier versions let others write to it.
+        Folders made by earlier versions are writable by others.
         """
         shutil.rmtree(self._group.path / REQUESTS, ignore_errors=True)
         self.open()
 
     def take_commands(self) -> list[Command]:
-        """Return what was asked for since the last call, oldest first, but for what is refused."""
+        """Return the commands since the last call, oldest first, without refused requests."""
         return [
             Command(verb=Verb(request.ask), seed=request.values["seed"])
             for request in self.take()

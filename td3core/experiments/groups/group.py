@@ -52,10 +52,10 @@ class Group:
         return replace(self.config, seed=seed)
 
     def with_steps(self, steps: int) -> "Group":
-        """Return the group with runs of another length, whose schedules keep their course.
+        """Return the group with a new length of its runs; schedules keep their values at each step.
 
         Raises:
-            RequestError: one of its runs has gone further than that.
+            RequestError: one of its runs is beyond that step.
         """
         if steps == self.config.steps:
             return self
@@ -110,7 +110,7 @@ class Group:
         return holder(self.path) is not None
 
     def locked(self) -> RunLock:
-        """Return what keeps other processes from training the group while it is entered."""
+        """Return a context manager that keeps other processes from training the group."""
         return RunLock(self.path)
 
 
@@ -179,7 +179,7 @@ def open_group(path: Path) -> Group:
 
 
 def find_group(name: Path, runs_dir: Path) -> Group | None:
-    """Return the group of this name in a folder of runs, or in this folder; None without one."""
+    """Return the group of this name in a folder of runs, or at this path; None without one."""
     named = runs_dir / FOLDER / name
     for path in (named, name):
         if (path / FILE).is_file():

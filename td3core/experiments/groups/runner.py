@@ -26,11 +26,11 @@ from td3core.system.numerics import AUTO
 from td3core.text import NO_TEXT, Text
 
 _SAVE_S = 60.0
-"""Most seconds that the runs left at the end may together take to save."""
+"""Most seconds that all runs left at the end may take to save."""
 _RELEASE_S, _RELEASE_LOOK_S = 60.0, 0.2
 """Most seconds that runs of an earlier process of the group may take to save and end."""
 _LOOK_S = 1.0
-"""Longest wait, so that signals are handled where they do not interrupt one."""
+"""Longest wait in seconds: on some systems a signal is handled only after it."""
 
 
 def _ignore(*_: object) -> None:
@@ -38,7 +38,7 @@ def _ignore(*_: object) -> None:
 
 
 class GroupRunner:
-    """Starts runs as places get free, passes on commands, and keeps the status of each.
+    """Starts runs as slots become free, passes on commands, and keeps the status of each.
 
     Finished runs are left alone, interrupted ones are resumed. A run that fails does not stop the
     others.
@@ -55,8 +55,8 @@ class GroupRunner:
     ) -> None:
         """``report`` gets the new status of a run and the event behind it, in one thread.
 
-        ``on_log`` gets what a run writes to standard error, in threads of their own. With ``exact``
-        a run is not resumed where it would not continue bit for bit.
+        ``on_log`` gets what a run writes to standard error, in other threads. With ``exact`` a run
+        is not resumed if it would not continue bit for bit.
         """
         self._exact = exact
         self._group, self._allocation = group, allocation
@@ -95,7 +95,7 @@ class GroupRunner:
         with self._group.locked():
             if save:
                 self._group.save()
-            # Those that came too late for the process before this one.
+            # Drop requests that came too late for the previous process.
             self._requests.clear()
             asked = self._await_earlier_runs()
             self._read_statuses()
@@ -114,10 +114,10 @@ class GroupRunner:
         return tuple(self.statuses.values())
 
     def _await_earlier_runs(self) -> list[Command]:
-        """Wait for runs whose runner was killed: they are saving. A stop of all ends the wait.
+        """Wait for runs of a killed runner, which still save. A command to stop all ends the wait.
 
         Returns:
-            What was asked for meanwhile.
+            The commands received meanwhile.
         """
         end = time.monotonic() + _RELEASE_S
         runs = [found.run for found in self._group.runs().values()]
@@ -279,7 +279,7 @@ _WITHOUT_PROCESS = {
 
 
 def _class_of(run: Path) -> str:
-    """Return the numerics class that a run needs; its own process refuses unreadable ones."""
+    """Return the numerics class that a run needs; its own process refuses an unreadable run."""
     try:
         return class_of_run(RunDirectory.open(run))
     except RequestError:

@@ -44,7 +44,7 @@ class SeedState(StrEnum):
 
     @property
     def stopped(self) -> str | None:
-        """Its word in ``ending.json``; None if it has none."""
+        """Its value of ``stopped`` in ``ending.json``; None if it has none."""
         return RunStatus(self).stopped if self.is_over else None
 
     @property
@@ -77,7 +77,7 @@ _PREPARING = "preparing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedStatus:
-    """Status of one run, a line of the progress of a group."""
+    """Status of one run: a line in the progress of a group."""
 
     seed: int
     state: SeedState = SeedState.WAITING

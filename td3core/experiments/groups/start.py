@@ -47,7 +47,7 @@ def plan_group(
 
 
 def on_this_machine(group: Group) -> tuple[Group, Text | None]:
-    """Return a group with the numerics class of runs that begin here, and notices.
+    """Return a group with the numerics class for new runs on this machine, and a notice, if any.
 
     Runs that have begun resume in their own class, or report that they cannot.
     """

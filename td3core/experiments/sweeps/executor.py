@@ -17,7 +17,7 @@ from td3core.text import NO_TEXT, Text
 _POLL_S = 0.05
 _CLOSE_S = 60.0
 PATIENCE_S = 60.0
-"""A worker whose sweep was killed saves its run before it releases it."""
+"""In seconds: a worker whose sweep was killed saves its run before it releases it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class RunEnd:
 class Executor(Protocol):
     """Trains run folders, several at once.
 
-    Every call except :meth:`wait` and :meth:`close` returns at once.
+    Every call except :meth:`wait` and :meth:`close` returns immediately.
     """
 
     @property
@@ -65,7 +65,7 @@ class Executor(Protocol):
         """Train this run from its current state.
 
         Raises:
-            OSError: there is no room for another one.
+            OSError: no other run can be started.
         """
 
     def stop(self, run: Path) -> None:
@@ -75,7 +75,7 @@ class Executor(Protocol):
         """Return the runs that ended since the last call; wait for one, but no longer than this."""
 
     def kill(self) -> None:
-        """End all remaining runs at once; they can be resumed from their last checkpoints."""
+        """Kill all remaining runs; they can be resumed from their last checkpoints."""
 
     def close(self) -> None:
         """Stop all remaining runs and release the executor's resources. Waits for them to save."""
@@ -117,7 +117,7 @@ class LocalExecutor:
             raise
         self._workers[run] = worker
         worker.train(run, log)
-        # Without a spare process, the next run waits for its own.
+        # Without a spare process, the next run waits for its own to load.
         with contextlib.suppress(OSError):
             self._spare = _Worker(self.numerics)
 
@@ -137,7 +137,7 @@ class LocalExecutor:
             time.sleep(_POLL_S)
 
     def kill(self) -> None:
-        """End all remaining runs at once; they can be resumed from their last checkpoints."""
+        """Kill all remaining runs; they can be resumed from their last checkpoints."""
         for worker in self._workers.values():
             worker.process.kill()
 
@@ -165,7 +165,7 @@ class _Worker:
         self.process = RunProcess(Preload(numerics=numerics_class), self._note, self._write)
 
     def train(self, run: Path, log: IO[bytes]) -> None:
-        """Train a run from its current state; from now on ``log`` belongs to this object."""
+        """Train a run from its current state; this object takes over ``log`` and closes it."""
         self._log = log
         self.process.begin(ResumedRun(run=run, patience_s=PATIENCE_S))
 

@@ -34,7 +34,7 @@ FIELDS = (
 RANGE_FIELDS = ("low", "high", "log", "step", "points", "choices")
 _MOST_DIMENSIONS, _MOST_CHOICES, _MOST_POINTS = 64, 1_000, 10_000
 _FINEST_STEP = 1e-15
-"""Of a range, as a share of its width."""
+"""Smallest step of a range, as a share of its width."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _ENV = "environment"
 
@@ -261,7 +261,7 @@ def _step(where: str, found: Mapping[str, Any], width: float, kind: Any) -> floa
         return None
     step = found["step"]
     sound = _is_whole(step) if kind is int else _is_number(step)
-    # Finer steps are lost in the rounding of numbers.
+    # Finer steps are lost in floating-point rounding.
     least = 1 if kind is int else width * _FINEST_STEP
     if not sound or not least <= step <= width:
         what = "a whole number" if kind is int else "a number"
@@ -413,7 +413,7 @@ def _choice(found: Mapping[str, Any], name: str, default: str, allowed: tuple[st
 
 def _whole(found: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
     value = found.get(name, default)
-    # As for every other setting: 2e4 is a whole number, too.
+    # As for every other setting, 2e4 counts as a whole number.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not _is_whole(value) or not low <= value <= high:

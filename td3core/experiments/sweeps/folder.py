@@ -131,7 +131,7 @@ class SweepFolder:
             ) from problem
 
     def make(self, spec: SweepSpec) -> None:
-        """Make the folder, or check that it belongs to this sweep; leave its file as it is.
+        """Make the folder, or check that it belongs to this sweep; its file is not written.
 
         Raises:
             RequestError: another sweep has the name, or the folder cannot be written.
@@ -178,7 +178,7 @@ class SweepFolder:
     def _with_module(self, before: SweepSpec, now: SweepSpec) -> SweepSpec:
         """Return the file's spec with the module of its environment, which the file does not name.
 
-        The runs have it on record; without runs, the one given ``now`` is used.
+        The runs record it; without runs, that of ``now`` is used.
         """
         env = next((config.env for config in self._configs()), now.environment)
         module, colon, _ = env.rpartition(":")
@@ -238,7 +238,7 @@ class SweepFolder:
         write_atomically(self.path / _STATE, json.dumps(_plain_state(state)).encode())
 
     def read_state(self) -> SweepState | None:
-        """Return the state last written; ``running`` is whether the sweep's process lives."""
+        """Return the state last written; ``running`` tells whether the sweep's process is alive."""
         try:
             found = json.loads(read_text(self.path / _STATE, _LARGEST_STATE))
             return _state_of(found, running=self.is_running())

@@ -82,14 +82,14 @@ def conduct(
     ``announce`` receives notices for the user before it begins.
 
     Raises:
-        RequestError: it is refused; the sweep is as it was.
+        RequestError: it is refused; the sweep is unchanged.
     """
     spec, folder = request.spec, SweepFolder(request.runs_dir, request.spec.name)
-    # With arguments, as it may need them.
+    # With arguments: the environment may need them.
     info = check_env(spec.env_choices()[0])
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
-        # Before the folder is made: it may be refused.
+        # Before the folder is made: the connection may be refused.
         connect = _ray_connection(request.ray, resources) if request.ray else None
         folder.make(spec)
         resources.enter_context(RunLock(folder.path))

@@ -50,7 +50,7 @@ def connect(address: str) -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     options: dict[str, Any] = {"address": address, "log_to_driver": False}
     if address == "local":
-        # Not reachable from elsewhere.
+        # The cluster is not reachable from other machines.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         options |= {"include_dashboard": False, "_node_ip_address": _LOCALHOST}
         options["num_cpus"] = usable_cores()
@@ -94,8 +94,8 @@ class RayExecutor:
 
         Args:
             slots: Runs at once; 0 for one per core of the cluster.
-            modules: The modules that the user allowed; other nodes have them in folders of their
-                own.
+            modules: The modules that the user allowed; on other nodes they may be in other
+                folders.
             numerics_class: The class of its processes.
         """
         self.numerics, self._modules = numerics_class, tuple(modules)
@@ -133,7 +133,7 @@ class RayExecutor:
         return [end for end in ends if end is not None]
 
     def kill(self) -> None:
-        """End all remaining runs at once; they can be resumed from their last checkpoints."""
+        """Kill all remaining runs; they can be resumed from their last checkpoints."""
         for job in self._jobs.values():
             ray.kill(job.actor)
         self._jobs.clear()
@@ -177,7 +177,7 @@ class RayExecutor:
             write_atomically(job.run / "evaluations.csv", evaluations)
 
     def _end_of(self, job: _Job) -> RunEnd | None:
-        """Return how a run ended; None if only its files are missing."""
+        """Return how a run ended; None if its node only lacked the files and now trains it."""
         try:
             found = ray.get(job.result)
         except ray.exceptions.RayError as problem:

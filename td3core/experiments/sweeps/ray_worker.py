@@ -53,8 +53,8 @@ class RayWorker:
 
         Returns:
             ``event``, the last one of the run as a line; or ``needs_files``, if the node does not
-            see the folder and has no newest state of it. ``files`` is the folder at the end if it
-            is not shared.
+            see the folder and has no current copy of it. ``files`` is the packed folder at the end
+            if it is not shared.
         """
         if version != __version__:
             return {"event": _refusal(version)}
@@ -81,7 +81,7 @@ class RayWorker:
         self._control.stop()
 
     def news(self) -> tuple[bytes | None, bytes | None]:
-        """Return the folder as of its last checkpoint if that is new, and the evaluations."""
+        """Return the packed folder as of its last checkpoint, if new, and the evaluations."""
         with self._lock:
             snapshot, self._snapshot = self._snapshot, None
         evaluations = None

@@ -27,7 +27,7 @@ _STATE_EVERY_S = 1.0
 _MOST_LOSSES = 3
 _GIVE_UP_AFTER = 5
 _SAVE_S = 60.0
-"""Seconds that stopped runs may take to save; those that hang are ended after that."""
+"""Seconds that stopped runs may take to save; those that hang are killed after that."""
 
 
 class SweepRunner:
@@ -78,7 +78,7 @@ class SweepRunner:
             raise
         finally:
             self._executor.close()
-            # Not worth a failure at the end, nor must it hide why the sweep failed.
+            # A failure here must neither fail the sweep nor hide why it failed.
             with contextlib.suppress(RequestError):
                 self._study.use_seconds(self._seconds)
         if self._all_failed():
@@ -190,7 +190,7 @@ class SweepRunner:
             run.state = "finished"
             run.losses = 0
         elif not trial.closing and not self._control.stopping:
-            # Stopped from elsewhere, such as by its user in the window.
+            # Stopped by someone else, such as the user in the window.
             trial.failure = Text("it was stopped")
         if trial.closing:
             self._stop(trial)
@@ -203,7 +203,7 @@ class SweepRunner:
                 continue
             for step, value in trial.new_values(self._spec.objective):
                 trial.reported = step
-                # After the last step of the last run there is nothing left to save.
+                # After the last step of the last run, pruning would save nothing.
                 if trial.finished:
                     break
                 if self._study.report(trial.number, step, value):
@@ -248,7 +248,7 @@ class SweepRunner:
                 continue
             label = RunDirectory.open(run.path).label()
             note = f"{label.note.split(' Pruned at')[0]} Pruned at step {trial.pruned_at:,}."
-            # A note is not worth a failure.
+            # A missing note must not fail the sweep.
             with contextlib.suppress(OSError):
                 write_label(run.path, replace(label, note=note))
 
@@ -287,7 +287,7 @@ class SweepRunner:
         return self._control.stopping or self._over()
 
     def _stop_all(self) -> None:
-        """Stop all runs; they keep their state, and continue with the sweep."""
+        """Stop all runs; they keep their state, and continue when the sweep does."""
         self._control.stop()
         for trial in self._live.values():
             self._stop(trial)

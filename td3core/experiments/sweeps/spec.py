@@ -21,7 +21,7 @@ SET_BY_SWEEP = {
     "seed": "seeds",
     "steps": "steps",
 }
-"""Settings that are fields of the file itself, by the name of the field."""
+"""Settings that are fields of the file itself, with the names of those fields."""
 
 LARGEST_GRID = 100_000
 _OWN_PROCESS = {"threads": 1, "background_evaluation": False}
@@ -47,10 +47,10 @@ class Range:
         step = self.step or (1 if self.whole else 0)
         if not step:
             return ()
-        # A little more than the quotient: 0.3 / 0.1 is 2.9999999999999996.
+        # With a tolerance: 0.3 / 0.1 is 2.9999999999999996.
         count = math.floor((self.high - self.low) / step + 1e-9) + 1
         if count > LARGEST_GRID:
-            # Only for the sampler grid, which is refused so many; there may be billions.
+            # Only the grid sampler needs them, and so many are refused; there may be billions.
             return (self.low,) * (LARGEST_GRID + 1)
         return self._numbers([self.low + index * step for index in range(count)])
 
@@ -73,7 +73,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """A few values to choose from: numbers, texts, truth values or tuples of widths."""
+    """A few values to choose from: numbers, texts, booleans or tuples of layer widths."""
 
     values: tuple[Any, ...]
 

@@ -1,7 +1,7 @@
 """The sweep's trials in Optuna: sampling, results and pruning.
 
 Optuna keeps everything in one SQLite file, so a sweep that is killed at any moment continues from
-there. A started trial stays started; its settings are never drawn twice.
+there. A started trial stays started; its settings are never sampled twice.
 """
 
 import json
@@ -42,7 +42,7 @@ _DAMAGE = (
     *(SQLAlchemyError, optuna.exceptions.OptunaError, OSError, RuntimeError, ValueError),
     *(LookupError, TypeError, AttributeError, AssertionError, ArithmeticError, StopIteration),
 )
-"""Exceptions caused by values in the file that the program has not written."""
+"""Exceptions caused by values in the file that this program did not write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,14 +104,14 @@ class SweepStudy:
 
     @contextmanager
     def _using_file(self) -> Iterator[None]:
-        """Say why the file cannot be used, whichever error Optuna raises."""
+        """Raise a RequestError with the reason, whichever error Optuna raises."""
         try:
             with _quietly():
                 yield
         except RequestError:
             raise
         except _DAMAGE as problem:
-            # SQLite's own words, such as that the disk is full: Optuna speaks of invalid data.
+            # Prefer SQLite's own message, such as a full disk: Optuna reports invalid data.
             known = (problem, problem.__cause__)
             said = [each.orig for each in known if isinstance(each, DBAPIError) and each.orig]
             cause = said[0] if said else problem
@@ -160,7 +160,7 @@ class SweepStudy:
             return self._record(self._frozen(trial.number))
 
     def settings_of(self, record: TrialRecord) -> TrialRecord:
-        """Draw the settings that a trial lacks because the sweep was killed while drawing them."""
+        """Sample the settings that a trial lacks if the sweep was killed while sampling them."""
         if len(record.settings) == len(self._distributions):
             return record
         with self._sampling(record.number):
@@ -178,7 +178,7 @@ class SweepStudy:
                 trial.report(value, env_steps)
             elif env_steps < max(known):
                 return False
-            # The newest may be on record without an answer: a kill can come between.
+            # The newest value may be recorded without a decision, after a kill between the two.
             if not trial.should_prune():
                 return False
             trial.set_user_attr(_CLOSING, env_steps)
@@ -209,7 +209,7 @@ class SweepStudy:
             self._study.set_user_attr("seconds", seconds)
 
     def _tell(self, number: int, state: TrialState, value: float | None = None) -> None:
-        # At the last point, a grid's own sampler would stop Optuna's loop; there is none here.
+        # At the last point, a grid sampler would stop Optuna's loop, which does not run here.
         self._study.sampler = optuna.samplers.RandomSampler(seed=0)
         with self._using_file():
             self._study.tell(number, value, state=state, skip_if_finished=True)
@@ -258,7 +258,7 @@ def _distribution(dimension: Range | Choices) -> BaseDistribution:
     if isinstance(dimension, Choices):
         return CategoricalDistribution([_encode(value) for value in dimension.values])
     low, high, log = dimension.low, dimension.high, dimension.log
-    # Optuna moves the end to the last number that the steps reach, in exact decimals, and warns.
+    # Optuna lowers ``high`` to the last value that the steps reach, in exact decimals, and warns.
     with _quietly():
         if dimension.whole:
             return IntDistribution(int(low), int(high), log=log, step=int(dimension.step or 1))

@@ -81,7 +81,7 @@ class LiveTrial:
     def new_values(self, objective: str) -> list[tuple[int, float]]:
         """Return (step, objective so far) of the steps that may be reported now.
 
-        It is the mean over the runs that have begun; all of them have been evaluated at the step.
+        The objective is the mean over the runs that have begun, all of them evaluated at that step.
         """
         begun = [run for run in self.runs if run.state != "waiting"]
         if not begun or not all(run.evaluations for run in begun):
@@ -94,7 +94,7 @@ class LiveTrial:
         ]
 
     def value(self, objective: str) -> float | None:
-        """Return the objective of the finished trial; None if a run has no sound evaluation."""
+        """Return the objective of the finished trial; None if it is missing or not finite."""
         if not all(run.evaluations for run in self.runs):
             return None
         mean = _mean([value_of(objective, run.evaluations) for run in self.runs])
