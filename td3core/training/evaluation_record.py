@@ -47,7 +47,7 @@ class EvaluationRecord:
 
     @property
     def best(self) -> tuple[float | None, Path | None]:
-        """Mean return and file of the best agent on disk; if there is none, the highest mean return."""
+        """Mean return and file of the best agent on disk; if none, the highest mean return."""
         if self._mean_in_file is not None and self._run.best.exists():
             return self._mean_in_file, self._run.best
         return self._highest, None

@@ -76,7 +76,7 @@ class Recorder:
         self.report(event)
 
     def add_changes(self, event: events.Tuned) -> None:
-        """Report live changes, and journal those not scheduled; the others are journaled already."""
+        """Report live changes, and journal those not scheduled: the others are there already."""
         for name, old, new in () if event.scheduled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = timestamp.now()

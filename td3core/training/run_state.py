@@ -60,7 +60,7 @@ class RunState:
 
     @property
     def exploring(self) -> bool:
-        """Whether the actor chooses actions, with noise; if imported, it does from its first step."""
+        """Whether the actor, with noise, chooses actions; if imported, from the first step on."""
         return self.env_steps >= self._config.learning_starts or self.origin is not None
 
     def keep_pending_metrics(self) -> None:

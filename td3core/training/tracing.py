@@ -27,7 +27,7 @@ class Tracing:
         report: Callable[[Traced], None],
         wait: Callable[[], bool],
     ) -> None:
-        """``wait``: waits within a turn for the next request; returns whether to do one more."""
+        """``wait``: waits within a turn for the next request; returns whether it is a step."""
         self._agent, self._config, self._sizes = agent, config, sizes
         self._report, self._wait = report, wait
         self._tracer: UpdateTracer | None = None

@@ -361,7 +361,7 @@ class Trainer:
                 self._record_evaluations(self._evaluator.wait(self._keep_waiting))
 
     def _keep_waiting(self) -> bool:
-        """Report progress while an evaluation is awaited; return False once a stop is requested."""
+        """Report while an evaluation is awaited; return False once a stop is requested."""
         if time.perf_counter() - self._reported_at >= REPORT_S:
             self._send_progress(Phase.EVALUATING)
         self._control.yield_gil()
