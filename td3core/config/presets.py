@@ -69,7 +69,7 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
     belong to a run and a machine.
 
     Raises:
-        RequestError: the name is invalid, or a bundled preset has it; or the file cannot be written.
+        RequestError: the name is invalid or already bundled, or the file cannot be written.
     """
     name = name.strip()
     if not name or len(name) > 80 or any(ord(c) < 32 for c in name):

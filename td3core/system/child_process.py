@@ -192,7 +192,7 @@ class ChildProcess:
             theirs.close()
 
     def ready(self, timeout_s: float) -> bool:
-        """Return whether a message arrives within ``timeout_s`` seconds or the process has ended."""
+        """Return whether a message arrives within ``timeout_s`` seconds or the process is over."""
         return self.pipe.connection.poll(timeout_s) or self._process.exitcode is not None
 
     def receive(self) -> Any:
