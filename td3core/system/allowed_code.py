@@ -38,7 +38,7 @@ class LocatedModule:
 
 
 def allow(entries: Iterable[Entry]) -> None:
-    """Let this process and its future children import these modules. Thread-safe."""
+    """Let this process and its future children import these modules; from any thread."""
     _allowed.update(entries)
 
 

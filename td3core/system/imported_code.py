@@ -109,7 +109,7 @@ class ImportedCode:
 
 
 class _FileState(NamedTuple):
-    """File attributes that reveal that it was written to or replaced."""
+    """File attributes that reveal a write or a replacement."""
 
     path: str
     modified_ns: int = 0

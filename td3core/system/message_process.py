@@ -1,7 +1,7 @@
 """A child process that exchanges messages with its parent over its standard streams.
 
 The parent starts it with :class:`MessageProcess`; in the child :class:`ParentLink` is the other
-end. The child detects the parent's death by the end of its input, so it never becomes an orphan
+end. The child detects the parent's death by the end of its input, so it cannot be orphaned
 unnoticed. Unlike a daemonic process of :mod:`multiprocessing` it may have children, and may choose
 to outlive its parent.
 

@@ -159,7 +159,7 @@ class Checkpointer:
         return overwrites and safe is not None and buffer.stored - safe > buffer.slack
 
     def _try_space(self) -> None:
-        """Raise OSError unless a checkpoint could be written now."""
+        """Raise OSError unless a checkpoint could be written now; used after failed writes."""
         probe = self._run.path / ".room"
         try:
             write_atomically(probe, bytes(self._run.last.stat().st_size + _MARGIN))

@@ -83,7 +83,7 @@ class RunPlan:
     repeated_steps: int = 0
     """Recorded steps after ``point``, which are repeated."""
     notices: tuple[Text, ...] = ()
-    """Warnings to report that are no deviations."""
+    """Warnings to report that are not deviations."""
     exact: bool = False
     """Refuse the run if it would differ from one that was never interrupted."""
     undo: list[Callable[[], None]] = field(default_factory=list)
