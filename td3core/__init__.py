@@ -1,3 +1,3 @@
-"""Twin Delayed DDPG and its training loop, free of any window."""
+"""Twin Delayed DDPG and its training loop, without a graphical interface."""
 
 __version__ = "0.1.0"

@@ -9,7 +9,7 @@ if __name__ == "__main__":
 import signal
 
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    # Python answers Ctrl-C with a traceback out of what is being imported.
+    # Without this, Ctrl-C during the imports below would print a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from td3core.system import numerics

@@ -9,13 +9,14 @@ from td3core.text import Text, Value
 
 
 class Interrupt:
-    """Whether a signal's handler has raised ``KeyboardInterrupt`` that is not yet handled.
+    """Records that a signal handler has raised a ``KeyboardInterrupt`` not handled yet.
 
-    C code that calls Python, as SDL does to read a picture, replaces it by an exception of its own.
+    C code that calls back into Python, as SDL does to read an image, may replace that exception
+    with its own.
     """
 
     raised = False
-    """Not an ``Event``: a handler may interrupt another one, which would hold its lock."""
+    """Not an ``Event``: a handler that interrupts another one would deadlock on its lock."""
 
 
 interrupt = Interrupt()
@@ -43,11 +44,11 @@ class RunError(MessageError, RuntimeError):
 
 
 class StoppedError(Exception):
-    """A stop was requested while something was prepared."""
+    """A stop was requested during preparation."""
 
 
 def require_no_interrupt(problem: BaseException) -> None:
-    """Raise a Ctrl-C again; anything else that foreign code raises is a failure of that code.
+    """Re-raise a Ctrl-C; any other exception of foreign code counts as a failure of that code.
 
     Environments may call ``sys.exit``, which ``except Exception`` does not catch. They may also
     have turned the Ctrl-C into another exception, see :class:`Interrupt`.
@@ -59,7 +60,7 @@ def require_no_interrupt(problem: BaseException) -> None:
 
 
 def reason_of(problem: BaseException) -> str:
-    """Return the text of an exception; without one, its type or what ended the program."""
+    """Return the text of an exception; if it has none, its type, or the call of ``sys.exit``."""
     if isinstance(problem, SystemExit):
         return f"it called sys.exit({'' if problem.code is None else repr(problem.code)})"
     return str(problem) or type(problem).__name__
@@ -95,7 +96,7 @@ def brief(problem: object, most: int = 200) -> str:
 
 
 def traceback_of(problem: BaseException) -> str:
-    """Return the traceback up to the fault; empty if the message says it all.
+    """Return the traceback; empty if the message is sufficient.
 
     For a :class:`RunError` this is the traceback of its cause, such as an environment's exception.
     """

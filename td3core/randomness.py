@@ -73,15 +73,15 @@ def correlated(
 ) -> NDArray[np.float32]:
     """Return the next value (act_dim,) of a first-order autoregressive process, variance 1.
 
-    n_t = ρ n_(t-1) + sqrt(1 - ρ²) ε_t: the Ornstein-Uhlenbeck process at whole steps (Lillicrap et
-    al. 2016), but stationary from its first value on, so that ρ does not change its variance.
+    n_t = ρ n_(t-1) + sqrt(1 - ρ²) ε_t: the Ornstein-Uhlenbeck process in discrete time (Lillicrap
+    et al. 2016), but stationary from its first value on, so that ρ does not change its variance.
 
     Args:
         before: n_(t-1); None or zeros if this is the first value.
         drawn: ε_t, standard normal.
         correlation: ρ.
     """
-    # A checkpoint holds zeros if there was none.
+    # Checkpoints store a missing previous value as zeros.
     if before is None or not before.any():
         return drawn
     following: NDArray[np.float32] = np.float32(correlation) * before

@@ -1,7 +1,7 @@
-"""Texts for people: a template and its values, translated only when shown.
+"""User-visible texts: a template and its values, translated only when shown.
 
-Every text for people is marked in the source, so that ``pybabel extract`` finds it, and travels as
-data through errors, events and signals::
+Every such text is marked in the source, so that ``pybabel extract`` finds it, and is passed as data
+through errors, events and signals::
 
     Text("{name} cannot be {value:g}.", name="tau", value=7)
     Text.counted("{n} run", "{n} runs", n=len(runs))
@@ -48,7 +48,7 @@ class SettingName(str):
 
 
 Value: TypeAlias = "Text | str | int | float | PurePath | tuple[float, ...] | None"
-"""What a template may be filled with: everything that reaches another process as it is."""
+"""Types of a template's values: those that can be sent to another process unchanged."""
 
 
 class Text:
@@ -105,7 +105,7 @@ class Text:
 
     @property
     def setting(self) -> SettingName | None:
-        """The setting that the template names first; None if it names none itself."""
+        """The first setting in the template; None if it has none. Nested texts are ignored."""
         for _, field, _, _ in Formatter().parse(self.template) if self.values else ():
             found = self.values.get(field or "")
             if isinstance(found, SettingName):
@@ -123,7 +123,7 @@ class Text:
         return format(str(self), spec)
 
     def __repr__(self) -> str:
-        """Show the expression that would make it."""
+        """Return an expression that recreates the text."""
         values = "".join(f", {name}={value!r}" for name, value in self.values.items())
         plural = "" if self.plural is None else f", {self.plural!r}"
         return f"{type(self).__name__}({self.template!r}{plural}{values})"
@@ -136,7 +136,7 @@ class Text:
         return mine == (other.template, other.plural, other.values)
 
     def __hash__(self) -> int:
-        """Agree with equality; values need not be hashable."""
+        """Consistent with equality; values need not be hashable."""
         return hash((self.template, self.plural))
 
     def __bool__(self) -> bool:
@@ -161,22 +161,22 @@ NO_TEXT = Text("")
 
 
 def plain(text: Text, plain_of: Callable[[Any], Any] | None = None) -> dict[str, Any]:
-    """Return a text as JSON has it, its values as ``plain_of`` returns them.
+    """Return a text as JSON values; ``plain_of`` converts the values of its fields.
 
-    Without it, values that are neither texts nor numbers are kept as words.
+    By default, values that are neither texts nor numbers become strings.
     """
     of = plain_of or _plain_value
     values = {name: of(value) for name, value in text.values.items()}
     found: dict[str, Any] = {"template": text.template, "values": values}
     settings = [name for name, value in text.values.items() if isinstance(value, SettingName)]
     if settings:
-        # Beside the values, which stay the strings that earlier versions read.
+        # Under a separate key: earlier versions expect strings as values.
         found["settings"] = settings
     return found if text.plural is None else found | {"plural": text.plural}
 
 
 def plain_float(number: float) -> float | dict[str, str]:
-    """Return a number as strict JSON has it, which knows neither NaN nor infinities."""
+    """Return a number as a value of strict JSON, which lacks NaN and infinities."""
     return number if math.isfinite(number) else {"number": repr(number)}
 
 
@@ -193,7 +193,7 @@ def with_setting_names(values: Mapping[str, Any], kept: Mapping[str, Any]) -> di
 def from_plain(found: Any) -> Text:
     """Return the text that :func:`plain` wrote, or a plain string of an earlier version.
 
-    Earlier versions wrote NaN and infinities as words, which they stay.
+    Earlier versions wrote NaN and infinities as strings; these remain strings.
 
     Raises:
         ValueError: the value is neither, or its values do not fit its template.
@@ -214,7 +214,7 @@ def from_plain(found: Any) -> Text:
 
 
 def _require_fitting(template: str, values: dict[str, Any]) -> None:
-    """Refuse a file's template that asks for more than its values, such as a huge width."""
+    """Reject a template from a file with unknown fields or excessive formats, e.g. a huge width."""
     try:
         for _, field, spec, _ in Formatter().parse(template):
             if field is not None and (field not in values or not _SPEC.fullmatch(spec or "")):
@@ -235,7 +235,7 @@ def _plain_value(value: Any) -> Any:
         return plain(value)
     if value is None or isinstance(value, bool):
         return value
-    # NumPy's are registered there as well.
+    # NumPy's integer and floating types are registered with these base classes.
     if isinstance(value, numbers.Integral):
         return int(value)
     return plain_float(float(value)) if isinstance(value, numbers.Real) else str(value)
@@ -274,9 +274,9 @@ def install(translations: gettext.NullTranslations) -> None:
 
 
 def choose_language() -> str:
-    """Render in the first wanted language that has a catalogue; return its name.
+    """Render in the first preferred language that has a catalogue; return its name.
 
-    The environment names the wanted languages, as for every program that uses gettext. Without a
+    The environment lists the preferred languages, as for every program that uses gettext. Without a
     readable catalogue, texts stay English.
     """
     folder = str(files("resources") / "translations")

@@ -16,15 +16,15 @@ from td3core.protocol.events import Traced
 
 
 class Algorithm(Protocol):
-    """Networks and the update that trains them; made from settings and sizes alone.
+    """Networks and the update that trains them.
 
-    Its class takes ``(config, tunables, obs_dim, act_dim)``, and computes with ``config.engine``.
+    The constructor takes ``(config, tunables, obs_dim, act_dim)``; updates use ``config.engine``.
     """
 
     updates: int
     """Updates done so far."""
     tunables: Tunables
-    """The live settings in force."""
+    """The current live settings."""
 
     def apply(self, tunables: Tunables) -> None:
         """Use these live settings from the next update on."""
@@ -35,7 +35,7 @@ class Algorithm(Protocol):
         ...
 
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
-        """Return the actor as a NumPy policy that follows every update."""
+        """Return the actor as a NumPy policy that reflects every update."""
         ...
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -60,7 +60,7 @@ class Algorithm(Protocol):
 
 
 class UpdateTracer(Protocol):
-    """Does an update and shows what it computed."""
+    """Does an update and returns its intermediate values."""
 
     def update(self, draws: Draws, *, env_steps: int, single: bool) -> Traced:
         """Do the one update of ``draws``, and return its trace.

@@ -1,8 +1,8 @@
-"""An update as one launch on a GPU.
+"""Runs an update with a single launch on a GPU.
 
-An update of small networks is a hundred short kernels; launching them one by one from Python takes
-longer than running them. A CUDA graph records them once, gradients included, and launches them
-together. What changes between launches (batch, noise, live settings, learning rates) is read from
+An update of small networks consists of a hundred short kernels, which take longer to launch from
+Python than to run. A CUDA graph captures them once, gradients included, and launches them together.
+Everything that changes between launches (batch, noise, live settings, learning rates) is read from
 tensors, never from Python.
 """
 
@@ -20,17 +20,17 @@ Update = Callable[[Batch[Tensor], Tensor, bool], None]
 
 
 class CapturedUpdate:
-    """The two forms of an update, with and without the actor, each recorded on first use."""
+    """The two variants of an update, with and without the actor, each captured on first use."""
 
     def __init__(self, update: Update, changed: Sequence[Tensor]) -> None:
-        """``changed``: all tensors that the update changes."""
+        """``changed``: all tensors that the update modifies."""
         self._update, self._changed = update, changed
         self._inputs: list[Tensor] = []
         """Inputs of the graphs, on the device."""
         self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
 
     def __call__(self, batch: Batch[Tensor], noise: Tensor, moves_actor: bool) -> None:
-        """Do one update; record it again if the batch has another size."""
+        """Do one update; capture it again if the batch size has changed."""
         parts = (*batch, noise)
         if [part.shape for part in parts] != [there.shape for there in self._inputs]:
             self._graphs.clear()
@@ -50,7 +50,7 @@ class CapturedUpdate:
         self._update(Batch(*batch), noise, moves_actor)
 
     def _record(self, moves_actor: bool) -> torch.cuda.CUDAGraph:
-        """Record an update. The warm-up runs that this needs are undone."""
+        """Capture an update. The required warm-up runs are undone."""
         before = [tensor.clone() for tensor in self._changed]
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())

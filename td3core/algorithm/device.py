@@ -1,4 +1,4 @@
-"""Where updates are computed, and whether the networks fit there."""
+"""Checks that the device exists and that the networks fit into memory."""
 
 import torch
 
@@ -11,7 +11,7 @@ from td3core.text import SettingName
 
 
 def require_device(name: str) -> None:
-    """Refuse a device that is missing.
+    """Refuse a device that is not available.
 
     Raises:
         RequestError: torch finds no GPU that it can use.
@@ -28,10 +28,10 @@ def require_device(name: str) -> None:
 
 
 def require_memory(config: RunConfig, tunables: Tunables, sizes: Sizes) -> None:
-    """Refuse networks that this machine cannot hold.
+    """Refuse networks that do not fit into this machine's memory.
 
     Raises:
-        RequestError: with the memory they need.
+        RequestError: they do not; the message gives the memory they need.
     """
     needed, room = network_bytes(config, tunables, sizes), usable_memory()
     if needed > room:

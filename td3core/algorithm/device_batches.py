@@ -1,7 +1,7 @@
-"""Finished batches on the device that trains.
+"""Finished batches on the training device.
 
-The run's buffer stays the owner. A GPU with room keeps a copy of it, so that no batch has to be
-sent there.
+The run's buffer on the CPU is authoritative. A GPU with enough memory holds a copy of it, so that
+no batches have to be transferred.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Draws
 
 _LARGEST_SHARE = 0.5
-"""Largest share of a GPU's free memory; networks and other programs need some too."""
+"""Largest fraction of a GPU's free memory; networks and other programs need some, too."""
 
 
 def fits(buffer: ReplayBuffer, device: torch.device) -> bool:
@@ -27,7 +27,7 @@ def fits(buffer: ReplayBuffer, device: torch.device) -> bool:
 
 
 class DeviceBatches:
-    """Takes draws to a device, batch by batch."""
+    """Yields batches on a device if possible."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -38,7 +38,7 @@ class DeviceBatches:
     def __call__(self, draws: Draws) -> Iterator[Batch[Floats] | Batch[Tensor]]:
         """Yield the finished batch of each update: on the device, if the whole buffer is there.
 
-        Statistics of observations keep moving and are kept on the CPU, as are n-step returns.
+        Normalisation, whose running statistics change, and n-step returns stay on the CPU.
         """
         there = self._rows_of(draws.buffer) if draws.are_stored else None
         if there is None:
@@ -62,7 +62,7 @@ class RowsThere:
         self._buffer = buffer
         self._rows = torch.zeros(buffer.rows.shape, dtype=torch.float32, device=device)
         self._copied = 0
-        """Transitions stored when the copy was last brought up to date."""
+        """Transitions stored when the copy was last updated."""
 
     def up_to_date(self) -> Tensor:
         """Copy the rows stored since the last call; return all rows."""

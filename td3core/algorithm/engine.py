@@ -1,7 +1,7 @@
-"""The engine of a run's updates: the compiled update, or torch's.
+"""Chooses the engine of a run's updates: the compiled update, or torch's.
 
-Chosen by what is available, never by timing: the two differ in the last bits, so a choice that
-depended on the computer's load would make identical runs differ.
+The choice depends on availability, never on timing: the two differ in the last bits, so a choice
+that depended on the computer's load would make identical runs differ.
 """
 
 from dataclasses import replace
@@ -16,15 +16,15 @@ from td3core.system import numerics
 from td3core.text import SettingName, Text
 
 COMPILED_ALGORITHMS = (TD3, DDPG, TQC)
-"""Algorithms of the compiled update; torch has all."""
+"""Algorithms that the compiled update supports; torch supports all."""
 
 
 def resolve(config: RunConfig) -> RunConfig:
-    """Return settings of a new run with its numerics class and its engine in place of ``auto``.
+    """Return settings of a new run with ``auto`` replaced by its numerics class and engine.
 
     Raises:
-        RequestError: this process cannot compute in the class that they name, or the compiled
-            update is not available here or for that algorithm.
+        RequestError: this process does not have the numerics class set, or the compiled update is
+            not available here or does not support the algorithm.
     """
     engine, has_it = config.engine, config.algorithm in COMPILED_ALGORITHMS
     if engine == numerics.AUTO:
@@ -45,9 +45,9 @@ def resolve(config: RunConfig) -> RunConfig:
 
 
 def resolve_again(config: RunConfig) -> RunConfig:
-    """Return settings of a run that resumes, with replacements for what this process lacks.
+    """Return settings of a resumed run, with engine and class replaced if unavailable here.
 
-    :mod:`td3core.algorithm.fingerprint` finds what then differs from its record.
+    :mod:`td3core.algorithm.fingerprint` then finds the differences from its record.
     """
     if config.engine == COMPILED and not kernel_cache.works():
         config = replace(config, engine=TORCH)
@@ -55,10 +55,10 @@ def resolve_again(config: RunConfig) -> RunConfig:
 
 
 def take_products(config: RunConfig, recorded: str = "") -> str:
-    """Let the torch engine multiply as on record, or as suits this processor.
+    """Select the matrix products of the torch engine: as recorded, or by the processor.
 
     Returns:
-        The matrix products of the torch engine; empty for the compiled update.
+        The name of these products; empty for the compiled update.
     """
     if config.engine == COMPILED:
         return ""

@@ -1,8 +1,8 @@
-"""Record and check of everything besides settings that determines the last bits of a run.
+"""Records and checks everything besides settings that determines the last bits of a run.
 
-Every checkpoint holds the record. When a run is resumed, the names in it say what has changed; the
-probe, a digest of one update and of actions with the run's own networks, proves that nothing else
-has: kernels, compiler and libraries give the same bits as before.
+Every checkpoint holds the record. When a run is resumed, its entries show what has changed. The
+probe, a digest of one update and of some actions with networks of the run's sizes, shows that
+nothing else has: kernels, compiler and libraries give the same bits as before.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ _ROWS = 1024
 _ACTIONS = 8
 _MOST_BATCH = 4096
 _WIDEST = 2048
-"""Wider networks are probed with layers of this width: a second copy may not fit into memory."""
+"""Maximum layer width of the probe: a second copy of wide networks may exceed memory."""
 _LABELS = {
     "class": Text("the numerics class"),
     "engine": Text("the engine"),
@@ -48,14 +48,14 @@ _LABELS = {
 def record(
     config: RunConfig, info: EnvInfo, products: str, batch_size: int, recorded: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the record of what determines the last bits of a run here, with its probe.
+    """Return the record of everything that determines the last bits of a run here, with its probe.
 
     Args:
         config: its settings, with the resolved engine and numerics class.
         info: its environment.
         products: the matrix products of the torch engine.
         batch_size: the batch size of the run, for a new probe.
-        recorded: the record of the checkpoint that it resumes from; its probe is repeated.
+        recorded: the record of the checkpoint to resume from; its probe is repeated.
     """
     about = {
         "class": config.numerics,
@@ -82,9 +82,9 @@ def record(
 
 
 def probe(config: RunConfig, sizes: Sizes, batch: int, products: str = "") -> str:
-    """Return a digest of an update of all networks and of some actions, on seeded numbers.
+    """Return a digest of an update of all networks and of some actions, from seeded inputs.
 
-    With the sizes, activations and engine of a run, and the default live settings.
+    It uses the sizes, activations and engine of the run, and the default live settings.
     """
     config = replace(
         config,
@@ -107,7 +107,7 @@ def probe(config: RunConfig, sizes: Sizes, batch: int, products: str = "") -> st
     for draws in Sampler(buffer, source, normaliser).draw(1, agent.tunables):
         agent.update_from(draws)
     policy, digest = agent.policy(normaliser), hashlib.sha256()
-    # Single observations, then a batch of them: a run has both shapes.
+    # Single observations, then a batch of them: a run uses both.
     parts = [*agent.state().values(), *map(policy, observations), policy(observations)]
     for part in parts:
         digest.update(np.ascontiguousarray(part).tobytes())
@@ -115,7 +115,7 @@ def probe(config: RunConfig, sizes: Sizes, batch: int, products: str = "") -> st
 
 
 def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Text]:
-    """Return why a run recorded as ``then`` is not the same bit for bit ``now``."""
+    """Return reasons why a run recorded as ``then`` is not the same bit for bit ``now``."""
     changed = [
         Text(
             "{what} was {before} and is {now}",
@@ -139,10 +139,10 @@ def differences(then: Mapping[str, str], now: Mapping[str, str]) -> list[Text]:
 
 
 def with_names_of_today(recorded: Mapping[str, str], numerics_class: str) -> dict[str, str]:
-    """Return the record of a checkpoint with the names that :func:`record` uses today.
+    """Return the record of a checkpoint in the current format of :func:`record`.
 
-    Records older than numerics classes name products and torch's instruction set, whatever the
-    engine. In those older than the name "gradients", the torch engine's were written out.
+    Records older than numerics classes name products and torch's instruction set for any engine. In
+    those without an entry "gradients", the torch engine's gradients were hand-written.
     """
     if not recorded:
         return {}
@@ -153,7 +153,7 @@ def with_names_of_today(recorded: Mapping[str, str], numerics_class: str) -> dic
     known = {name: value for name, value in recorded.items() if name != "processor"}
     instructions = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
     if recorded.get("processor") != instructions:
-        # With other instructions, it says nothing else of torch's products.
+        # Another instruction set is kept, so that it is reported as a difference.
         known["processor"] = recorded.get("processor", "")
     return known | {"class": numerics_class}
 
@@ -165,7 +165,7 @@ def _batch(recorded: str, batch_size: int) -> int:
 
 
 def environment_packages(env_id: str) -> list[str]:
-    """Return the packages that the steps of an environment depend on, as far as known."""
+    """Return the packages that an environment's steps depend on, as far as known."""
     known = find_known(env_id)
     return ["gymnasium", *(known.needs if known else ())]
 
@@ -177,6 +177,6 @@ def versions_of(packages: list[str]) -> dict[str, str]:
         try:
             found[package.lower()] = version_of(package)
         except ModuleNotFoundError:
-            # A module's name that belongs to a package of another name.
+            # The name of a module from a package with another name.
             continue
     return found

@@ -1,4 +1,4 @@
-"""Memory for the arrays that every update goes through."""
+"""Memory for the arrays that every update reads and writes."""
 
 import contextlib
 import math
@@ -14,16 +14,16 @@ from torch import Tensor
 from td3core.arrays import Floats
 
 _LINE = 64
-"""Bytes of a line of the processor's caches."""
+"""Size of a cache line in bytes."""
 _PAGE = 2 << 20
-"""Bytes of a large page."""
+"""Size of a huge page in bytes."""
 
 
 def zeros(shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
-    """Return arrays that lie side by side, each from the beginning of a cache line.
+    """Return arrays in one block of memory, each aligned to a cache line.
 
-    Linux is asked for large pages. Scattered in small ones, arrays that would fit into the
-    processor's second cache together push one another out of it.
+    On Linux, huge pages are requested. Scattered over small pages, arrays that would together fit
+    into the L2 cache evict one another.
     """
     sizes = [4 * math.prod(shape) for shape in shapes]
     starts = np.cumsum([0, *(-(-size // _LINE) * _LINE for size in sizes)]).tolist()
@@ -35,7 +35,7 @@ def zeros(shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
 
 
 def vectors(count: int, length: int, device: torch.device) -> list[Tensor]:
-    """Return this many vectors of zeros; on the CPU they are made by :func:`zeros`."""
+    """Return ``count`` vectors of zeros, on the CPU from :func:`zeros`."""
     if device.type == "cpu":
         return [torch.from_numpy(array) for array in zeros([(length,)] * count)]
     # Always explicit: an environment may change torch's default data type or device.
@@ -43,7 +43,7 @@ def vectors(count: int, length: int, device: torch.device) -> list[Tensor]:
 
 
 def _block(size: int) -> NDArray[np.uint8]:
-    # A smaller block fits into the second cache wherever it lies.
+    # A smaller block fits into the L2 cache with any page layout.
     if sys.platform == "linux" and size >= _PAGE // 2:
         memory = mmap.mmap(-1, size + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with contextlib.suppress(OSError):

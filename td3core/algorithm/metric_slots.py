@@ -1,4 +1,4 @@
-"""The place of each metric among the sums of an update, for torch and the compiled update alike."""
+"""The index of each metric in the sums of an update, shared by torch and the compiled update."""
 
 from collections import namedtuple
 from typing import Any
@@ -10,7 +10,7 @@ MEASURED = tuple(metric for metric in METRICS if metric.network)
 
 _make: Any = namedtuple
 SLOT: Any = _make("Slot", [metric.name for metric in MEASURED])(*range(len(MEASURED)))
-"""The place of each by its name: ``SLOT.target``. A tuple, which Numba takes for a constant."""
+"""The index of each by name: ``SLOT.target``. A named tuple, which Numba treats as a constant."""
 
 Q = (SLOT.q1, SLOT.q2)
 """Slots of the critics' values, by critic."""

@@ -19,7 +19,7 @@ Layers = Sequence[tuple[Tensor, Tensor]]
 
 
 class Perceptron:
-    """Hidden layers with ``relu`` or ``tanh``, perhaps normalised, then a linear one."""
+    """Hidden layers with ``relu`` or ``tanh``, optionally normalised, and a linear output layer."""
 
     def __init__(self, layers: Layers, activation: str, *, layer_norm: bool = False) -> None:
         self.layers = layers
@@ -40,13 +40,13 @@ class Perceptron:
 class Parameters:
     """Weights and biases of a group of networks in one vector.
 
-    It holds, layer by layer, the weights (out, in) of each network, then the biases (out,) of each.
-    Optimiser, target averaging and the compiled update work on it. ``tensors`` are its parts in
-    that order.
+    The vector holds, layer by layer, the weights (out, in) of each network, then the biases (out,)
+    of each. Optimiser, target averaging and the compiled update work on it. ``tensors`` are views
+    of its parts in that order.
     """
 
     def __init__(self, group: NetworkGroup, flat: Tensor, *, learning: bool = False) -> None:
-        """Lay the networks over ``flat``; they have gradients if ``learning``."""
+        """Create the networks as views of ``flat``; they require gradients if ``learning``."""
         self._names, self.flat = group.names, flat
         count = len(group.names)
         shapes = [
@@ -70,7 +70,7 @@ class Parameters:
 
     @torch.no_grad()
     def draw(self, source: np.random.Generator) -> None:
-        """Draw U(-1/sqrt(fan_in), 1/sqrt(fan_in)): torch's default, as in the published TD3."""
+        """Draw from U(-1/sqrt(fan_in), 1/sqrt(fan_in)), torch's default, as the published TD3."""
         for network in self.networks:
             for weight, bias in network.layers:
                 bound = 1.0 / weight.shape[1] ** 0.5
@@ -78,7 +78,7 @@ class Parameters:
                     part.copy_(torch.from_numpy(source.uniform(-bound, bound, tuple(part.shape))))
 
     def named(self, suffix: str = "") -> Iterator[tuple[str, Tensor]]:
-        """Yield every weight and bias, without gradients, by ``name<suffix>.layer.weight``."""
+        """Yield every weight and bias, detached, by its name ``name<suffix>.layer.weight``."""
         for name, network in zip(self._names, self.networks, strict=True):
             for i, (weight, bias) in enumerate(network.layers):
                 yield f"{name}{suffix}.{i}.weight", weight.detach()

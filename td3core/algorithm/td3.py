@@ -1,8 +1,8 @@
 """TD3 in plain torch, in the order of the paper (Fujimoto et al., 2018, algorithm 1).
 
-This is the reference: a GPU captures it whole, and the compiled update is compared with it number
-by number. Live settings enter the arithmetic as 0-dim tensors, so that a captured update follows
-them.
+This is the reference: on a GPU it is captured as a whole, and tests compare the compiled update
+with it number by number. Live settings are 0-dim tensors, so that a captured update uses their
+current values.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 LAST_EVERY = 500
 """Updates between measurements of norms and TD errors, from the first update on.
 
-They take as long as two steps of Adam; with each row of ``training.csv`` that would be 2 % of the
+They take as long as two steps of Adam; for every row of ``training.csv`` that would be 2 % of the
 time.
 """
 _PERCENTILES = {"td_median": 50, "td_p90": 90, "td_p99": 99}
 
 
 class TD3:
-    """Six networks (an actor, two critics, a target of each) and the update that trains them.
+    """Six networks (an actor, two critics and a target for each) and the update that trains them.
 
-    With ``twin_critics`` off there is one critic and no minimum, as in DDPG.
+    With ``twin_critics`` off there is a single critic and no minimum, as in DDPG.
     """
 
     def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
@@ -54,7 +54,7 @@ class TD3:
         self._states = {
             role: TrainState(role, group, source, device) for role, group in groups.items()
         }
-        """Of each group that the algorithm declares; a subclass may have more than these two."""
+        """By role, for each group that the algorithm declares; a subclass may declare more."""
         self.actor, self.critics = self._states[ACTOR], self._states[CRITIC]
         self._smoothing = generator(config.seed, Purpose.SMOOTHING)
         self._metrics = UpdateMetrics([n for each in groups.values() for n in each.names], device)
@@ -62,7 +62,7 @@ class TD3:
         live = torch.zeros(4, dtype=torch.float32, device=device)
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._stepped_at: dict[str, float] = {}
-        """Learning rate of the last step of each group whose norms are still to be measured."""
+        """By role, learning rate of the last step whose norms are still to be measured."""
         self._errors = live.new_zeros(0, 1)
         """|Q1(s, a) - y| of the last batch, (batch, 1); unused with the compiled update."""
         self.updates = 0
@@ -89,7 +89,7 @@ class TD3:
         self.critics.lr.fill_(tunables.critic_lr)
 
     def policy(self, normaliser: Normaliser | None = None) -> Policy:
-        """Return the actor as a NumPy policy; it shares the weights and follows every update."""
+        """Return the actor as a NumPy policy; it shares the weights and reflects every update."""
         (actor,) = self._acting.networks
         layers = [(w.detach().numpy(), b.detach().numpy()) for w, b in actor.layers]
         return Policy(layers, self.actor.group.activation, normaliser)
@@ -100,7 +100,7 @@ class TD3:
         """Update the critics, and every ``policy_delay``-th time the actor and all targets."""
         self.updates += 1
         if len(self._errors) != len(batch.reward):
-            # A batch of another size is captured again, too.
+            # An update with another batch size is captured again, too.
             self._errors = self._gamma.new_zeros(len(batch.reward), 1)
         moves_actor = self.updates % self.tunables.policy_delay == 0
         noise = self._smoothing.standard_normal(batch.action.shape, np.float32)
@@ -178,14 +178,14 @@ class TD3:
                 self._metrics.set_last(state.norms(self._stepped_at.pop(role)))
 
     def _td_errors(self) -> Doubles:
-        """Return |Q1(s, a) - y| of the last batch, shape (batch,); there must have been one."""
+        """Return |Q1(s, a) - y| of the last batch, shape (batch,); requires at least one update."""
         if self.fused is not None:
             return self.fused.td_errors()
         errors: Doubles = self._errors.numpy(force=True)[:, 0].astype(np.float64)
         return errors
 
     def _compiled_update(self, config: RunConfig) -> "FusedUpdate":
-        # Numba takes half a second to load.
+        # Imported on demand: Numba takes half a second to load.
         from td3core.algorithm.fused.update import FusedUpdate
 
         sums = self._metrics.sums.numpy()

@@ -1,8 +1,8 @@
 """TD3 with truncated quantile critics, in plain torch.
 
 Kuznetsov, Shvechikov, Grishin and Vetrov, *Controlling Overestimation Bias with Truncated Mixture
-of Continuous Distributional Quantile Critics*, ICML 2020: there on SAC, here on TD3, whose actor,
-smoothed target action and delay stay as they are.
+of Continuous Distributional Quantile Critics*, ICML 2020. The paper extends SAC; this extends TD3,
+whose actor, target policy smoothing and policy delay are unchanged.
 """
 
 import torch
@@ -14,14 +14,14 @@ from td3core.config import RunConfig, Tunables
 
 
 class TQC(TD3):
-    """:class:`~td3core.algorithm.td3.TD3` whose critics put out quantiles of the return.
+    """:class:`~td3core.algorithm.td3.TD3` whose critics estimate quantiles of the return.
 
-    A critic's value is their mean. Where TD3 takes the smaller of two values, the target leaves out
-    the largest quantiles of both critics together.
+    A critic's value is their mean. Instead of the smaller of two values, the target uses the pooled
+    quantiles of both critics without the largest ones.
     """
 
     def __init__(self, config: RunConfig, tunables: Tunables, obs_dim: int, act_dim: int) -> None:
-        # A tensor, as is all that a captured update reads; set before the settings are applied.
+        # A tensor, as a captured update needs; created before the settings are applied.
         device = torch.device(config.device)
         self._dropped = torch.zeros((), dtype=torch.float32, device=device)
         count = config.quantiles
@@ -38,7 +38,7 @@ class TQC(TD3):
     def _target_value(self, batch: Batch[Tensor], noise: Tensor) -> Tensor:
         """Return y_i = r + γ (1 - terminated) z_(i), shape (batch, atoms), in ascending order.
 
-        z_(i) are the quantiles of all target critics at (s', ã); :meth:`_weights` says which count.
+        z_(i) are the quantiles of all target critics at (s', ã); :meth:`_weights` selects the kept.
         """
         next_action = self._smoothed_action(batch.next_obs, noise)
         z = torch.cat(self._target_quantiles(batch.next_obs, next_action), 1).sort(1).values
@@ -50,9 +50,9 @@ class TQC(TD3):
         return [critic(pair) for critic in self.critics.target.networks]
 
     def _weights(self, y: Tensor) -> Tensor:
-        """Return the weight of each target, shape (atoms,): 1 / kept, and 0 for the largest.
+        """Return the weight of each target, shape (atoms,): 1 / kept, and 0 if it is dropped.
 
-        ``dropped_quantiles`` are left out per critic, but at least one is kept.
+        ``dropped_quantiles`` are dropped per critic, but at least one is kept.
         """
         members, quantiles = len(self.critics.group.names), len(self._levels)
         kept = members * (quantiles - self._dropped).clamp(min=1.0)
@@ -70,7 +70,7 @@ class TQC(TD3):
         self._metrics.add_critics(q, target, losses)
 
     def _update_actor(self, obs: Tensor) -> None:
-        """Step the actor on L = -mean of all quantiles at (s, π(s)), without the critics."""
+        """Step the actor on L = -mean of all quantiles at (s, π(s)); critics get no gradient."""
         pair = torch.cat((obs, act(self.actor.online, obs)), 1)
         loss = -torch.cat([critic(pair) for critic in self.critics.online.networks], 1).mean()
         self.actor.descend(loss)
@@ -80,8 +80,8 @@ class TQC(TD3):
 def quantile_huber_loss(theta: Tensor, y: Tensor, levels: Tensor, weights: Tensor) -> Tensor:
     """Return the mean over the batch and the quantiles of Σ_i w_i |τ - 1{u < 0}| H(u), 0-dim.
 
-    Where u = y_i - θ and H is Huber's loss with κ = 1: u² / 2, beyond 1 |u| - 1/2 (Dabney et al.,
-    *Distributional Reinforcement Learning with Quantile Regression*, 2018, equation 10).
+    Here u = y_i - θ, and H is the Huber loss with κ = 1: u² / 2, and |u| - 1/2 for |u| > 1 (Dabney
+    et al., *Distributional Reinforcement Learning with Quantile Regression*, 2018, equation 10).
 
     Args:
         theta: Quantiles θ, shape (batch, quantiles).

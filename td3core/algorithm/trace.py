@@ -1,8 +1,8 @@
 """Traces of single updates, for display.
 
-The update itself keeps no intermediate values. So the reference does the coming update on a copy of
-the agent, with the same batch and noise, and is recorded; then the agent does it with its own
-engine.
+The update itself keeps no intermediate values. So the reference first does the next update on a
+copy of the agent, with the same batch and noise, and is recorded; then the agent does the update
+with its own engine.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from td3core.protocol.events import NetworkChange, Traced
 
 
 class _Watched(UpdateMetrics):
-    """Keeps what the steps of one update measure."""
+    """Keeps the measurements of a single update."""
 
     def __init__(self, networks: Sequence[str]) -> None:
         super().__init__(networks, torch.device("cpu"))
@@ -110,7 +110,7 @@ class _WatchedTQC(_Reference, TQC):
 
 
 class TD3Tracer:
-    """Does single updates of an agent, with any engine and on any device, and shows them."""
+    """Does and traces single updates of an agent, with any engine and on any device."""
 
     _watched: type[_Reference] = _WatchedTD3
 
@@ -138,7 +138,7 @@ class TD3Tracer:
         )
 
     def _watch(self, batch: Batch[Any], learned: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-        """Let the reference do the coming update; return the computed values."""
+        """Let the reference do the next update; return the computed values."""
         reference, agent = self._reference, self._agent
         reference.apply(agent.tunables)
         reference.load_learned(learned, agent.updates)

@@ -1,4 +1,4 @@
-"""A group of networks and its training state, each part one vector."""
+"""A group of networks and its training state, each part stored as one vector."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,14 +32,14 @@ class TrainState:
         self.online.draw(source)
         sizes = [part.numel() for part in self.online.tensors]
         self._starts = np.cumsum([0, *sizes[:-1]])
-        """Where each weight and each bias begins in a vector; the networks take turns."""
+        """Offsets of all weights and biases in a vector; networks alternate."""
         self._views: tuple[Floats, ...] = ()
         self.target.flat.copy_(self.online.flat)
         self.lr = torch.zeros((), dtype=torch.float32, device=device)
         self._step = torch.zeros((), dtype=torch.float32, device=device)
 
     def descend(self, loss: Tensor) -> None:
-        """Step along the gradient of a loss (Kingma and Ba, *Adam*, 2015, algorithm 1)."""
+        """Do one step of Adam on a loss (Kingma and Ba, 2015, algorithm 1)."""
         gradients = torch.autograd.grad(loss, self.online.tensors)
         torch.cat([each.flatten() for each in gradients], out=self.gradient.flat)
         adam(
@@ -108,12 +108,12 @@ class TrainState:
         return None
 
     def tensors(self) -> list[Tensor]:
-        """Return all tensors that a step changes."""
+        """Return all tensors that a step modifies."""
         moments = (self._exp_avg.flat, self._exp_avg_sq.flat, self._step)
         return [self.online.flat, self.target.flat, self.gradient.flat, *moments]
 
     def arrays(self) -> tuple[Floats, ...]:
-        """Return views of weights, target, gradient, moments and Adam's step, each one vector."""
+        """Return views of weights, target, gradient, moments and Adam's step, each as a vector."""
         return tuple(tensor.view(-1).numpy() for tensor in self.tensors())
 
     def state(self) -> dict[str, NDArray[Any]]:

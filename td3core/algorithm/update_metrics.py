@@ -1,4 +1,4 @@
-"""Means of what the updates measure (see :mod:`td3core.protocol.metrics`)."""
+"""Means of the metrics that updates measure (see :mod:`td3core.protocol.metrics`)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -15,16 +15,16 @@ _NAMES = tuple(metric.name for metric in MEASURED)
 _BY_ACTOR = {metric.name for metric in MEASURED if metric.network == "actor"}
 _LAST = {metric.name for metric in MEASURED if metric.last}
 _IN_0_1 = ("q1", "q2", "target", "critic1_loss", "critic2_loss", "actor_loss")
-"""What version 0.1 measured, in the order of its checkpoints."""
+"""The metrics of version 0.1, in the order of its checkpoints."""
 
 
 class UpdateMetrics:
-    """Sums over updates, kept as tensors: reading a number out of every update would stall it.
+    """Sums over updates, kept as tensors: reading a number in every update would stall a GPU.
 
-    ``sums`` has one float64 number for each metric, at the places of
-    :mod:`~td3core.algorithm.metric_slots`: over all updates for metrics of the critics' step, over
-    the updates that moved the actor for metrics of the actor's step. For metrics of the last update
-    alone it is the value.
+    ``sums`` has one float64 number per metric, indexed as in
+    :mod:`~td3core.algorithm.metric_slots`: the sum over all updates for metrics of the critics'
+    step, over the updates that moved the actor for metrics of the actor's step, and the value
+    itself for metrics of the last update alone.
     """
 
     def __init__(self, networks: Collection[str], device: torch.device) -> None:
@@ -59,7 +59,7 @@ class UpdateMetrics:
         self._sum[SLOT.actor_loss].add_(loss)
 
     def set_last(self, values: Mapping[str, float]) -> None:
-        """Take measurements of the last update by name; names that are no metrics are ignored."""
+        """Set metrics of the last update by name; other names are ignored."""
         measured = _LAST & values.keys()
         sums = zip(_NAMES, self.sums.tolist(), strict=True)
         new = [values[name] if name in measured else total for name, total in sums]
@@ -74,9 +74,10 @@ class UpdateMetrics:
     def take(self, *, last: bool = True) -> dict[str, float]:
         """Return the means since the last call by name, and start over.
 
-        Without ``last``, metrics of the last update alone are left out.
+        Without ``last``, metrics of the last update alone are omitted.
 
-        Absent are a critic that does not exist and, where no update moved it, the actor.
+        Metrics of a critic that does not exist are absent, as are those of the actor if no update
+        moved it.
         """
         if not self._updates:
             return {}
@@ -105,7 +106,7 @@ class UpdateMetrics:
         return state | {"tally.counts": np.array([self._updates, self._actor_updates], np.int64)}
 
     def load_state(self, arrays: Arrays) -> None:
-        """Restore what :meth:`state` returned; a missing name stays absent from one row."""
+        """Restore what :meth:`state` returned; a missing metric is omitted from the next row."""
         saved = dict(arrays)
         # Checkpoints of version 0.1 hold all sums in one tensor.
         for name, value in zip(_IN_0_1, arrays.get("tally.sums", ()), strict=False):

@@ -1,9 +1,9 @@
-"""The replay buffer of a run on disk: an image of its ring; only new rows are written.
+"""The replay buffer of a run on disk: an image of the ring buffer; only new rows are written.
 
-A checkpoint needs the transitions it was learning from. They are in one file next to the
-checkpoints, written just before each of them. Writing does not touch rows that an older checkpoint
-needs, as long as at most the ring's ``slack`` is added between two checkpoints. Check sums, kept in
-the checkpoint, show later whether the file still holds the same rows.
+To resume from a checkpoint, a run needs the transitions it was learning from. They are in one file
+next to the checkpoints, written just before each of them. Writing does not touch rows that an older
+checkpoint needs, as long as at most ``slack`` transitions are added between two checkpoints.
+Checksums in the checkpoint later verify that the file still holds the same rows.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from td3core.system.files import sync_folder
 from td3core.system.regular_files import open_own, open_regular
 
 BLOCK = 1024
-"""Rows that share a check sum."""
+"""Rows per checksum."""
 
 Sums = NDArray[np.uint32]
 
@@ -35,9 +35,10 @@ class BufferFile:
         self._sums: Sums = np.zeros(-(-len(buffer.rows) // BLOCK), np.uint32)
 
     def save(self) -> Sums:
-        """Write the rows stored since the last call; return check sums.
+        """Write the rows stored since the last call; return checksums.
 
-        There is one for each block, and one for the rows of other blocks that can be sampled.
+        There is one for each block, and one for the rows that can be sampled in blocks of which not
+        all rows can be.
 
         Raises:
             OSError: the file cannot be written or is a symbolic link; older transitions in it
@@ -45,7 +46,7 @@ class BufferFile:
         """
         buffer, ring = self._buffer, len(self._buffer.rows)
         if self._written and not self._is_there():
-            # Deleted meanwhile: everything is written again.
+            # The file was deleted: write everything again.
             self._written, self._named = 0, False
         first = max(self._written, buffer.stored - ring)
         if first < buffer.stored:
@@ -62,13 +63,13 @@ class BufferFile:
         """Fill the buffer with the transitions it held when ``stored`` had been added.
 
         Raises:
-            RequestError: the file is missing, too short, or not what it was then.
+            RequestError: the file is missing, too short, or has other contents than then.
         """
         buffer, ring = self._buffer, len(self._buffer.rows)
         filled = min(stored, ring)
         wanted = filled * buffer.rows.shape[1] * buffer.rows.itemsize
         try:
-            # Without a transition yet there may be no file.
+            # Without any transitions, the file may not exist.
             with open_regular(self._path) if filled else contextlib.nullcontext() as file:
                 if file is not None and file.readinto(_bytes_of(buffer.rows[:filled])) != wanted:
                     raise RequestError("{file} is shorter than it was.", file=self._path.name)
@@ -104,7 +105,7 @@ class BufferFile:
             self._named = True
 
     def _sum_up(self, begin: int, end: int) -> None:
-        """Compute the check sum of every block with rows in this stretch."""
+        """Compute the checksum of every block with rows in this range."""
         for block in range(begin // BLOCK, -(-end // BLOCK)):
             self._sums[block] = self._sum(block)
 
@@ -112,7 +113,7 @@ class BufferFile:
         return zlib.crc32(_bytes_of(self._buffer.rows[block * BLOCK : (block + 1) * BLOCK]))
 
     def _check(self, sums: Sums) -> None:
-        """Compare all rows that can be sampled; others may have been overwritten since."""
+        """Verify all rows that can be sampled; others may have been overwritten since."""
         whole, edges = self._sampled()
         same = len(sums) == len(self._sums) + 1 and edges == sums[-1]
         if not same or not all(self._sum(block) == sums[block] for block in whole):
@@ -121,7 +122,7 @@ class BufferFile:
             )
 
     def _sampled(self) -> tuple[list[int], int]:
-        """Return the blocks whose rows can all be sampled, and a check sum of the other rows."""
+        """Return the blocks whose rows can all be sampled, and a checksum of the other rows."""
         buffer, ring = self._buffer, len(self._buffer.rows)
         oldest, end = (buffer.stored - buffer.size) % ring, buffer.stored % ring
         wraps = buffer.size > 0 and oldest >= end

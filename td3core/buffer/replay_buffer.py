@@ -11,19 +11,19 @@ from td3core.text import SettingName
 
 SLACK = 20_000
 """Transitions the replay buffer holds beyond its capacity, and so the most that may be added
-between two checkpoints; the last one is renewed in time. They take 4 MB for BipedalWalker."""
+between two checkpoints; ``last`` is renewed before that. 4 MB for BipedalWalker."""
 
 
 class ReplayBuffer:
     """A ring of transitions; the oldest are overwritten first.
 
-    Each is a row as ``layout`` says. Memory is only taken as rows are filled.
+    Each is one row, as defined by ``layout``. Memory is allocated only as rows are filled.
 
-    An episode that is truncated ends with -0.0 as ``terminated``: the value of the next state
-    counts, as with 0.0, but the row that follows belongs to another episode.
+    The last transition of a truncated episode has -0.0 as ``terminated``: it bootstraps from the
+    next state, as with 0.0, but the following row belongs to another episode.
 
-    ``slack`` more rows are held than are sampled from: as many may be added before rows that a copy
-    on disk still needs are overwritten. Sampling does not depend on it.
+    The ring has ``slack`` rows more than can be sampled: that many transitions may be added before
+    rows are overwritten that the copy on disk still needs. Sampling does not depend on ``slack``.
     """
 
     def __init__(self, capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> None:
@@ -31,9 +31,9 @@ class ReplayBuffer:
         self.stored = 0
         """Transitions added so far, overwritten ones included."""
         self.unmarked = 0
-        """Number of oldest transitions from a version that did not mark truncated ones."""
+        """Number of oldest transitions that an earlier version stored without a truncation flag."""
         self.layout = RowLayout.of(obs_dim, act_dim)
-        # Zeros cost nothing: the system hands out pages as they are touched.
+        # ``zeros`` is free: the system allocates a page when it is first accessed.
         self.rows = np.zeros((capacity + slack, self.layout.end), dtype=np.float32)
 
     @property
@@ -43,7 +43,7 @@ class ReplayBuffer:
 
     @property
     def has_unmarked(self) -> bool:
-        """Whether some transitions that can be sampled do not say if they were truncated."""
+        """Whether some transitions that can be sampled lack a truncation flag."""
         return self.stored - self.size < self.unmarked
 
     def present(self) -> Floats:
@@ -72,16 +72,16 @@ class ReplayBuffer:
     def draw(self, source: np.random.Generator, count: int | tuple[int, int]) -> NDArray[np.int64]:
         """Draw the rows of ``count`` stored transitions uniformly, with replacement.
 
-        Several batches at once, with ``count`` = (batches, size), equal batches drawn one by one.
+        ``count`` = (batches, size) draws the same batches as that many calls with ``count`` = size.
         """
         size = self.size
         if not size:
             raise ValueError("cannot sample from an empty replay buffer")
         drawn: NDArray[np.int64] = source.integers(0, size, size=count)
         if self.stored <= self.capacity:
-            # Nothing was overwritten yet: the number is the row.
+            # Nothing was overwritten yet: transition numbers are row indices.
             return drawn
-        # The newest transition at that place in a ring of ``capacity`` rows.
+        # The newest transition at that index in a ring of ``capacity`` rows.
         newest = self.stored - 1
         number: NDArray[np.int64] = newest - (newest - drawn) % self.capacity
         return number % len(self.rows)
@@ -102,7 +102,7 @@ def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> Re
     """Make the replay buffer of a run, with room for ``slack`` transitions that are not sampled.
 
     Raises:
-        RequestError: this machine cannot hold it; the sentence says how much would fit.
+        RequestError: it exceeds this machine's memory; the message says how much would fit.
     """
     row = RowLayout.of(obs_dim, act_dim).bytes
     wanted, room = row * capacity, usable_memory()

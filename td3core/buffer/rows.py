@@ -1,14 +1,14 @@
-"""A transition as one row of float32 numbers, and as its parts."""
+"""Transitions packed into rows of float32 numbers, and split into their parts."""
 
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
 A = TypeVar("A")
-"""An array, or a tensor on the device that trains."""
+"""An array, or a tensor on the training device."""
 
 
 class Batch(NamedTuple, Generic[A]):
-    """Transitions side by side; ``terminated`` is 1 where the next state has no value."""
+    """A batch of transitions; ``terminated`` is 1 where the next state is terminal."""
 
     obs: A  # (batch, obs_dim)
     action: A  # (batch, act_dim)
@@ -18,9 +18,9 @@ class Batch(NamedTuple, Generic[A]):
 
 
 class RowLayout(NamedTuple):
-    """Where in its row each part of a transition begins, and where the row ends.
+    """Offset of each part of a transition in its row, and the length of the row.
 
-    One row is one gather: a sampled transition touches one stretch of memory, not five.
+    A row takes one gather: a sampled transition reads one contiguous block of memory, not five.
     """
 
     obs: int
@@ -38,11 +38,11 @@ class RowLayout(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Bytes that one transition takes."""
+        """Size of one transition in bytes."""
         return 4 * self.end
 
     def columns(self, rows: A) -> Batch[A]:
-        """Name the parts of rows (..., end), without copying."""
-        # Arrays and tensors are sliced alike, which no type can express.
+        """Split rows (..., end) into their parts, without copying."""
+        # Arrays and tensors are both sliced like this, which ``A`` cannot express.
         cut: Any = rows
         return Batch(*(cut[..., begin:end] for begin, end in pairwise(self)))

@@ -1,4 +1,4 @@
-"""From the replay buffer to finished batches: drawn, extended to n steps, normalised."""
+"""Draws batches from the replay buffer, extends them to n steps and normalises them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,21 +22,21 @@ _GENERATOR = "generator.replay"
 
 @dataclass(slots=True)
 class Draws:
-    """Transitions for some updates in a row. Iterating gives the finished batch of each.
+    """Transitions for consecutive updates. Iterating yields the finished batch of each.
 
-    The compiled update gathers and normalises the rows itself. Not frozen: one is made for every
-    step, and a frozen one takes three times as long to make.
+    The compiled update gathers and normalises the rows itself. Not frozen: one is created at
+    every step, and creating a frozen one takes three times as long.
     """
 
     buffer: ReplayBuffer
-    """The buffer they are from; its layout is the layout of ``rows``."""
+    """The buffer they were drawn from; ``rows`` have its layout."""
     rows: Floats
     """(n, width): the rows of the buffer, or n-step rows made from them."""
     index: NDArray[np.int64]
     """(updates, batch): the rows of each update."""
     normaliser: Normaliser | None
     reward_floor: float
-    """Lower bound of the rewards; -inf where they are sums of bounded ones."""
+    """Lower bound of the rewards; -inf for n-step rewards, whose terms are already bounded."""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -63,14 +63,14 @@ class Draws:
 
     @property
     def are_stored(self) -> bool:
-        """Whether batches are rows as the buffer holds them, except for the reward floor."""
+        """Whether batches are rows of the buffer, unchanged except for the reward floor."""
         return self.rows is self.buffer.rows and self.normaliser is None
 
 
 class Sampler:
     """Draws the transitions of updates, uniformly and with replacement.
 
-    Transitions are stored raw, and normalised by the current statistics, which keep moving; the
+    Transitions are stored raw. Batches are normalised with the current running statistics, and the
     current floor bounds their rewards.
     """
 
@@ -86,7 +86,7 @@ class Sampler:
         self._source, self._normaliser = source, normaliser
 
     def draw(self, updates: int, tunables: Tunables) -> Iterator[Draws]:
-        """Draw for this many updates: at once if memory allows, else in parts."""
+        """Draw the transitions of ``updates`` updates, in parts if they would take much memory."""
         most = max(_LARGEST_DRAW // tunables.batch_size, 1)
         for first in range(0, updates, most):
             count = min(updates - first, most)
@@ -110,15 +110,16 @@ class Sampler:
         restore_generator(self._source, tensors[_GENERATOR])
 
     def _n_step_rows(self, index: NDArray[np.int64], tunables: Tunables) -> Floats:
-        """Return rows (count, width) whose rewards and next states are ``n_step`` steps long.
+        """Return rows (count, width) with ``n_step``-step rewards and next states.
 
-        From the state of row ``index`` (count,): reward r₁ + γ r₂ + …, each bounded by the floor,
-        the state after the last of these steps, and for m steps 1 - (1 - terminated) γᵐ⁻¹ as
-        ``terminated``, so that γ (1 - ``terminated``) is the discount of that state's value.
+        Each starts at the state of row ``index`` (count,) and spans m steps. It holds the reward
+        r₁ + γ r₂ + …, whose terms are bounded by the floor, the state after the last step, and
+        1 - (1 - terminated) γᵐ⁻¹ as ``terminated``, so that γ (1 - ``terminated``) is the discount
+        of that state's value.
 
-        Fewer steps where the episode ends or the newest transition is reached. The next row must
-        also start where this one ends: an episode may have been given up, and ``unmarked`` rows
-        show truncation in no other way.
+        m is below ``n_step`` where the episode ends or the newest transition is reached. The next
+        row must also start in the state where this one ends: an episode may have been abandoned,
+        and ``unmarked`` rows show truncation in no other way.
         """
         ring, stored, at = self.buffer.rows, self.buffer.stored, self.buffer.layout
         next_obs, after = slice(at.next_obs, at.terminated), slice(at.next_obs, at.end)

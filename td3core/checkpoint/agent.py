@@ -1,4 +1,4 @@
-"""A checkpoint as an agent that plays."""
+"""Agents that play episodes, and facts about them, from checkpoints."""
 
 from td3core.checkpoint.header import Checkpoint, Header
 from td3core.evaluation.bundled import bundled_evaluation
@@ -23,7 +23,7 @@ def agent_of(source: Checkpoint, variant: Variant = Variant.PLAIN) -> Agent:
 
 
 def facts_of(compared: ComparedAgent, header: Header, run: str) -> AgentFacts:
-    """Return the facts shown of an agent in a comparison; ``run`` is the name of its run."""
+    """Return the facts shown about an agent in a comparison; ``run`` is the name of its run."""
     noisy = compared.variant is Variant.NOISE
     left = header.counters.exploration_noise
     result = bundled_evaluation(compared.path) or header.evaluation
@@ -37,7 +37,7 @@ def facts_of(compared: ComparedAgent, header: Header, run: str) -> AgentFacts:
 
 
 def value_networks(source: Checkpoint) -> ValueNetworks | None:
-    """Return the critics of an agent with what bounds their targets; None if it has none."""
+    """Return the critics of an agent with the settings of their targets; None without critics."""
     critic, header = source.critic(), source.header
     if critic is None:
         return None
@@ -51,7 +51,7 @@ def value_networks(source: Checkpoint) -> ValueNetworks | None:
 
 
 def spec_of(header: Header, critic: Critic | None) -> AgentSpec:
-    """Return the settings needed to interpret an agent's numbers; ``critic`` is the file's."""
+    """Return the settings needed to interpret an agent's numbers; ``critic``: from the file."""
     return AgentSpec(
         obs_dim=header.env.obs_dim,
         action_low=header.env.action_low,

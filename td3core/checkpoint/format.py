@@ -1,4 +1,4 @@
-"""One file, one agent: a safetensors file that is safe to open and never half written.
+"""One file, one agent: a safetensors file that is safe to open and never partially written.
 
 Networks, targets, optimiser moments and generator states are tensors under their own names; JSON in
 the header describes them. Nothing is ever unpickled, so no code in a file can run.
@@ -38,11 +38,11 @@ _MOST_SHOWN = 9
 _LONGEST_ORIGIN, _MOST_NOTES = 300, 50
 """Limits of an imported agent's origin: characters of a name, and number of notes."""
 _LONGEST_HEADER = 16 * 2**20
-"""Bytes; a run of thousands of environments has some megabytes."""
+"""In bytes; with thousands of environments a header takes a few megabytes."""
 _FIELD_OF_KEY = {"fill_until": "no_updates_until"}
-"""Counters whose key in schema 1 is not the field's name."""
+"""Keys of schema 1 that differ from the field's name."""
 
-# Anything Python raises while it reads a damaged description.
+# All exceptions that parsing a damaged description can raise.
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
@@ -81,10 +81,10 @@ def read_header(path: Path) -> Header:
 
 
 def load(path: Path) -> Checkpoint:
-    """Read a checkpoint and check that its networks are the ones its configuration describes.
+    """Read a checkpoint and check that its networks match its configuration.
 
     Raises:
-        RequestError: with the reason in one sentence.
+        RequestError: it is missing, damaged or inconsistent; the message gives the reason.
     """
     with _opened(path) as file:
         header = _header(path, file.metadata())
@@ -145,7 +145,7 @@ def _metadata(header: Header) -> dict[str, Any]:
         "wall_s": header.wall_s,
         "made_by": header.numerics,
     }
-    # Left out if empty, so that all other files stay as they were.
+    # Omitted if empty, so that the other files are the same as in earlier versions.
     return found if header.origin is None else found | {"origin": _plain_origin(header.origin)}
 
 
@@ -187,9 +187,9 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
 def _env_info(values: dict[str, Any]) -> EnvInfo:
     bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
     info = EnvInfo(**(values | bounds))
-    # Refuses anything but plain arguments; no environment is made here.
+    # Raises unless the arguments are plain JSON; no environment is made here.
     if EnvChoice(info.env_id, info.args).kwargs:
-        # Earlier versions took over the threshold of the environment without arguments.
+        # Earlier versions stored the threshold of the environment without arguments.
         info = replace(info, reward_threshold=None)
     for size, largest in ((info.obs_dim, 10**6), (info.act_dim, 10**4)):
         if type(size) is not int or not 0 < size <= largest:
@@ -259,7 +259,7 @@ def _check_shapes(path: Path, header: Header, shapes: dict[str, tuple[int, ...]]
 
 
 def _networks(header: Header, names: Collection[str]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the networks that must be present; an exported actor may be alone."""
+    """Return the shapes of the networks that must be present; an export may hold only the actor."""
     wanted = network_shapes(header)
     group = header.networks[ACTOR]
     actor = {key: shape for name in group.names for key, shape in group.shapes(name).items()}
@@ -291,9 +291,9 @@ def _check_values(path: Path, header: Header, tensors: Arrays) -> None:
 
 
 def with_digest(metadata: dict[str, Any], tensors: Arrays) -> str:
-    """Return a description as JSON, with a check sum over itself and every tensor in it.
+    """Return a description as JSON, with a checksum over itself and all tensors.
 
-    Flipped bits must not pass as an agent, nor as its settings.
+    It detects flipped bits in the agent and in its settings.
     """
     plain = {key: value for key, value in metadata.items() if key != "digest"}
     total = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
@@ -306,5 +306,5 @@ def with_digest(metadata: dict[str, Any], tensors: Arrays) -> str:
 
 @cache
 def _name_of(dtype: np.dtype[Any]) -> str:
-    # NumPy would compute this anew each time, which takes longer than the sum of a small tensor.
+    # NumPy would compute the name each time, which takes longer than hashing a small tensor.
     return str(dtype)

@@ -28,7 +28,7 @@ class Counters:
     unmarked: int = 0
     """Number of oldest transitions stored without a truncation flag; all of them in older files."""
     changes: int = 0
-    """Live changes that took effect at this very step."""
+    """Live changes that took effect at this step."""
     no_updates_until: int = 0
     """No updates before this step, if the replay buffer has to be filled again."""
 
@@ -41,9 +41,9 @@ class Origin:
     """Program and algorithm."""
     file: str
     sha256: str
-    """Check sum of the file; of several files, of their list."""
+    """Digest of the file; for several files, of the list of their digests."""
     notes: tuple[Text, ...] = ()
-    """What the file lacked; empty once a run has continued from it."""
+    """Data missing from the file; empty once a run has continued from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,18 +56,19 @@ class Header:
     counters: Counters
     evaluation: EvaluationResult | None
     complete: bool
-    """False for an exported agent, which has only networks and nothing else to resume from."""
+    """False for an exported agent, which has networks but not the state needed to resume."""
     created: str
     wall_s: float = 0.0
     """Wall time of the run in all processes that took part, pauses included."""
     numerics: dict[str, str] = field(default_factory=dict)
-    """Record of everything that determines the last bits: torch, processor, threads, product."""
+    """Everything that determines the last bits, such as versions, processor and number of threads;
+    see :mod:`td3core.algorithm.fingerprint`."""
     origin: Origin | None = None
     """The file it was imported from, or the agent that its run was branched from."""
 
     @property
     def networks(self) -> dict[str, NetworkGroup]:
-        """The networks that its settings call for."""
+        """The networks that its settings define."""
         return networks(self.config, self.env.sizes)
 
 

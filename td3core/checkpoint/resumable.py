@@ -1,6 +1,6 @@
 """Checks that a checkpoint is complete and consistent enough to resume from.
 
-Checked before anything starts: a damaged or forged file must not surprise a run later.
+Checked before anything starts, so that a damaged or forged file cannot fail a run later.
 """
 
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ from td3core.errors import RequestError
 
 _MOST_SHOWN = 9
 _OLD_SUMS = "tally.sums"
-"""Version 0.1 keeps the sums of all its six metrics in one tensor."""
+"""Version 0.1 stored the sums of its six metrics in one tensor."""
 
 _LARGEST = 10**12
 """More steps than any run takes; sums and products of such numbers fit in 64 bits."""
 
 _LARGEST_NOISE = 1000.0
-"""In units of σ: no normal generator draws numbers as large, correlated or not."""
+"""In units of σ: no normal generator draws numbers this large, correlated or not."""
 
 Array = NDArray[Any]
 Kind = tuple[tuple[int, ...], str]
@@ -31,7 +31,7 @@ def require_resumable(name: str, saved: Checkpoint) -> None:
     """Refuse a checkpoint that a run could not resume from; ``name`` is its file name.
 
     Raises:
-        RequestError: it holds only networks, or its state could not be a run's.
+        RequestError: it holds only networks, or no run can have this state.
     """
     counters = saved.header.counters
     if not saved.header.complete:
@@ -83,7 +83,7 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
     kinds |= {name: ((1,), "float64") for name in saved.tensors if _is_sum(name)}
     if _OLD_SUMS in saved.tensors:
         kinds[_OLD_SUMS] = ((6,), "float64")
-    # Where the step was under way, or noise is correlated.
+    # Present if a step was incomplete, or if noise is correlated.
     optional: dict[str, Kind] = {
         "episodes.actions": ((config.num_envs, env.act_dim), "float32"),
         "episodes.updated": ((1,), "uint8"),
@@ -137,7 +137,7 @@ def _consistent_generators(saved: Checkpoint, names: Iterable[str]) -> bool:
     generators = np.array([tensors[n] for n in names if n.startswith("generator.")])
     if (generators[:, 4] > 1).any() or (generators[:, 5] >= 2**32).any():
         return False
-    # With an even increment PCG64 may repeat one number for ever, so that a draw never ends.
+    # With an even increment PCG64 may repeat one number forever, so that a draw never returns.
     if (generators[:, 3] % 2 == 0).any():
         return False
     never_negative = [a for n, a in tensors.items() if n.endswith((".exp_avg_sq", "_adam.step"))]

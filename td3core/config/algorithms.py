@@ -1,4 +1,4 @@
-"""All algorithms, one immutable entry each; known without loading torch.
+"""All algorithms, one immutable entry each; does not load torch.
 
 To add one, write its agent (see :mod:`td3core.algorithm.agent`) and add an entry here.
 """
@@ -24,12 +24,12 @@ class AlgorithmEntry:
     """``module:class`` of its :class:`~td3core.algorithm.agent.UpdateTracer`, which shows a single
     update; empty without one."""
     fixed: tuple[tuple[str, Any], ...] = ()
-    """Names and values of the settings that it fixes."""
+    """Names and values of the settings that the algorithm fixes."""
     own: tuple[str, ...] = ()
     """Settings that no other algorithm uses."""
 
     def differing(self, config: object, tunables: object) -> list[tuple[str, Any]]:
-        """Return names and fixed values of those fixed settings that have another value."""
+        """Return names and required values of fixed settings that have another value here."""
         return [
             (name, value)
             for name, value in self.fixed
@@ -69,7 +69,7 @@ def entry_of(algorithm: str) -> AlgorithmEntry:
 
 
 def unused_by(algorithm: str) -> frozenset[str]:
-    """Return the settings that only other algorithms use; for an unknown one, all such settings."""
+    """Return the settings that only other algorithms use; for an unknown name, those of all."""
     others = (entry.own for name, entry in ALGORITHMS.items() if name != algorithm)
     return frozenset(name for own in others for name in own)
 

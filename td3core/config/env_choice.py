@@ -47,7 +47,7 @@ class EnvChoice:
 
 
 def canonical_args(text: str) -> str:
-    """Return the text of a JSON object in canonical form; empty if the object is.
+    """Return the text of a JSON object in canonical form; empty for an empty object.
 
     Raises:
         RequestError: the text is not a JSON object.
@@ -56,7 +56,7 @@ def canonical_args(text: str) -> str:
     try:
         return json.dumps(found, ensure_ascii=False, allow_nan=False) if found else ""
     except ValueError:
-        # 1e999 is an infinity to Python, for which JSON has no number.
+        # Python parses 1e999 as infinity, which strict JSON cannot represent.
         raise _refusal(text, Text("a number is too large")) from None
 
 
@@ -64,7 +64,7 @@ def parse_args(text: str) -> dict[str, Any]:
     """Read arguments from the text of a JSON object; empty text means none.
 
     Raises:
-        RequestError: with the text and the reason.
+        RequestError: it is not, or an argument is not allowed; the message gives the reason.
     """
     if not isinstance(text, str):
         raise _refusal(text, Text("it is not text"))

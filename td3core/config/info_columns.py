@@ -1,16 +1,16 @@
-"""Which numbers of an environment's ``info`` a run records: a setting's text with their names."""
+"""Parses the setting ``info_columns``: names of the numbers in ``info`` that a run records."""
 
 from td3core.errors import RequestError, brief
 from td3core.text import SettingName, Text
 
 PREFIX = "info."
-"""Prefix of the names in the columns of ``episodes.csv`` and wherever they are mentioned."""
+"""Prefix of the names in the columns of ``episodes.csv`` and in messages."""
 MOST = 20
 _LONGEST = 64
 
 
 def columns_of(names: str) -> tuple[str, ...]:
-    """Return the columns that the setting's text asks for, such as ``info.x_velocity``."""
+    """Return the columns named by the setting, such as ``info.x_velocity``."""
     return tuple(PREFIX + name for name in parse_names(names))
 
 
@@ -33,7 +33,7 @@ def parse_names(text: str) -> tuple[str, ...]:
     if len(names) > MOST:
         raise _refusal(text, Text("at most {most} are recorded", most=MOST))
     for name in names:
-        # They become the first line of a table, which holds no quotes.
+        # Names become part of a table header, which does not support quoting.
         if '"' in name or not name.isprintable():
             raise _refusal(text, Text("{name} cannot name a column", name=brief(repr(name))))
         if len(name) > _LONGEST:

@@ -1,7 +1,8 @@
 """Structure of networks: names, widths, activations.
 
 The networks of an algorithm are declared once, in its entry in :mod:`~td3core.config.algorithms`.
-Checkpoints, their checks, memory, NumPy's actor and critics, exports and both updates read it.
+Checkpoints and their checks, memory estimates, NumPy's actor and critics, exports and both updates
+use this declaration.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ ACTOR, CRITIC = "actor", "critic"
 """Roles of a group of networks: choosing actions, and estimating their value."""
 
 TARGET = "_target"
-"""Suffix of a target's name."""
+"""Suffix of a target network's name."""
 
 
 class Sizes(NamedTuple):
@@ -27,7 +28,7 @@ class Sizes(NamedTuple):
 
 
 class NetworkGroup(NamedTuple):
-    """Networks of one structure, trained by one optimiser; each has a target, a slow copy."""
+    """Networks of one structure, trained by one optimiser; each has a target network."""
 
     names: tuple[str, ...]
     """Prefixes of the tensor names in a checkpoint."""
@@ -84,7 +85,7 @@ def actor_and_quantile_critics(config: RunConfig, sizes: Sizes) -> dict[str, Net
 
 
 def networks(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
-    """Return the networks that settings call for, by role, in drawing order."""
+    """Return the networks that the settings define, by role, in drawing order."""
     declared: Callable[[RunConfig, Sizes], dict[str, NetworkGroup]]
     declared = resolve_name(entry_of(config.algorithm).networks)
     return declared(config, sizes)

@@ -1,9 +1,9 @@
 """Schedules of live settings: points over the steps of a run, written as text.
 
 ``0.02@20000, 0.005@40000`` holds 0.02 until step 20,000, falls linearly to 0.005 at step 40,000 and
-stays there. A setting that takes whole numbers keeps each value until the next point. Two points at
-the same step are a jump. A step may be a share of the run (``100%``), and a value a multiple of the
-one before (``x0.1``).
+stays there. An integer setting keeps each value until the next point. Two points at the same step
+are a jump. A step may be a percentage of the run (``100%``), and a value a multiple of the previous
+one (``x0.1``).
 """
 
 import math
@@ -27,7 +27,7 @@ class Point:
 
     value: float
     relative: bool
-    """Whether the value is a multiple of the one before."""
+    """Whether the value is a multiple of the previous one."""
     step: float
     percent: bool
     """Whether the step is a percentage of the run."""
@@ -60,10 +60,10 @@ class PiecewiseSchedule:
         """The schedule in canonical form."""
 
     def at(self, step: int, steps: int) -> float:
-        """Return the value with which the step numbered ``step`` is taken, counted from 1.
+        """Return the value in force during step number ``step``, counted from 1.
 
         ``steps`` is the length of the run. A jump at step k takes effect before step k + 1, like a
-        change by hand.
+        manual change.
         """
         before = -1
         for index, point in enumerate(self._points):
@@ -81,9 +81,9 @@ class PiecewiseSchedule:
         done = min((step - start) / (end - start), 1.0)
         value, after = self.values[before], self._points[before + 1]
         if after.relative:
-            # In this order for the same digits as earlier versions, which scaled a rate.
+            # In this order, rounding is as in earlier versions, which scaled a rate.
             return (1.0 + (after.value - 1.0) * done) * value
-        # A weighted sum would not give exactly this value between equal ones.
+        # Between equal values, a weighted sum would not be exact.
         return value if after.value == value else (1.0 - done) * value + done * after.value
 
     def scaled(self, factor: float) -> str:
@@ -97,13 +97,13 @@ class PiecewiseSchedule:
         return ", ".join(point.text for point in points)
 
     def pinned(self, steps: int) -> str:
-        """Return the text with the steps that shares of a run of ``steps`` stand for.
+        """Return the text with percentages replaced by steps of a run of ``steps``.
 
-        A value that jumps does so at the same step; a fraction of a step is dropped.
+        Fractions of a step are dropped; jumps stay at the same step.
         """
         pinned: list[Point] = []
         for point in self._points:
-            # Shares and steps need not have been in order.
+            # Percentages and steps may not have been in order.
             least = pinned[-1].step if pinned else 0
             step = max(int(point.at(steps)), least)
             pinned.append(replace(point, step=step, percent=False))
@@ -129,7 +129,7 @@ def parse(item: Field[Any], text: str) -> PiecewiseSchedule:
     """Read the schedule of a setting.
 
     Raises:
-        RequestError: it is no schedule, or a value is out of the setting's range.
+        RequestError: it is not a schedule, or a value is out of the setting's range.
     """
     try:
         points = tuple(_points(text, spec_of(item)))
@@ -143,7 +143,7 @@ def parse(item: Field[Any], text: str) -> PiecewiseSchedule:
         ) from problem
     reached = [points[0].value]
     for point in points[1:]:
-        # Computed as at the end of the way there, which is not the product in every digit.
+        # Rounded as at the end of the interpolation, which is not exactly the product.
         factor = 1.0 + (point.value - 1.0)
         reached.append(factor * reached[-1] if point.relative else point.value)
     values = tuple(checked_number(item, value) for value in reached)
@@ -176,7 +176,7 @@ def _require_order(last: Point | None, point: Point) -> None:
     most = 100.0 if point.percent else 1e10
     if not 0 <= point.step <= most or (not point.percent and point.step != int(point.step)):
         raise ValueError(point.step)
-    # Steps and shares cannot be compared before the length of the run is known.
+    # Steps and percentages cannot be compared before the length of the run is known.
     if last is not None and last.percent == point.percent and point.step < last.step:
         raise ValueError(point.step)
 

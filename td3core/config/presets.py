@@ -43,7 +43,7 @@ class Preset:
 
     name: str
     env: str
-    """Environment it is for; empty for a variant."""
+    """Its environment; empty for a variant."""
     about: str
     values: Mapping[str, Any]
 
@@ -65,11 +65,11 @@ def load_presets() -> dict[str, Preset]:
 def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
     """Save settings as a preset of the user, for their environment.
 
-    Only values that differ from the defaults are written, without seed and thread count: these
+    Only values that differ from the defaults are written. Seed and thread count are omitted: they
     belong to a run and a machine.
 
     Raises:
-        RequestError: the name is taken by a bundled preset or empty, or the file cannot be written.
+        RequestError: the name is invalid or already bundled, or the file cannot be written.
     """
     name = name.strip()
     if not name or len(name) > 80 or any(ord(c) < 32 for c in name):
@@ -154,7 +154,7 @@ def _own() -> list[Preset]:
 
 
 def _file_of(name: str) -> Path:
-    # The name is free text; the file name must not lead anywhere else.
+    # The name is free text; the path must stay within the folder.
     safe = slug(name) or "preset"
     return user_presets_dir() / f"{safe}-{zlib.crc32(name.encode()):08x}.toml"
 
@@ -192,7 +192,7 @@ def compose(
 ) -> tuple[RunConfig, Tunables]:
     """Apply the named presets in that order, and ``values`` on top.
 
-    Unless a preset is named, the environment's own comes first.
+    Unless a preset is named, the preset of the environment is applied first.
 
     Raises:
         RequestError: a preset is unknown or a value is refused.
@@ -208,6 +208,6 @@ def compose(
     base: dict[str, Any] = {"preset": PLUS.join(preset.name for preset in chosen)}
     for preset in chosen:
         base = merged(base, preset.values)
-    # A preset may not know which settings an algorithm fixes.
+    # A preset may set other values than the algorithm fixes.
     base |= fixed_by({**base, **values})
     return make_settings({**merged(base, values), "env": env_id})

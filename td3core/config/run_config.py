@@ -1,4 +1,4 @@
-"""The settings that are fixed for the whole of a run."""
+"""The settings that are fixed for the duration of a run."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ from td3core.system.numerics import AUTO, CLASSES
 from td3core.text import SettingName, Text
 
 COMPILED, TORCH = "compiled", "torch"
-"""What can compute the updates."""
+"""Engines that compute the updates."""
 HIGHEST_SEED = 2**31 - 1
 
 
 def default_threads() -> int:
-    """Return the number of torch threads that leaves one core to the window (at least 1)."""
+    """Return the number of torch threads that leaves one core for the window (at least 1)."""
     return max(1, usable_cores() - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:
-    """The settings that are fixed for the whole of a run."""
+    """The settings that are fixed for the duration of a run."""
 
     env: str = setting(
         label=Text("Environment"),

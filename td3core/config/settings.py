@@ -1,4 +1,4 @@
-"""Looking up, converting and checking the settings that a run is made of.
+"""Looks up, converts and checks the settings of a run.
 
 :class:`RunConfig` and :class:`Tunables` declare each setting once, with its metadata. The form, the
 checks, ``--set``, the tooltips and the table in ``resources/manual/settings.md`` all read that
@@ -32,12 +32,12 @@ Settings = RunConfig | Tunables
 LiveT = TypeVar("LiveT", bound=Tunables)
 
 LR_FINAL = "lr_final"
-"""A setting of earlier versions: the share of both learning rates left at the last step."""
+"""A setting of earlier versions: final learning rates as a fraction of the initial ones."""
 _RATES = ("actor_lr", "critic_lr")
 _LABELS = {"seeds": Text("Seeds")}
-"""Labels of inputs that are no settings of a run."""
+"""Labels of inputs that are not settings of a run."""
 _RENAMED = {"eval_beside": "background_evaluation"}
-"""Names of earlier versions: files, scripts and ``--set`` may still use them."""
+"""Former names of settings, which files, scripts and ``--set`` may still use."""
 
 
 def spec(settings: Settings | type[Settings], name: str) -> Spec:
@@ -59,13 +59,13 @@ def specs(settings: Settings | type[Settings]) -> Iterator[tuple[str, Spec]]:
 
 
 def label_of(name: str) -> str:
-    """Return a setting's label in the window; other words unchanged."""
+    """Return a setting's label in the window; return other names unchanged."""
     known = _all_fields() | {LR_FINAL: _LR_FINAL_FIELD}
     return str(spec_of(known[name]).label if name in known else _LABELS.get(name, name))
 
 
 def sign_of(name: str) -> str:
-    """Return a setting's short label, for where there is little room: its symbol or label."""
+    """Return a setting's short label, for limited space: its symbol or label."""
     return str(spec_of(_all_fields()[name]).sign) if name in _all_fields() else name
 
 
@@ -76,7 +76,7 @@ def default(name: str) -> Any:
 
 
 def nearest(name: str, value: Any) -> Any:
-    """Return a value clamped to the range of a numeric setting; the default if it is no number."""
+    """Return a value clamped to the range of a numeric setting; the default if it is not one."""
     item = _all_fields()[name]
     try:
         return checked_number(item, value)
@@ -123,9 +123,9 @@ def schedule_of(tunables: Tunables, name: str) -> PiecewiseSchedule | None:
 
 
 def at_step(tunables: LiveT, step: int, steps: int) -> LiveT:
-    """Return live settings as they are for the step numbered ``step`` of a run of ``steps``.
+    """Return live settings with the values in force during step ``step`` of a run of ``steps``.
 
-    The same object if no value has changed.
+    Returns the same object if no value changes.
     """
     if not tunables.schedules:
         return tunables
@@ -137,7 +137,7 @@ def at_step(tunables: LiveT, step: int, steps: int) -> LiveT:
             values[name] = value
     if not values:
         return tunables
-    # Done at every step: dataclasses.replace, which checks all of them, takes ten times as long.
+    # Called at every step: dataclasses.replace validates all fields and takes ten times as long.
     moved: LiveT = object.__new__(kind)
     for name in _names(kind):
         value = values[name] if name in values else getattr(tunables, name)
@@ -146,9 +146,9 @@ def at_step(tunables: LiveT, step: int, steps: int) -> LiveT:
 
 
 def pinned(tunables: LiveT, steps: int) -> LiveT:
-    """Return live settings whose schedules name the steps that shares of ``steps`` stand for.
+    """Return live settings whose schedules have steps in place of percentages of ``steps``.
 
-    In a run of another length they keep their course.
+    They then do not change with the length of the run.
     """
     kind: Any = type(tunables)
     followed = _followed(kind, tunables.schedules)
@@ -178,7 +178,7 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     """Check ``values`` and sort them into a configuration and tunables.
 
     Missing settings take the value that their algorithm fixes, or their default. If a setting is
-    given by its present and its former name, the later entry counts.
+    given by both its current and its former name, the later entry wins.
 
     Raises:
         RequestError: a name is unknown, or a value has the wrong type or is out of range.
@@ -202,7 +202,7 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
 
 
 def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with others on top; ``lr_final`` replaces schedules of the learning rates."""
+    """Return ``before`` updated with ``values``; ``lr_final`` replaces learning rate schedules."""
     found = dict(before)
     if LR_FINAL in values:
         for name in _RATES:
@@ -212,7 +212,7 @@ def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, An
 
 
 def _falling(values: Mapping[str, Any], share: float) -> dict[str, str]:
-    """Return schedules by which both rates fall to a share of their value at the last step."""
+    """Return schedules by which both rates fall to the fraction ``share`` at the last step."""
     rates = {name: values.get(name, default(name)) for name in _RATES}
     return {
         name: f"{rate!r}@0, x{share!r}@100%"
@@ -222,7 +222,7 @@ def _falling(values: Mapping[str, Any], share: float) -> dict[str, str]:
 
 
 def title_of(config: RunConfig, tunables: Tunables) -> str:
-    """Return the title of the algorithm that settings amount to: TD3 without its tricks is DDPG."""
+    """Return the title of the effective algorithm: TD3 without its tricks is DDPG."""
     chosen = entry_of(config.algorithm)
     for entry in ALGORITHMS.values():
         same = entry.agent == chosen.agent
@@ -232,13 +232,13 @@ def title_of(config: RunConfig, tunables: Tunables) -> str:
 
 
 def check_together(config: RunConfig, tunables: Tunables) -> None:
-    """Refuse settings that are each allowed but make no sense together.
+    """Refuse settings that are valid individually, but not in combination.
 
     Called before a run starts and before a live change, but not for files, which must stay
     readable.
 
     Raises:
-        RequestError: with the two settings and their values.
+        RequestError: two settings are incompatible; the message gives their values.
     """
     batch_size = max(values_of(tunables, "batch_size"))
     if batch_size > config.buffer_size:

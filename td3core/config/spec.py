@@ -29,13 +29,13 @@ class Spec:
     scale: Scale = "linear"
     choices: tuple[str, ...] = ()
     zero: str = ""
-    """Meaning of 0, if it is not a quantity."""
+    """Meaning of 0, if it is a special value."""
     lowest: str = ""
-    """Meaning of the lowest allowed value, if it is not a quantity."""
+    """Meaning of the lowest allowed value, if it is a special value."""
 
     @property
     def sign(self) -> Text | str:
-        """The symbol; the label if that has several parts: ``α Q 0.001`` reads as two things."""
+        """The symbol; the label if that has several parts: ``α Q 0.001`` would be ambiguous."""
         return self.label if not self.symbol or " " in self.symbol else self.symbol
 
     @property
@@ -80,7 +80,7 @@ def check_fields(settings: Any) -> None:
     Harmless differences of type are converted (2.0 to 2, a list to a tuple).
 
     Raises:
-        RequestError: with field, value and what is allowed.
+        RequestError: a value is not allowed; the message says what is.
     """
     for item in setting_fields(settings):
         value = _checked(item, getattr(settings, item.name))
@@ -166,13 +166,13 @@ def checked_number(item: Field[Any], value: Any) -> float | int:
     """Return a value of a numeric setting, converted to the setting's type.
 
     Raises:
-        RequestError: it is no number, or out of range.
+        RequestError: it is not a number, or out of range.
     """
     return _number(item, item.type, value)
 
 
 def _number(item: Field[Any], wanted: Any, value: Any) -> float | int:
-    # bool is an int to Python, but "tau = true" is a mistake.
+    # In Python bool is a subclass of int, but "tau = true" is a mistake.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise _refusal(item, value)
     spec = spec_of(item)

@@ -11,7 +11,7 @@ from td3core.config.spec import check_fields, setting, setting_fields
 from td3core.text import Text
 
 NO_FLOOR = -1e9
-"""The lowest ``reward_floor``, which means none. Lower rewards are stored as this value."""
+"""The lowest ``reward_floor``, which means no floor. Lower rewards are stored as this value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +233,7 @@ class Tunables:
 
     schedules: tuple[tuple[str, str], ...] = ()
     """Names of the settings that follow a schedule, each with its text (see
-    :mod:`td3core.config.piecewise`). Their fields above hold the values in force at the moment."""
+    :mod:`td3core.config.piecewise`). Their fields above hold the current values."""
 
     def __post_init__(self) -> None:
         found, known = dict(self.schedules), {item.name: item for item in setting_fields(self)}

@@ -1,4 +1,4 @@
-"""Values of settings and numbers of steps as text, for names and lists."""
+"""Formats values of settings, counts, returns and durations as text."""
 
 import math
 import re
@@ -14,15 +14,15 @@ _HYPHEN = re.compile(r"(?<![\w-])-(?=\d|\.\d|inf)|(?<=\de)-(?=\d)")
 
 
 def typographic(text: str) -> str:
-    """Return a text with minus signs in place of the hyphens of numbers.
+    """Return a text with typographic minus signs instead of hyphens in numbers.
 
-    For display and screen readers only: text to copy, type, parse or save has hyphens.
+    Only for display and screen readers: text to copy, type, parse or save has hyphens.
     """
     return _HYPHEN.sub(_MINUS, text)
 
 
 def plain_minus(text: str) -> str:
-    """Return a text with hyphens in place of minus signs, as programs read it."""
+    """Return a text with hyphens instead of typographic minus signs, for programs."""
     return text.replace(_MINUS, "-")
 
 

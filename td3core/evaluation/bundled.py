@@ -10,8 +10,8 @@ from td3core.evaluation.result import EvaluationResult
 def bundled_evaluation(agent: Path) -> EvaluationResult | None:
     """Return the evaluation of a bundled agent from its record; None for any other agent.
 
-    Its episodes did not select the agent, unlike those that a best agent has in its own file. The
-    record lacks their lengths.
+    These episodes did not select the agent, unlike those in a best agent's own file. The record
+    lacks their lengths.
     """
     if agent.parent != Path(str(files("resources") / "agents")):
         return None

@@ -40,8 +40,8 @@ def evaluate(
         episodes: Number of episodes.
         seed: Seed from which the reset seed of each episode is derived.
         keep_going: Called after every step; evaluation ends once it returns False.
-        critics: Measure their overestimation, too. Episodes cut by a time limit are continued for
-            it, which changes neither returns nor lengths.
+        critics: If given, their overestimation is measured as well. For this, episodes truncated by
+            a time limit are continued, which changes neither returns nor lengths.
 
     An environment that may come from a file is made in another process first
     (:func:`td3core.envs.check.rehearsal.rehearse`).

@@ -9,8 +9,9 @@ Fujimoto et al. (2018), figure 1, compare the means of both; Chen et al. (REDQ, 
 divide mean and standard deviation over the states by the mean return, and find that the deviation
 matters more: values that are too high everywhere do not mislead the actor.
 
-A time limit cuts an episode, not its value. The episode is therefore continued, without counting
-for the return, until the missing rest weighs less than a hundredth.
+A time limit truncates an episode, but not the value of its states. The episode is therefore
+continued, without counting for the evaluation's return, until the weight of the missing rewards is
+below a hundredth.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,12 +28,12 @@ from td3core.playing.numbers import EpisodeLog, discounted_returns
 from td3core.playing.playback import Act, Playback
 
 _LEAST_WEIGHT = 0.01
-"""Least γ to the number of extra steps: with a smaller weight, another step is not worth it."""
+"""Smallest γᵏ after k extra steps at which another step is still worth its cost."""
 _MOST_STEPS = 1_000
-"""Most steps played on after the time limit."""
+"""Most extra steps after the time limit."""
 _MOST_OPEN = 0.5
-"""Largest weight of a return's last term, which is a value and not a reward; beyond it the return
-says too little."""
+"""Largest weight of a return's last term, which is an estimated value and not a reward; beyond it
+the return says too little."""
 _DRAWS = 1_000
 """Draws of the bootstrap."""
 _INTERVAL = (2.5, 97.5)
@@ -61,10 +62,9 @@ class EpisodeValues(NamedTuple):
     q: Floats
     """Q of each critic, (critics, n)."""
     expected: Floats
-    """The value that a target takes of them, (n,): min(Q1, Q2), or the mean of the kept quantiles.
-    """
+    """The value used in targets, (n,): min(Q1, Q2), or the mean of the kept quantiles."""
     target: Floats | None
-    """The same of the target critics, (n,)."""
+    """The same for the target critics, (n,)."""
     returns: Doubles
     """Discounted returns G, (n,)."""
     open: Doubles
@@ -78,11 +78,11 @@ def episode_values(
     networks: ValueNetworks,
     keep_going: Callable[[], bool] = lambda: True,
 ) -> EpisodeValues | None:
-    """Return the values of an ended episode; continue it first if a time limit cut it.
+    """Return the values of an ended episode; first continue it if a time limit truncated it.
 
     Args:
-        playback: The episode; its environment is stepped on.
-        log: All steps of it.
+        playback: The episode; its environment is stepped further.
+        log: All its steps.
         policy: Its noise-free policy.
         networks: The critics.
         keep_going: Called after every step; the evaluation ends once it returns False.
@@ -99,10 +99,10 @@ def episode_values(
         try:
             following, reward, terminated, _, _ = playback.env.step(policy(obs))
         except BaseException as problem:
-            # It may refuse steps after its end.
+            # The environment may refuse steps after the end of its episode.
             require_no_interrupt(problem)
             break
-        # Results after the end need not make sense.
+        # Results of steps after the end may be invalid.
         if following.shape != obs.shape or not np.isfinite([reward, *following]).all():
             break
         rest.append(reward)
@@ -127,14 +127,14 @@ def episode_values(
 def overestimation(episodes: Sequence[EpisodeValues], seed: int) -> Overestimation | None:
     """Return the bias over the states of episodes.
 
-    States whose return is more than half a value are left out.
+    States whose return is an estimated value for more than half of its weight are left out.
 
     Args:
         episodes: The values of each episode.
         seed: Seed of the bootstrap.
 
     Returns:
-        ``None`` if no state is left: there is nothing to compare with.
+        ``None`` if no state is left.
     """
     known = [_known(each) for each in episodes]
     known = [each for each in known if each.returns.size]

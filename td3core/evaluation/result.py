@@ -24,18 +24,18 @@ class Overestimation:
     critics: tuple[float, ...]
     """Mean bias of each critic."""
     target: float | None
-    """Mean bias of the minimum of the targets."""
+    """Mean bias of the minimum of the target critics; None if the file lacks them."""
     q: float
     """Mean min(Q₁, Q₂), not divided."""
     returns: float
     """Mean discounted return, not divided."""
     open: float
-    """Mean weight, in the returns, of a value in place of unseen rewards."""
+    """Mean weight, in the returns, of the estimated value that replaces unseen rewards."""
     states: int
 
     @property
     def by_name(self) -> dict[str, float]:
-        """The values that are columns of evaluations, by name."""
+        """The values by the names of their columns in the evaluations table."""
         found = {
             "q_expected": self.q,
             "q_obtained": self.returns,
@@ -59,11 +59,11 @@ class EvaluationResult:
     """Steps of each episode."""
     seed: int
     overestimation: Overestimation | None = None
-    """Bias of the critics; None if it was not measured, or no state was left to measure it."""
+    """Bias of the critics; None if it was not measured, or if no state could be used."""
 
     @property
     def measured(self) -> dict[str, float]:
-        """Measurements besides the returns, by column of evaluations."""
+        """Measurements besides the returns, by column of the evaluations table."""
         return {} if self.overestimation is None else self.overestimation.by_name
 
     @property

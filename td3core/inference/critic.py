@@ -20,7 +20,7 @@ Layers = Sequence[tuple[Floats, Floats]]
 class Critic:
     """One or two critics: hidden layers with ``relu`` or ``tanh``, then a linear output layer.
 
-    Several outputs are quantiles of the return; the value is their mean.
+    A critic with several outputs estimates quantiles of the return; its value is their mean.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Critic:
         return self.judge(obs, action)[0]
 
     def target_value(self, obs: Floats, action: Floats) -> Floats:
-        """Return the value that a target takes of the critics, shape (...).
+        """Return the value of the critics that is used in targets, shape (...).
 
         That is min(Q₁, Q₂)(s, a), or the mean of the kept quantiles.
         """
@@ -81,7 +81,7 @@ class Critic:
         return values, atoms.mean(axis=-1)
 
     def as_plain(self, converter: "Converter") -> object:
-        """Return the critics as a value for a line of JSON: their layers and preprocessing."""
+        """Return the critics as a JSON value: their layers and preprocessing."""
         normaliser = None if self._normaliser is None else self._normaliser.state()
         activation = "relu" if self._relu else "tanh"
         plain: dict[str, Any] = {"critics": self._critics, "activation": activation}
@@ -90,7 +90,7 @@ class Critic:
 
     @classmethod
     def from_plain(cls, value: Any, converter: "Converter") -> "Critic":
-        """Return the critics of a line of JSON, the same bit for bit."""
+        """Return the critics that :meth:`as_plain` converted, the same bit for bit."""
         kind = tuple[tuple[tuple[Floats, Floats], ...], ...]
         critics, activation = converter.structure(value["critics"], kind), value["activation"]
         normaliser = None

@@ -77,7 +77,7 @@ class Normaliser:
 
     @staticmethod
     def possible(tensors: Mapping[str, Doubles]) -> bool:
-        """Return whether tensors of :meth:`state` are possible for float32 observations."""
+        """Return whether these tensors can be the :meth:`state` for float32 observations."""
         count, mean, squares = (tensors[f"{_PREFIX}.{n}"] for n in ("count", "mean", "squares"))
         largest = np.abs(mean).max(initial=0.0)
         never_negative = count[0] >= 0 and squares.min(initial=0.0) >= 0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
 _ZERO: Floats = np.zeros((), np.float32)
-"""An array: from a Python number, every call would make one."""
+"""As an array: NumPy would convert a Python number at every call."""
 
 
 class Policy:
@@ -66,7 +66,7 @@ class Policy:
         return cls(layers, actor.activation, normaliser)
 
     def as_plain(self, converter: "Converter") -> object:
-        """Return the policy as a value for a line of JSON: its layers and preprocessing."""
+        """Return the policy as a JSON value: its layers and preprocessing."""
         normaliser = None if self._normaliser is None else self._normaliser.state()
         layers = [*self._hidden, self._output]
         activation = "relu" if self._relu else "tanh"
@@ -75,7 +75,7 @@ class Policy:
 
     @classmethod
     def from_plain(cls, value: Any, converter: "Converter") -> "Policy":
-        """Return the policy of a line of JSON, the same bit for bit."""
+        """Return the policy that :meth:`as_plain` converted, the same bit for bit."""
         layers = converter.structure(value["layers"], tuple[tuple[Floats, Floats], ...])
         if value["normaliser"] is None:
             return cls(layers, value["activation"])
@@ -86,7 +86,7 @@ class Policy:
 
 def _affine(weight: Floats, bias: Floats, x: Floats) -> Floats:
     """Return ``weight`` (out, in) times ``x`` (..., in), plus ``bias`` (out,)."""
-    # For a vector, this is the same product as the other, in half the time.
+    # For a vector, ``dot`` gives the same product in half the time.
     y: Floats = weight.dot(x) if x.ndim == 1 else x @ weight.T
     y += bias
     return y

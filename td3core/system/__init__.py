@@ -1,4 +1,4 @@
-"""Services of the operating system: durable files, child processes, the time of day.
+"""Operating system services: durable files, child processes, timestamps.
 
 Start with ``files.py``.
 """

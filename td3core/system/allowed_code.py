@@ -1,9 +1,9 @@
 """Allow-list of third-party modules that this process may import.
 
-An environment named ``package.module:Class`` is code, and the file that names it may come from
-anyone. The list is checked before every such import, and begins empty. :mod:`td3core.envs.trust`
-and the modules that ask the user add what was typed, answered or stored; a child process gets the
-list in its first message. Neither a run's folder nor an environment variable adds anything.
+An environment named ``package.module:Class`` is code, and the file that names it may be untrusted.
+The list is checked before every such import, and is empty at first. :mod:`td3core.envs.trust` and
+the modules that ask the user add what the user typed, confirmed or stored; a child process gets the
+list in its first message. Neither a run's folder nor an environment variable adds entries.
 """
 
 import json
@@ -24,7 +24,7 @@ class LocatedModule:
 
     name: str
     path: str
-    """With all symbolic links resolved; a name such as ``built-in`` for a module without a file."""
+    """With all symbolic links resolved; for a module without a file a name such as ``built-in``."""
 
     @property
     def folder(self) -> str:
@@ -33,12 +33,12 @@ class LocatedModule:
 
     @property
     def entry(self) -> Entry:
-        """The entry that allows this module in its present folder only."""
+        """The entry that allows this module in its current folder only."""
         return self.name, self.folder
 
 
 def allow(entries: Iterable[Entry]) -> None:
-    """Let this process, and those it starts from now on, import these modules; from any thread."""
+    """Let this process and its future children import these modules; from any thread."""
     _allowed.update(entries)
 
 
@@ -49,22 +49,22 @@ def replace(entries: Iterable[Entry]) -> None:
 
 
 def is_allowed(module: LocatedModule) -> bool:
-    """Return whether a module may be imported from its present folder."""
+    """Return whether a module may be imported from its current folder."""
     return module.entry in _allowed
 
 
 def snapshot() -> frozenset[Entry]:
-    """Return the present list, for another process."""
+    """Return the current list, for another process."""
     return frozenset(_allowed)
 
 
 def first_message() -> bytes:
-    """Return the line with the list for a new process's standard input."""
+    """Return the list as a line for a new process's standard input."""
     return json.dumps(sorted(snapshot())).encode("ascii") + b"\n"
 
 
 def receive() -> None:
-    """Take over the list from the first line of standard input; none if the parent is gone.
+    """Read the list from the first line of standard input; unchanged if the parent is gone.
 
     The rest of standard input is left unread.
     """

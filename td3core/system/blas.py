@@ -9,7 +9,7 @@ from threadpoolctl import ThreadpoolController
 
 
 def libraries() -> list[Any]:
-    """Return a threadpoolctl controller for each library that computes products."""
+    """Return a threadpoolctl controller for each loaded BLAS library."""
     found: list[Any] = _controller(len(sys.modules)).select(user_api="blas").lib_controllers
     return found
 
@@ -24,7 +24,7 @@ def one_thread() -> AbstractContextManager[Any]:
 
 @lru_cache(1)
 def _controller(modules: int) -> ThreadpoolController:  # noqa: ARG001
-    # Finding libraries reads the process's mapped files, which takes milliseconds; a run would do
-    # so five times. Libraries come with modules: only after more modules were loaded may there be
-    # others.
+    # Finding libraries reads the process's memory map, which takes milliseconds; a run would do
+    # so five times. Libraries are loaded with modules: search again only if the number of modules
+    # has changed.
     return ThreadpoolController()

@@ -12,7 +12,7 @@ from td3core.system.regular_files import parse_toml
 from td3core.text import Text
 
 KEYS = ("title", "question", "text", "look", "seen", "reason", "advice", "about")
-"""Keys of texts for people in rules, lessons and presets."""
+"""Keys of user-visible texts in rules, lessons and presets."""
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class UnknownKeyError(Exception):
 
 
 def texts_of(found: Mapping[str, Any], keys: Collection[str]) -> dict[str, Text]:
-    """Return a file's texts for people, ready to be translated.
+    """Return a file's user-visible texts, ready for translation.
 
     Raises:
         KeyError: a text is missing.
@@ -53,7 +53,7 @@ def texts_of(found: Mapping[str, Any], keys: Collection[str]) -> dict[str, Text]
 
 @contextlib.contextmanager
 def reading(refusal: Callable[[Text], RequestError]) -> Iterator[None]:
-    """Turn errors about damage in a file into a ``refusal`` with their reason."""
+    """Turn errors about invalid contents of a file into a ``refusal`` with the reason."""
     try:
         yield
     except RequestError:
@@ -77,7 +77,7 @@ def extract(
     content = file.read().decode()
     found = tomllib.loads(content)
     after = 0
-    # Tables follow the keys of the file itself.
+    # Tables come after the top-level keys.
     for table in (found, *(each for each in found.values() if isinstance(each, dict))):
         last = after
         for key in KEYS:

@@ -1,8 +1,7 @@
-"""Cores and memory that this process may use: a container may have less than shown.
+"""Cores and memory that this process may use: a container may have less than the system reports.
 
-The only place that answers this. Limits come from the control groups of this process, in both
-versions; without any, the whole machine counts. Nothing is cached: a limit may change while a
-program runs.
+The only module that determines these. Limits are those of this process's control groups, v1 or v2;
+without any, the whole machine counts. Nothing is cached: a limit may change at run time.
 """
 
 import contextlib
@@ -21,7 +20,7 @@ def usable_cores(root: Path = _ROOT) -> int:
         words = _words(folder / "cpu.max")
         if not words:
             words = [*_words(folder / "cpu.cfs_quota_us"), *_words(folder / "cpu.cfs_period_us")]
-        # No number, or a negative one: no limit.
+        # Not a number, or a negative one: no limit.
         with contextlib.suppress(ValueError):
             quota, period = map(int, words)
             if quota > 0 and period > 0:
@@ -30,7 +29,7 @@ def usable_cores(root: Path = _ROOT) -> int:
 
 
 def free_cores(root: Path = _ROOT) -> int:
-    """Return how many usable cores other programs leave free now, at least 1."""
+    """Return how many usable cores are idle now, at least 1."""
     usable = usable_cores(root)
     try:
         load = os.getloadavg()[0]
@@ -42,12 +41,12 @@ def free_cores(root: Path = _ROOT) -> int:
 
 
 def usable_memory(root: Path = _ROOT) -> int:
-    """Return the most memory that this process can have, in bytes."""
+    """Return the maximum memory of this process, in bytes."""
     return min([_machine_memory()[0], *(limit for limit, _ in _memory_limits(root))])
 
 
 def free_memory(root: Path = _ROOT) -> int:
-    """Return the bytes of memory that are still available to this process."""
+    """Return the memory still available to this process, in bytes."""
     left = (max(limit - used, 0) for limit, used in _memory_limits(root))
     return min([_machine_memory()[1], *left])
 
@@ -62,8 +61,8 @@ def _allowed_cores() -> int:
 
 
 def _machine_memory() -> tuple[int, int]:
-    """Return the bytes of the machine's memory, and of its available memory."""
-    # Late: settings need the number of cores, and are imported everywhere.
+    """Return the machine's total and available memory in bytes."""
+    # Imported late: settings need the number of cores, and are imported everywhere.
     import psutil
 
     found = psutil.virtual_memory()
@@ -71,7 +70,7 @@ def _machine_memory() -> tuple[int, int]:
 
 
 def _memory_limits(root: Path) -> Iterator[tuple[int, int]]:
-    """Yield each memory limit, and how much of it is permanently in use."""
+    """Yield each memory limit, and how much of it is in use and not reclaimable."""
     for folder in _groups(root, "memory"):
         limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
         used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes")
@@ -80,25 +79,25 @@ def _memory_limits(root: Path) -> Iterator[tuple[int, int]]:
 
 
 def _reclaimable(folder: Path) -> int:
-    """Return the bytes of recently used files, which count as used until needed."""
+    """Return the bytes of inactive file cache, which the kernel reclaims when needed."""
     words = _words(folder / "memory.stat")
     found = dict(zip(words[::2], words[1::2], strict=False))
-    # In the older version, including nested groups.
+    # The first is that of cgroup v1, including nested groups.
     value = found.get("total_inactive_file", found.get("inactive_file", ""))
     return int(value) if value.isdigit() else 0
 
 
 def _groups(root: Path, controller: str) -> Iterator[Path]:
-    """Yield the folders of this process's control groups: each of them limits it.
+    """Yield the folders of this process's control groups, each of which limits it.
 
-    A container may not see the innermost one, and sees its own limits in the outermost.
+    A container may not see the innermost group, and sees its own limits in the outermost one.
     """
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if controllers and controller not in controllers.split(","):
             continue
-        # One hierarchy for everything, or in the older version one per controller.
+        # cgroup v2 has one hierarchy, v1 has one per controller.
         folder = root / "sys/fs/cgroup" / (controller if controllers else "")
         yield folder
         for part in path.split("/"):

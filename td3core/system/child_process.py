@@ -1,8 +1,8 @@
 """Child processes that import from the same places as their parent and exchange JSON lines.
 
-A new interpreter searches the current folder first, until it gets its parent's search path; its
-first imports could come from anyone's files. It may import the same third-party code as its parent
-(:mod:`td3core.system.allowed_code`).
+Until it gets its parent's search path, a new interpreter searches the current folder first, so that
+its first imports could execute untrusted files there. A child may import the same third-party code
+as its parent (:mod:`td3core.system.allowed_code`).
 """
 
 import json
@@ -35,19 +35,19 @@ _starting = threading.Lock()
 def python_command(code: str, words: Sequence[str] = ()) -> list[str]:
     """Return a command that runs ``code`` in a new interpreter with the search path of this one.
 
-    ``words`` are ``sys.argv[1:]`` there.
+    ``words`` becomes ``sys.argv[1:]`` there.
     """
     begin = "import json, sys\nsys.path[:] = json.loads(sys.argv.pop(1))\n"
     return [sys.executable, "-P", "-c", begin + code, json.dumps(absolute_path()), *words]
 
 
 class UpdatedError(RequestError):
-    """A child is of another version than its parent: the program was updated meanwhile."""
+    """A child has another version than its parent: the program was updated meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Updated:
-    """The first and last message of a child of another version."""
+    """The only message of a child with another version."""
 
     version: str
     """The child's."""
@@ -75,8 +75,8 @@ class LinePipe:
 
         Raises:
             EOFError, OSError: the other end is gone.
-            LineError: no codec has written the message.
-            UpdatedError: the child is of another version.
+            LineError: the message is malformed or unknown.
+            UpdatedError: the child has another version.
         """
         return self.decode(self.connection.recv_bytes())
 
@@ -96,7 +96,7 @@ class LinePipe:
 
 
 class _Sealed:
-    """Values that are unpickled only on request: in another version that may fail."""
+    """Values that are unpickled only on request: with another version that may fail."""
 
     def __init__(self, *values: Any) -> None:
         self._values = values
@@ -116,8 +116,8 @@ class _Sealed:
 def spawn(name: str, target: Callable[..., None], pipe: Connection, *args: Any) -> SpawnProcess:
     """Start a process that runs ``target(pipe, *args)`` and ends with this one.
 
-    Spawned, not forked: a fork would copy the locks of a process with many threads. ``pipe`` is its
-    end of a :class:`LinePipe`: a child of another version reports that there, and ends.
+    Spawned, not forked: a fork would copy locks held by other threads. ``pipe`` is its end of a
+    :class:`LinePipe`: a child with another version reports that there, and exits.
 
     Raises:
         OSError: the system cannot start another process.
@@ -150,7 +150,7 @@ def without_current_folder() -> Iterator[None]:
         os.environ[_SAFE] = "1"
         try:
             if os.name == "posix":
-                # Another interpreter, started by the first child or by shared memory.
+                # It is an interpreter, too, started by the first child or by shared memory.
                 resource_tracker.ensure_running()
             yield
         finally:
@@ -165,9 +165,9 @@ def _restore(before: str | None) -> None:
 
 
 def leave_signals_to_parent() -> None:
-    """Ignore the signals that reach every process of a terminal or a service.
+    """Ignore the signals that are sent to all processes of a terminal or a service.
 
-    The training process handles them: it needs its children in order to save.
+    The training process handles them: it needs its children to save the run.
     """
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
@@ -192,15 +192,15 @@ class ChildProcess:
             theirs.close()
 
     def ready(self, timeout_s: float) -> bool:
-        """Return whether a message arrives within ``timeout_s`` seconds, or the process is over."""
+        """Return whether a message arrives within ``timeout_s`` seconds or the process is over."""
         return self.pipe.connection.poll(timeout_s) or self._process.exitcode is not None
 
     def receive(self) -> Any:
         """Return the next message; the process must be ready.
 
         Raises:
-            EOFError: it has ended; a process left behind by an environment may hold the pipe open.
-            UpdatedError: it is of another version.
+            EOFError: it has ended, even if an orphan of an environment holds the pipe open.
+            UpdatedError: it has another version.
         """
         if not self.pipe.connection.poll():
             raise EOFError
@@ -219,7 +219,7 @@ class ChildProcess:
         """End the process: at once if ``kill``, else give it 2 s to finish its work."""
         self.close_pipe()
         if kill:
-            # It ignores the signal of terminate().
+            # The process ignores SIGTERM, which terminate() sends.
             self._process.kill()
         self._process.join(_JOIN_TIMEOUT_S)
         if self._process.is_alive():

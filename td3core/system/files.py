@@ -1,6 +1,6 @@
-"""Durable file operations: neither a kill nor a power failure leaves half-written files.
+"""Durable file operations: neither a kill nor a power failure leaves partially written files.
 
-Contents survive a power failure once the file is flushed to disk; a new name, once its folder is.
+Contents survive a power failure once the file is flushed to disk, a new name once its folder is.
 """
 
 import contextlib
@@ -22,16 +22,17 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 @contextlib.contextmanager
 def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
-    """Yield a temporary name beside ``path``; the file made there then replaces ``path`` at once.
+    """Yield a temporary path next to ``path``; the file created there then replaces ``path``.
 
-    After an error it is gone and ``path`` is unchanged. After a power failure the new name is there
-    only if ``durable``; flushing the contents is up to the caller.
+    The replacement is atomic. After an error the temporary file is removed and ``path`` unchanged.
+    The new name survives a power failure only if ``durable``; flushing the contents is up to the
+    caller.
 
     Raises:
         OSError: the folder cannot be written.
     """
     half = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
-    # What a killed process left, or what someone else put there, is not written to.
+    # Never write to a file that a killed process left, or that someone else created.
     half.unlink(missing_ok=True)
     try:
         yield half
@@ -45,10 +46,10 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o666) -> None:
-    """Write ``data`` to ``path``: readers see the old file or the new one, never a part.
+    """Write ``data`` to ``path``: readers see the old or the new file, never a partial one.
 
-    After a power failure the file is complete only if ``durable``; that costs a flush to disk.
-    ``mode`` is its permissions, less what the umask takes away.
+    After a power failure the file is complete only if ``durable``, which costs a flush to disk.
+    ``mode`` is its permissions before the umask is applied.
 
     Raises:
         OSError: the folder cannot be written or is full; the file is complete, old or new.
@@ -64,7 +65,7 @@ def write_atomically(path: Path, data: bytes, *, durable: bool = True, mode: int
 
 
 def write_csv(path: Path, head: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
-    """Write a table as .csv, in UTF-8 and with one form of line ends on every system.
+    """Write a table as .csv, in UTF-8 and with the same line ends on every system.
 
     Raises:
         OSError: as :func:`write_atomically`.
@@ -77,7 +78,7 @@ def write_csv(path: Path, head: Iterable[object], rows: Iterable[Iterable[object
 
 
 def alias(path: Path, other: Path) -> None:
-    """Replace ``other`` atomically by a link to ``path``, or by a copy if links are not supported.
+    """Replace ``other`` atomically by a hard link to ``path``, or by a copy if that fails.
 
     Raises:
         OSError: it failed, or may not survive a power failure; ``other`` is complete, old or new.
@@ -86,12 +87,12 @@ def alias(path: Path, other: Path) -> None:
         try:
             half.hardlink_to(path)
         except OSError:
-            # Not every file system supports links.
+            # Not every file system supports hard links.
             _copy(path, half)
 
 
 def copy(path: Path, other: Path) -> None:
-    """Copy a file durably, with its holes.
+    """Copy a file durably, keeping the holes of a sparse file.
 
     Raises:
         OSError: a file cannot be read or written; ``other`` is complete, old or new.
@@ -110,7 +111,7 @@ def _copy(path: Path, other: Path) -> None:
 
 
 def _copy_data(path: Path, other: Path) -> None:
-    """Copy a file with its holes, such as those of a buffer with rows that were never written."""
+    """Copy a sparse file with its holes, such as the unwritten rows of a replay buffer."""
     with open_regular(path) as source, other.open("wb") as target:
         end = os.fstat(source.fileno()).st_size
         target.truncate(end)
@@ -126,7 +127,7 @@ def _copy_data(path: Path, other: Path) -> None:
             while place < stop:
                 data = os.pread(source.fileno(), min(stop - place, _CHUNK), place)
                 if not data:
-                    return  # It was truncated meanwhile.
+                    return  # The file was truncated meanwhile.
                 target.seek(place)
                 target.write(data)
                 place += len(data)
@@ -139,7 +140,7 @@ def make_folder(path: Path) -> None:
         OSError: a folder cannot be made.
     """
     if not path.is_dir():
-        # A missing drive is its own parent.
+        # The root of a missing drive is its own parent.
         if path.parent != path:
             make_folder(path.parent)
         path.mkdir(exist_ok=True)
@@ -170,7 +171,7 @@ def slug(text: str) -> str:
 
 
 def stamp(path: Path) -> tuple[int, int] | None:
-    """Return what changes when a file is written: time (ns) and bytes; None if there is none."""
+    """Return modification time (ns) and size, which reveal a write; None without a file."""
     try:
         about = path.stat()
     except OSError:
@@ -179,7 +180,7 @@ def stamp(path: Path) -> tuple[int, int] | None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the names in a folder to disk, where the operating system supports it."""
+    """Flush a folder's entries to disk, where the operating system supports it."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -210,7 +211,7 @@ class GrowingFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Text of another process, or the file's name, may not be on disk yet.
+        # Text written by another process, or the directory entry, may not be on disk yet.
         self._flushed = self._name_flushed = False
 
     def append(self, text: str) -> None:

@@ -5,16 +5,16 @@ import ctypes
 import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Names of glibc's ``mallopt``."""
+"""Parameters of glibc's ``mallopt``."""
 _KEPT = 64 << 20
 _LARGEST = 16 << 20
 
 
 def keep_freed_memory() -> None:
-    """Let this process keep up to 64 MB that it has freed, if the C library is glibc.
+    """Let this process keep up to 64 MB of freed memory, if the C library is glibc.
 
-    A picture takes some megabytes for a moment. If they are returned to the system each time,
-    getting them back costs hundreds of page faults, which take a third as long as drawing it.
+    Drawing an image briefly takes a few megabytes. If they are returned to the system each time,
+    getting them again causes hundreds of page faults, which take a third as long as drawing.
     """
     if sys.platform != "linux":
         return

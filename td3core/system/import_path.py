@@ -1,7 +1,7 @@
 """The folders that Python imports from, here and in child processes.
 
-Files in the current folder may be anyone's. It must never precede installed packages: a
-``numpy.py`` there would be executed in place of NumPy.
+The current folder may hold untrusted files. It must never precede installed packages: a
+``numpy.py`` there would be executed instead of NumPy.
 """
 
 import os
@@ -9,7 +9,7 @@ import sys
 
 
 def drop_current_folder() -> None:
-    """Undo ``python -m`` putting the current folder first, unless this program is in it."""
+    """Remove the current folder, which ``python -m`` puts first, unless this program is in it."""
     if sys.flags.safe_path or not sys.path:
         return
     program = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120

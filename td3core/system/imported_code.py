@@ -1,4 +1,4 @@
-"""The user's own modules, which are imported again once their files have changed."""
+"""Tracks the user's own modules, so that they are imported again after their files change."""
 
 import contextlib
 import importlib
@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from td3core.errors import RequestError
 
-# Folders that may be below a folder of the user without being the user's: this program, when run
-# from source, the standard library and installed packages.
+# Folders whose modules are not the user's, even if inside one of the user's folders: this program,
+# when run from source, the standard library and installed packages.
 _PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
 _OTHERS = (
     *(os.path.join(_PROGRAM, package) for package in ("td3core", "studio")),  # noqa: PTH118
@@ -30,7 +30,7 @@ _INSTALLED = {"site-packages", "dist-packages"}
 class ImportedCode:
     """The modules of the user's code: those in given folders, and their imports from there.
 
-    Packages installed below such a folder are not the user's, nor is anything imported before.
+    Packages installed below such a folder are excluded, as are modules imported before.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class ImportedCode:
 
     @contextlib.contextmanager
     def importing(self, folders: Iterable[str]) -> Iterator[None]:
-        """Record imports from these folders, and the state of the files."""
+        """Record the imports from these folders, and the state of their files."""
         with self._lock:
             new = set(folders) - self._folders
             if new and not self._folders:
@@ -53,7 +53,7 @@ class ImportedCode:
         try:
             yield
         finally:
-            # Even after a failure: modules imported by then stay.
+            # Even after a failure: modules imported before it stay loaded.
             self._note()
 
     def drop_changed(self, needed: Iterable[str]) -> frozenset[str]:
@@ -67,7 +67,7 @@ class ImportedCode:
         Raises:
             RequestError: a changed module in these folders is compiled; nothing was dropped.
         """
-        # Python caches a folder's contents by the time of its last change.
+        # Python caches directory listings by modification time.
         importlib.invalidate_caches()
         folders = list(needed)
         with self._lock:
@@ -99,9 +99,9 @@ class ImportedCode:
                 return
             new = sys.modules.keys() - self._seen - self._before
             self._seen |= new
-            # Thousands of modules are below none of these.
+            # Skip the thousands of modules outside these folders quickly.
             below = tuple(os.path.join(folder, "") for folder in self._folders)  # noqa: PTH118
-            # A loaded compiled module stays the same, whatever its file is now.
+            # An extension module cannot be reloaded, even if its file has changed.
             for name in new - {each for each, file in self._files.items() if file.compiled}:
                 path = _file_of(sys.modules.get(name))
                 if path.startswith(below) and any(_is_users(path, each) for each in self._folders):
@@ -127,16 +127,16 @@ class _FileState(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether the file was written to or replaced since."""
+        """Whether the file has been written to or replaced since."""
         return self.of(self.path) != self
 
     @property
     def compiled(self) -> bool:
-        """Whether Python can load it only once."""
+        """Whether it is an extension module, which Python can load only once."""
         return self.path.endswith(tuple(EXTENSION_SUFFIXES))
 
     def drop_bytecode(self) -> None:
-        """Remove its bytecode: Python compares only whole seconds, and the size."""
+        """Remove its bytecode: Python compares only the size and the time in whole seconds."""
         with contextlib.suppress(OSError, NotImplementedError):
             os.remove(importlib.util.cache_from_source(self.path))  # noqa: PTH107
 

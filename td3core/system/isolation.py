@@ -1,4 +1,4 @@
-"""Undoes an environment's changes to settings of NumPy and torch that the run depends on."""
+"""Undoes an environment's changes to global settings of NumPy and torch."""
 
 import contextvars
 import sys
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class Isolation:
-    """Calls an environment, then restores the settings that NumPy and torch had when it was made.
+    """Calls an environment, then restores the settings of NumPy and torch found at creation.
 
-    NumPy's error handling belongs to a context, and an environment has its own, where its choice
-    stays. Numbers of threads and torch's defaults belong to the process.
+    NumPy's error handling is stored in a context variable: the environment runs in its own context,
+    where its choice persists. Thread counts and torch's defaults are global to the process.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Isolation:
             self._restore_costly()
 
     def step(self, work: Callable[[], None]) -> None:
-        """Take a step; leave settings that take longer to check than the step to :meth:`call`."""
+        """Take a step; restore only settings that are fast to check, the others in :meth:`call`."""
         try:
             self._run(work)
         finally:

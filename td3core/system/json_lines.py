@@ -1,7 +1,7 @@
-"""Values to and from lines of JSON, which processes of the studio send each other.
+"""Converts values to and from lines of JSON, which the studio's processes exchange.
 
 Dataclasses are converted by their annotations. Every line is strict JSON with the version of its
-format and the kind of its value; numbers come back bit for bit::
+format and the kind of its value; numbers are restored bit for bit::
 
     {"v": 1, "kind": "Saved", "data": {"env_steps": 500, "path": "runs/a/last.safetensors"}}
 
@@ -36,7 +36,7 @@ class LineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Value of a newer version's line whose kind is not known here."""
+    """A value from a newer version, of a kind unknown here."""
 
     kind: str
 
@@ -50,7 +50,7 @@ class Codec:
         assert len(self._kinds) == len(kinds), "two kinds of one name"
 
     def encode(self, value: object) -> bytes:
-        """Return a value as one line with its end.
+        """Return a value as one line, including the newline.
 
         Raises:
             TypeError: its kind is not one of this codec's, or part of it has no JSON form.
@@ -63,7 +63,7 @@ class Codec:
         return text.encode("ascii") + b"\n"
 
     def decode(self, line: bytes) -> Any:
-        """Return the value of a line; :class:`Unknown` if its kind is. Extra fields do no harm.
+        """Return the value of a line; :class:`Unknown` if its kind is. Extra fields are ignored.
 
         Raises:
             LineError: the line is damaged, or of another format.
@@ -137,7 +137,7 @@ def _plain_text(text: Text) -> object:
 
 
 def _text_of(value: Any, _: type) -> Text:
-    """Return a text; earlier versions wrote it in English."""
+    """Return a text; earlier versions wrote a plain English string."""
     if isinstance(value, str):
         return Text(value)
     values = {name: _anything_of(each, object) for name, each in value["values"].items()}
@@ -170,7 +170,7 @@ def _is_array(kind: Any) -> bool:
 
 @cache
 def _converter() -> "Converter":
-    # Here, not at the top: it would delay a window that sends nothing yet.
+    # Imported here: at the top it would delay the start of the window.
     from cattrs import Converter
     from cattrs.strategies import use_class_methods
 

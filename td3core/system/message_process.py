@@ -1,9 +1,9 @@
 """A child process that exchanges messages with its parent over its standard streams.
 
 The parent starts it with :class:`MessageProcess`; in the child :class:`ParentLink` is the other
-end. The child notices the parent's death by the end of its input, so none is orphaned unnoticed;
-unlike a daemonic process of :mod:`multiprocessing` it may have children itself, and may outlive its
-parent if it chooses to.
+end. The child detects the parent's death by the end of its input, so it cannot be orphaned
+unnoticed. Unlike a daemonic process of :mod:`multiprocessing` it may have children, and may choose
+to outlive its parent.
 
 Messages are lines of JSON (see :mod:`td3core.system.json_lines`): nothing is unpickled. The first
 one lists the third-party code that the child may import (:mod:`td3core.system.allowed_code`).
@@ -41,8 +41,8 @@ _CHUNK = 1 << 20
 _LOG_S = 1.0
 _SEND_S = 1.0
 _LAST_MESSAGES_S = 5.0
-"""Seconds to pass on a process's last messages after its end. A process left behind by an
-environment may hold the pipe open for ever."""
+"""Seconds to deliver a process's last messages after its end. A process left behind by an
+environment may hold the pipe open forever."""
 
 
 def _ignore(_: object) -> None:
@@ -54,8 +54,8 @@ class MessageProcess:
 
     ``on_message`` gets the child's messages, ``on_log`` each line of its standard error, and
     ``on_end`` its exit code after the last message; all three are called in threads of this object.
-    ``on_end`` is always called. If ``on_message`` raises, no further message is read, and for the
-    child its parent is gone.
+    ``on_end`` is always called. If ``on_message`` raises, no further message is read, and to the
+    child its parent appears to be gone.
 
     Raises:
         OSError: the system cannot start another process.
@@ -74,9 +74,9 @@ class MessageProcess:
     ) -> None:
         """``codec``: used by both ends.
 
-        ``own_session``: the terminal's signals do not reach it.
+        ``own_session``: signals from the terminal do not reach the process.
 
-        ``environment``: its variables, if different from this process's.
+        ``environment``: its environment variables, if different from this process's.
         """
         command = python_command(_CHILD.format(version=__version__, module=module))
         pipe = subprocess.PIPE
@@ -113,8 +113,8 @@ class MessageProcess:
     def send(self, message: object) -> None:
         """Send a message; does nothing if the process is gone.
 
-        A hanging process does not read, so its pipe may fill up. It is waited for once, briefly;
-        later messages follow when it reads again.
+        A hanging process does not read, so its pipe may fill up. After a first timeout no call
+        waits again; queued messages are written once the process reads.
         """
         sent = self._put(self._codec.encode(message))
         if not self._stuck and self._writer.is_alive():
@@ -127,18 +127,18 @@ class MessageProcess:
         return sent
 
     def kill(self) -> None:
-        """End the process at once, with all it has started if it has its own session."""
+        """Kill the process; if it has its own session, also the processes it has started."""
         if self._own_session and os.name == "posix" and self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
         self._process.kill()
 
     def join(self, timeout_s: float | None = None) -> bool:
-        """Wait for the process and the last call of ``on_end``; return whether both are over."""
+        """Wait for the process to end and ``on_end`` to return; return whether both have."""
         self._waiter.join(timeout_s)
         if self._waiter.is_alive():
             return False
-        # Not for long: a process left behind by an environment may hold standard error open.
+        # With a timeout: a process left behind by an environment may hold standard error open.
         self._log_reader.join(_LOG_S)
         self._writer.join(_LOG_S)
         return True
@@ -164,14 +164,14 @@ class MessageProcess:
         except Exception:
             log.exception("a message of process %d could not be handled", self.pid)
         finally:
-            # The child is gone, or must believe that its parent is.
+            # The child is gone, or must see this end as gone.
             stdout.close()
             self._outbox.put(None)
 
     def _await_end(self) -> None:
         code = self._process.wait()
         self._reader.join(_LAST_MESSAGES_S)
-        # Nothing more comes after the end.
+        # No messages after the end.
         self._on_message = _ignore
         self._on_end(code)
 
@@ -189,7 +189,7 @@ class MessageProcess:
 
 
 class ParentLink:
-    """The child's end. From now on prints go to standard error."""
+    """The child's end. Redirects ``print`` to standard error."""
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
@@ -206,7 +206,7 @@ class ParentLink:
 
         Raises:
             EOFError: the parent is gone.
-            LineError: the parent is of another version.
+            LineError: the parent has another version.
         """
         for message in self._messages:
             return message
@@ -220,7 +220,7 @@ class ParentLink:
             self._out.flush()
 
     def listen(self, on_message: Callable[[Any], None], on_parent_gone: Callable[[], None]) -> None:
-        """Pass on the parent's messages, in a separate thread."""
+        """Pass the parent's messages to ``on_message``, in a separate thread."""
 
         def work() -> None:
             try:
@@ -236,14 +236,14 @@ class ParentLink:
 
 
 def ignore_terminal() -> None:
-    """Ignore the signals that a terminal sends to all its processes: the parent handles them."""
+    """Ignore the signals that a terminal sends to its process group: the parent handles them."""
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def detach_output() -> None:
-    """Discard prints from now on: the parent, which read them, is about to leave."""
+    """Discard output from now on: the parent, which reads it, is about to exit."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):
         os.dup2(nothing, number)
@@ -253,10 +253,10 @@ def detach_output() -> None:
 def _messages(descriptor: int, codec: Codec) -> Iterator[Any]:
     """Yield the other end's messages until it is closed.
 
-    Reads without Python's buffer, which a thread could not share with a forked child.
+    Reads without a buffered stream, whose lock a forked child would inherit.
 
     Raises:
-        LineError: the other end is of another version, or something else wrote into the pipe.
+        LineError: the other end has another version, or something else has written to the pipe.
     """
     lines = LineBuffer()
     while piece := _read(descriptor):

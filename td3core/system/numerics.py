@@ -1,13 +1,13 @@
-"""Classes of BLAS kernels, on which the last bits of a run depend besides settings and versions.
+"""Numerics classes: the BLAS kernels, which determine the last bits of a run.
 
 Each kernel adds the terms of a matrix product in its own order. OpenBLAS, bundled with NumPy and
-SciPy, picks kernels by the processor, unless they are set before it is loaded. So a
-process has one class for life: :func:`pin` chooses it, and child processes inherit it through the
+SciPy, chooses kernels by the processor, unless they are set before it is loaded. The class of a
+process is therefore fixed: :func:`pin` chooses it, and child processes inherit it through the
 environment.
 
 A run of the class ``avx512`` or ``avx2`` is the same on every processor that has these
-instructions. ``neon``, ``generic`` and ``other`` only name what was found; they guarantee equality
-on the same machine alone.
+instructions. ``neon``, ``generic`` and ``other`` only name the kernels found; they guarantee equal
+results only on the same machine.
 """
 
 import functools
@@ -25,10 +25,10 @@ AUTO = "auto"
 AVX512, AVX2, NEON, GENERIC, OTHER = "avx512", "avx2", "neon", "generic", "other"
 CLASSES = (AVX512, AVX2, NEON, GENERIC, OTHER)
 PORTABLE = (AVX512, AVX2)
-"""The classes that give the same bits on every processor that has them."""
+"""The classes that give the same bits on every processor that supports them."""
 
 VARIABLE = "TD3_STUDIO_NUMERICS"
-"""The environment variable with the class that a process must take."""
+"""The environment variable that selects the class of a process."""
 _CORE_VARIABLE = "OPENBLAS_CORETYPE"
 _CORE = {AVX512: "SkylakeX", AVX2: "Haswell"}
 """OpenBLAS's names of the kernels."""
@@ -59,12 +59,12 @@ def available() -> tuple[str, ...]:
 
 
 def natural() -> str:
-    """Return the class that this processor takes by default."""
+    """Return the default class of this processor."""
     return available()[0]
 
 
 def numpy_is_held_back() -> bool:
-    """Return whether NumPy must do without AVX2 and FMA: its tanh then gives other bits."""
+    """Return whether AVX2 and FMA are disabled in NumPy: its tanh then gives other bits."""
     if "numpy" in sys.modules:
         has = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
         return not has.get("X86_V3", has.get("AVX2") and has.get("FMA3"))
@@ -134,7 +134,7 @@ def resolve(setting: str) -> str:
     """Return the class of a new run for a value of the setting ``numerics``.
 
     Raises:
-        RequestError: this processor does not have it, or this process has another.
+        RequestError: this processor does not support it, or this process has another.
     """
     here = current()
     if resolve_for_children(setting) == here:
@@ -150,10 +150,10 @@ def resolve(setting: str) -> str:
 
 
 def resolve_for_children(setting: str) -> str:
-    """Do the same as :func:`resolve` for runs in child processes.
+    """Like :func:`resolve`, but for runs in child processes.
 
     Raises:
-        RequestError: this processor does not have that class.
+        RequestError: this processor does not support that class.
     """
     here = current()
     if setting not in (AUTO, here, *available()):
@@ -179,7 +179,7 @@ def is_here(name: str) -> bool:
 
 
 def environment_of(name: str) -> dict[str, str]:
-    """Return the environment for a process of this class, if this machine has it."""
+    """Return the environment for a process of this class, if this machine supports it."""
     return dict(os.environ) | (pinning(name) if name in available() else {})
 
 
@@ -196,18 +196,18 @@ def shown(name: str) -> str:
 def shared_class(
     setting: str, earlier: str, machines: Sequence[Sequence[str]]
 ) -> tuple[str, Text | None]:
-    """Return the class for comparable runs on machines with these classes, best first.
+    """Return the class for comparable runs on several machines.
 
     Args:
         setting: the value of the setting ``numerics``.
-        earlier: the class of such runs trained before; empty without any.
-        machines: the classes of each machine.
+        earlier: the class of earlier runs to compare with; empty without any.
+        machines: the classes that each machine supports, fastest first.
 
     Returns:
         The class, and a sentence if it is not the expected one.
 
     Raises:
-        RequestError: not every machine has the class that is set.
+        RequestError: not every machine supports the class that is set.
     """
     first, *others = machines
     common = [name for name in first if all(name in each for each in others)] or [OTHER]
@@ -234,12 +234,12 @@ def shared_class(
 
 
 def overridden() -> str:
-    """Return the kernels that the environment named but this process does not use; may be empty."""
+    """Return the kernels named in the environment that :func:`pin` has overridden; may be empty."""
     return _overridden[0] if _overridden else ""
 
 
 def slowing_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return environment variables that may keep libraries from fast instructions."""
+    """Return environment variables that may keep libraries from using fast instructions."""
     found = {name: environment[name] for name in _SLOWING if environment.get(name)}
     if found.get(_CORE_VARIABLE, "").lower() in _CLASS:
         # Set by pin() itself.

@@ -1,4 +1,4 @@
-"""How long OpenMP's threads wait between two parallel regions before they sleep."""
+"""How long OpenMP's threads spin between two parallel regions before they sleep."""
 
 import os
 
@@ -7,11 +7,11 @@ _SPINS = 10_000
 
 
 def shorten_waits() -> None:
-    """Let waiting threads sleep soon, unless the user has set their waiting time.
+    """Let waiting threads sleep soon, unless the user has configured their wait.
 
-    Otherwise threads of GNU's OpenMP spin for milliseconds, which takes a core from the window and
-    the evaluations. Sleeping at once would cost small networks more than the second thread gains.
-    Must be called before torch is imported; child processes inherit it.
+    Otherwise threads of GNU OpenMP spin for milliseconds, which takes a core from the window and
+    the evaluations. For small networks, sleeping at once would cost more than the second thread
+    gains. Must be called before torch is imported; child processes inherit the setting.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", str(_SPINS))

@@ -1,4 +1,4 @@
-"""Versions of this process's packages, and how to install missing ones."""
+"""Versions of the packages in this process, and how to install missing ones."""
 
 import functools
 
@@ -9,13 +9,13 @@ from td3core.errors import RequestError
 def version_of(package: str) -> str:
     """Return the version of an installed package.
 
-    Looked up once: a loaded package stays even if another version is installed meanwhile, and the
-    e-mail parser that reads versions took a fifth of the time of a short run.
+    Looked up once: a loaded package keeps its version even if another one is installed meanwhile,
+    and the e-mail parser that reads versions took a fifth of the time of a short run.
 
     Raises:
         ModuleNotFoundError: it is not installed.
     """
-    # Imports that parser, for which the window's start need not wait.
+    # This imports that parser, which would delay the start of the window.
     from importlib.metadata import version
 
     return version(package)

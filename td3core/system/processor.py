@@ -1,6 +1,6 @@
-"""The processor of this machine: its name and instructions. Imports nothing for that.
+"""The processor of this machine: its name and instruction sets. Needs no other package.
 
-The one place that identifies the processor: classes of kernels, the cache of compiled code, the
+The only module that identifies the processor: numerics classes, the cache of compiled code, the
 description of a run and ``doctor`` all use it.
 """
 
@@ -13,14 +13,14 @@ from pathlib import Path
 
 _CPUINFO = Path("/proc/cpuinfo")
 _WINDOWS_FEATURES = {"avx2": 40, "avx512f": 41}
-"""Numbers of ``IsProcessorFeaturePresent``. It knows no other part of AVX-512; every desktop
-processor with the first part has all that compilers call ``skylake-avx512``."""
+"""Constants for ``IsProcessorFeaturePresent``. It reports no other part of AVX-512; every desktop
+processor with AVX-512F has all parts of the compilers' target ``skylake-avx512``."""
 AVX512_PARTS = ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl")
 
 
 @functools.cache
 def name() -> str:
-    """Return the model as named by its maker, as far as the system tells."""
+    """Return the vendor's model name, as far as the system reports it."""
     found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo(), re.MULTILINE)
     if found:
         return found.group(1).strip()
@@ -48,7 +48,7 @@ def maker() -> str:
 
 @functools.cache
 def features() -> frozenset[str]:
-    """Return the instruction sets it has, in Linux's spelling (``avx2``, ``avx512f``)."""
+    """Return its instruction sets, spelled as in Linux (``avx2``, ``avx512f``)."""
     found = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo(), re.MULTILINE)
     if found:
         return frozenset(found.group(1).split())

@@ -1,7 +1,7 @@
-"""Reads and extends regular files only, up to a size limit.
+"""Opens only regular files, and limits the size of those that are read.
 
-A folder may come from anyone. A named pipe there would block its reader for ever, a device never
-end, a file of gigabytes fill the memory; and writing through a link changes another file.
+A folder may be untrusted. A named pipe there would block its reader forever, a device would never
+end, and a file of gigabytes would exhaust memory; writing through a link would change another file.
 """
 
 import errno
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 LARGEST_RECORD = 256 * 1024
-"""Largest small record (settings, labels, presets) that is read, in bytes."""
+"""Size limit for small records (settings, labels, presets), in bytes."""
 
 DAMAGE = (
     *(OSError, KeyError, TypeError, AttributeError),
     *(ValueError, OverflowError, RecursionError),
 )
-"""What Python raises while a record is read that is damaged, or that someone has forged."""
+"""Exceptions that reading a damaged or forged record can raise."""
 
 _MOST_KEY_PARTS = 16
-# Python's parser takes quadratic time for a key of many parts. Every repetition is possessive and
-# begins at the start of a word, so that the search is linear.
+# Python's parser takes quadratic time for a key of many parts. All quantifiers are possessive and
+# matches start at the start of a word, so that the search is linear.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_MOST_KEY_PARTS}}}")
 
@@ -40,7 +40,7 @@ def open_regular(path: Path) -> io.BufferedReader:
     Raises:
         OSError: it cannot be opened, or is something else, such as a named pipe or a device.
     """
-    # Before opening: opening alone may act on a device.
+    # Before opening: opening a device may already have side effects.
     _require_regular(path, path.stat())
     handle = os.open(path, os.O_RDONLY | _NONBLOCK | _BINARY)
     try:
@@ -60,7 +60,7 @@ def open_own(path: Path, flags: int, mode: str) -> BinaryIO:
         mode: Matching mode for ``open``.
 
     Raises:
-        OSError: it cannot be opened, or is a link or no regular file.
+        OSError: it cannot be opened, or is a link or not a regular file.
     """
     require_own(path)
     flags |= os.O_CREAT | _NO_LINK | _NONBLOCK | _BINARY
@@ -77,10 +77,10 @@ def open_own(path: Path, flags: int, mode: str) -> BinaryIO:
 def require_own(path: Path, *, folder: bool = False, replaced: bool = False) -> None:
     """Refuse a path that leads out of its folder, or is not a regular file (or ``folder``).
 
-    A file that is always ``replaced`` as a whole, never modified, may have several names.
+    A file that is always ``replaced`` as a whole, never modified in place, may have hard links.
 
     Raises:
-        OSError: it is a symbolic or hard link, or something special; a missing file is fine.
+        OSError: it is a symbolic or hard link, or a special file; a missing file is accepted.
     """
     try:
         about = path.lstat()
@@ -122,13 +122,13 @@ def is_regular(path: Path) -> bool:
 
 
 def read_bytes(path: Path, largest: int | None = LARGEST_RECORD) -> bytes:
-    """Return the contents of a regular file; None sets no limit.
+    """Return the contents of a regular file; ``largest`` None sets no limit.
 
     Raises:
-        OSError: it cannot be read, is no regular file, or is larger than ``largest`` bytes.
+        OSError: it cannot be read, is not a regular file, or is larger than ``largest`` bytes.
     """
     with open_regular(path) as file:
-        # The size may be unknown or change: only the bytes read count.
+        # The reported size may be wrong or change: count the bytes read.
         data = file.read(None if largest is None else largest + 1)
     if largest is not None and len(data) > largest:
         raise OSError(errno.EFBIG, f"{path.name} is larger than {largest // 1024} KiB", str(path))

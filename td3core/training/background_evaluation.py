@@ -33,7 +33,7 @@ class _Failed:
 
 @dataclass(frozen=True, slots=True)
 class _Agent:
-    """A policy, and the critics whose bias is measured with it."""
+    """A policy to evaluate, and the critics if their bias is to be measured."""
 
     policy: Policy
     critics: ValueNetworks | None
@@ -41,7 +41,7 @@ class _Agent:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """The process has started and reads what it is sent."""
+    """The process has started and reads from its pipe."""
 
 
 _CODEC = Codec(_Agent, EvaluationResult, _Failed, _Ready)
@@ -52,17 +52,17 @@ class EvaluationProcessError(Exception):
 
 
 class EvaluationProcess(ChildProcess):
-    """Evaluates one policy after the other; keeps no state between them."""
+    """Evaluates one policy after another, without state in between."""
 
     def __init__(self, config: RunConfig) -> None:
         work = (config.choice, config.eval_episodes, config.seed)
         super().__init__("evaluations", _CODEC, _evaluate_all, *work)
         self.idle = False
-        """Whether it waits for a policy. While it does not, it reads nothing, and sending one that
-        is larger than the pipe would wait for it."""
+        """Whether it waits for a policy. Otherwise it does not read, and sending a policy larger
+        than the pipe's buffer would block."""
 
     def send(self, policy: Policy, critics: ValueNetworks | None) -> None:
-        """Hand over a policy, and the critics whose bias is measured; it must be idle."""
+        """Send a policy, and the critics if their bias is measured; the process must be idle."""
         self.idle = False
         self.pipe.send(_Agent(policy, critics))
 
@@ -70,7 +70,7 @@ class EvaluationProcess(ChildProcess):
         """Return the result of the policy sent; the process must be ready.
 
         Returns:
-            None if the message is that it has started.
+            None if the message only reports that the process has started.
 
         Raises:
             EvaluationProcessError: it failed, or the process is of another version.
@@ -91,7 +91,7 @@ def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: i
     leave_signals_to_parent()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    # The run has made this folder.
+    # The run has created this folder.
     note_usable(env)
     pipe = LinePipe(connection, _CODEC)
     with contextlib.suppress(EOFError, OSError), blas.one_thread():
@@ -102,5 +102,5 @@ def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: i
                 policy, critics = agent.policy, agent.critics
                 pipe.send(evaluate(policy, env, episodes=episodes, seed=seed, critics=critics))
             except BaseException as problem:
-                # Ctrl-C does not reach this process: the environment raised this, whatever it is.
+                # Ctrl-C does not reach this process: any exception is from the environment.
                 pipe.send(_Failed(f"{type(problem).__name__}: {reason_of(problem)}"))

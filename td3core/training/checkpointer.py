@@ -1,4 +1,4 @@
-"""Saves a run's agents, with everything that resuming from them needs."""
+"""Saves a run's agents, with everything needed to resume from them."""
 
 from dataclasses import replace
 from enum import StrEnum
@@ -28,13 +28,13 @@ class Kind(StrEnum):
     """Purpose of a saved agent."""
 
     LAST = "last"
-    """To resume from, at the end of a run or in place of a step checkpoint that is not kept."""
+    """To resume from: at the end of a run, or instead of a step checkpoint that is not kept."""
     RENEWAL = "renewal"
-    """To resume from, during the run; not announced."""
+    """To resume from: during the run; not announced."""
     STEP = "step"
-    """A step checkpoint, kept as far as the settings say."""
+    """A step checkpoint, kept or deleted as the settings require."""
     REQUESTED = "requested"
-    """As ``STEP``, requested by the user: always kept."""
+    """A step checkpoint requested by the user: always kept."""
     PENDING = "pending"
     """About to be evaluated; not announced."""
     BEST = "best"
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 class Checkpointer:
-    """Writes checkpoints, and before them the replay buffer they learned from.
+    """Writes checkpoints, each preceded by the replay buffer it needs.
 
     A run resumes from ``last``; each kind but ``BEST`` renews it.
     """
@@ -71,7 +71,7 @@ class Checkpointer:
     def save(self, kind: Kind, agent: Checkpoint) -> bool:
         """Save an agent that :meth:`attach_buffer` has completed; return whether that worked.
 
-        A failure is reported as a warning, and older checkpoints stay as they are.
+        A failure is reported as a warning and leaves older checkpoints unchanged.
         """
         env_steps = agent.header.counters.env_steps
         if kind is Kind.BEST:
@@ -93,10 +93,10 @@ class Checkpointer:
         return saved
 
     def _save_under_own_name(self, kind: Kind, agent: Checkpoint) -> bool:
-        """Save under the step's name, and let ``last`` name the same file.
+        """Save under the step's name, and link ``last`` to the same file.
 
-        A pending agent becomes ``last`` only once it is complete: a run that resumes from it then
-        knows that its evaluation is pending.
+        A pending agent becomes ``last`` only once it is written under its own name, which tells a
+        run that resumes from it that its evaluation is pending.
         """
         env_steps, run, pending = agent.header.counters.env_steps, self._run, kind is Kind.PENDING
         path = run.pending_checkpoint(env_steps) if pending else run.step_checkpoint(env_steps)
@@ -121,7 +121,7 @@ class Checkpointer:
         self._recorder.write(Text("the folder of checkpoints"), env_steps, delete)
 
     def complete_step(self, point: ResumePoint) -> None:
-        """Give a resumed-from ``last`` the step name it should have, if a crash prevented that."""
+        """Also save a resumed ``last`` as a step checkpoint, if a crash prevented that."""
         env_steps = point.saved.header.counters.env_steps
         wanted = self._run.step_checkpoint(env_steps)
         kept = retention.may_keep(self._run.config, env_steps)
@@ -131,10 +131,10 @@ class Checkpointer:
     # The replay buffer's file -------------------------------------------------------------------
 
     def attach_buffer(self, agent: Checkpoint) -> Checkpoint:
-        """Bring the buffer's file up to date; return the agent with the file's check sums.
+        """Bring the buffer's file up to date; return the agent with the file's checksums.
 
-        Without them, because the file is not kept or could not be written, a run that resumes from
-        the agent has to fill its buffer again.
+        If the file is not kept or could not be written, the agent has none, and a run that resumes
+        from it must refill its buffer.
         """
         file, buffer = self._file, self._buffer
         env_steps = agent.header.counters.env_steps
@@ -159,7 +159,7 @@ class Checkpointer:
         return overwrites and safe is not None and buffer.stored - safe > buffer.slack
 
     def _try_space(self) -> None:
-        """Raise OSError unless a checkpoint could be written now; for when writing has failed."""
+        """Raise OSError unless a checkpoint could be written now; used after failed writes."""
         probe = self._run.path / ".room"
         try:
             write_atomically(probe, bytes(self._run.last.stat().st_size + _MARGIN))
@@ -167,9 +167,9 @@ class Checkpointer:
             probe.unlink(missing_ok=True)
 
     def load_buffer(self, saved: Checkpoint, parents: Path | None = None) -> Text:
-        """Restore the replay buffer of a checkpoint; return why that is impossible, if it is.
+        """Restore the replay buffer of a checkpoint; return the reason if that is impossible.
 
-        A branch that keeps none reads the file of its parent, if there is one.
+        A branch without a buffer file reads that of its parent, ``parents``, if there is one.
         """
         file = self._file
         if file is None and parents is not None and is_regular(parents):

@@ -1,4 +1,4 @@
-"""Acting while training: chooses actions, steps the environments, stores transitions."""
+"""Collects experience: chooses actions, steps the environments, stores transitions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,17 +28,17 @@ from td3core.training.info_record import InfoRecord
 
 _ONE: Floats = np.ones((), np.float32)
 _MINUS_ONE: Floats = np.full((), -1.0, np.float32)
-"""Arrays: from a Python number, every call would make one."""
+"""As arrays: NumPy would convert Python numbers at every call."""
 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
 class Exploration:
-    """Chooses an action for each environment; each has random streams of its own.
+    """Chooses an action for each environment, which has its own random streams.
 
-    ``noise`` is σ after its decay so far. It belongs to the run, not to an environment: it decays
-    once per action, in the order of the slots, so that it depends on the run's steps and not on how
-    many environments take them.
+    ``noise`` is the current, decayed σ. It is shared by all environments: it decays once per
+    action, in the order of the slots, so that it depends on the number of steps and not on the
+    number of environments.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Exploration:
         else:
             noise = np.array([self._noise(slot, tunables) for slot in self._slots])
             actions = self._policy(obs) + noise
-        # np.clip takes twice as long for so few numbers.
+        # For so few numbers np.clip takes twice as long.
         clipped: Floats = np.minimum(
             np.maximum(actions, _MINUS_ONE, out=actions), _ONE, out=actions
         )
@@ -100,11 +100,11 @@ class Collector:
         self.info = InfoRecord(config.info_columns)
         self._over = list(envs.slots)
         self._drawn: tuple[Floats, Floats] | None = None
-        """Observations and their actions, until every environment has taken its action. If one
-        fails they stay: a run that resumes from there must not draw again."""
+        """Observations and their actions, until every environment has taken its action. They are
+        kept if one fails: a run that resumes there must not draw again."""
         self.updated = False
-        """Whether the updates of the step under way are done; as with the actions, a run that
-        resumes from there must not do them again."""
+        """Whether the updates of the current, unfinished step are done: as with the actions, a run
+        that resumes there must not do them again."""
         policy, noise = agent.policy(self.normaliser), agent.tunables.exploration_noise
         self.exploration = Exploration(envs.slots, policy, info.act_dim, noise)
 
@@ -156,7 +156,7 @@ class Collector:
         return obs, actions
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return copies of statistics, generators and the positions of all episodes."""
+        """Return copies of statistics, generators and the state of all episodes."""
         state = self._envs.state()
         if self._drawn is not None:
             state["episodes.obs"], state["episodes.actions"] = self._drawn
@@ -174,13 +174,13 @@ class Collector:
         self.updated = "episodes.updated" in tensors
 
     def return_to_episodes(self, seen: Floats) -> list[int]:
-        """Replay every environment to its point in the episode; return the episodes that differ.
+        """Replay the current episode of every environment; return the episodes that differ.
 
         Args:
-            seen: observations (n, obs_dim) at that point.
+            seen: the current observations (n, obs_dim), expected after the replay.
 
-        The steps to that point are in the replay buffer. An episode that cannot be replayed is
-        given up for a new one.
+        The steps so far are in the replay buffer. An episode that cannot be replayed is abandoned
+        for a new one.
         """
         slots, lost = self._envs.slots, list[int]()
         self._over = []
@@ -200,7 +200,7 @@ class Collector:
         return lost
 
     def give_up_episodes(self, env_steps: int) -> None:
-        """Begin a new episode in every environment."""
+        """Abandon all episodes, and begin new ones."""
         self._over, self._drawn = list(self._envs.slots), None
         self.begin_episodes(env_steps)
 
@@ -225,18 +225,18 @@ class Collector:
             slot.add(rewards[i], max(scaled[i], floor), terminated=terminated[i])
             if self.normaliser is not None:
                 self.normaliser.observe(next_obs[i])
-            # A time limit is not a terminal state: the value of s' still counts.
+            # A time limit is not a terminal state: targets bootstrap from s'.
             step = (obs[i], actions[i], scaled[i], next_obs[i], terminated[i], truncated[i])
             self._buffer.add(*step)
             if terminated[i] or truncated[i]:
                 self._over.append(slot)
 
     def _scaled(self, reward: float, env_steps: int) -> float:
-        """Return the reward as it is stored: unbounded; the floor is applied when learning."""
+        """Return the reward to store: scaled, without the floor, which is applied when learning."""
         scale = self._config.reward_scale
         scaled = max(scale * reward, NO_FLOOR)
         if not -_LARGEST <= scaled <= _LARGEST:
-            # Stored as infinity, it would look like a fault of the networks.
+            # Stored as infinity, it would look like divergence of the networks.
             raise RunError(
                 "The environment returned a reward of {reward} at step {step}; with"
                 " {key} {scale:g} that is beyond the range of float32.",

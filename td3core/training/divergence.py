@@ -12,7 +12,7 @@ from td3core.text import Text
 
 
 class DivergedError(RunError):
-    """A loss, value or weight is no longer finite; the weights are not worth saving."""
+    """A loss, value or weight is not finite; the weights are useless."""
 
     def __init__(self, quantity: str, value: float | str, env_steps: int) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ def require_finite_agent(agent: Algorithm, env_steps: int) -> None:
 
 def require_finite_state(state: Arrays, env_steps: int) -> None:
     """Raise DivergedError before optimiser moments or metrics that are not finite are saved."""
-    # A loss says more than a moment that it spoilt.
+    # Metrics first: a loss says more than a moment that it has corrupted.
     for name in sorted(state, key=lambda name: not name.startswith("tally.")):
         array = state[name]
         finite = np.isfinite(array)
@@ -60,7 +60,7 @@ def require_finite_state(state: Arrays, env_steps: int) -> None:
 
 
 def require_finite_metrics(metrics: Mapping[str, float], env_steps: int) -> None:
-    """Raise DivergedError unless all ``metrics`` are finite; absent ones do not count."""
+    """Raise DivergedError unless all ``metrics`` are finite."""
     for name, value in metrics.items():
         if not math.isfinite(value):
             raise DivergedError(name, value, env_steps)

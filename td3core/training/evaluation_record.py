@@ -21,8 +21,8 @@ from td3core.training.recorder import Recorder
 class EvaluationRecord:
     """Records results, keeps the best agent, and knows which evaluations are still pending.
 
-    An agent that is being evaluated stays on disk under a name of its own until its result is
-    written, so that a run that was killed meanwhile evaluates it when it is resumed.
+    An agent under evaluation stays on disk under its own name until its result is written. If the
+    run is killed before that, it evaluates the agent when it is resumed.
     """
 
     def __init__(
@@ -41,19 +41,19 @@ class EvaluationRecord:
         self._highest: float | None = None
         """The highest mean return on record."""
         self._best: Checkpoint | None = None
-        """The best agent, kept until the end: its file may be lost, or be written later."""
+        """The best agent, kept in memory: its file may be lost, or be written later."""
         self._mean_in_file: float | None = None
         """Mean return of the agent in ``best``."""
 
     @property
     def best(self) -> tuple[float | None, Path | None]:
-        """Mean return and file of the best agent on disk; without one the highest mean return."""
+        """Mean return and file of the best agent on disk; if none, the highest mean return."""
         if self._mean_in_file is not None and self._run.best.exists():
             return self._mean_in_file, self._run.best
         return self._highest, None
 
     def require_saved(self) -> None:
-        """Refuse to end while the best agent is not on disk as ``best``.
+        """Raise unless the best agent, if there is one, is on disk as ``best``.
 
         Raises:
             RunError: it could not be saved; the message says which agent was, if any.
@@ -64,7 +64,7 @@ class EvaluationRecord:
         held, path = self.best
         other = Text("no other one was saved")
         if path is not None:
-            # The reported figures are those of the agent that can be used.
+            # The ending reports the agent that was saved.
             other = Text("the best one saved returned {mean:.2f}", mean=held)
         raise RunError(
             "The run is over, but its best agent could not be saved as {path}: {reason}. It is of"
@@ -102,8 +102,8 @@ class EvaluationRecord:
     def _restore_best(self, recorded: dict[int, float], env_steps: int) -> None:
         """Find the best agent up to ``env_steps`` that is on disk, and save it as ``best``.
 
-        If the run does not resume from its newest checkpoint, ``best`` may be newer: an agent of
-        dropped steps.
+        If the run does not resume from its newest checkpoint, ``best`` may be newer, from steps
+        that are dropped.
         """
         run, held, means = self._run, _load(self._run.best), dict(recorded)
         dropped_at = _step(held) if _step(held) > env_steps else None
@@ -111,7 +111,7 @@ class EvaluationRecord:
             held = None
             self._delete(run.best, env_steps)
         elif held and held.header.evaluation:
-            # It counts even if its table is gone.
+            # It counts even if the evaluations table is lost.
             means = {_step(held): held.header.evaluation.mean} | means
         last = _load(run.last)
         for step in sorted(means, key=lambda step: means[step], reverse=True):
@@ -126,7 +126,7 @@ class EvaluationRecord:
             self._warn_about_dropped(dropped_at, env_steps)
 
     def _find(self, step: int, last: Checkpoint | None) -> Checkpoint | None:
-        """Return the evaluated agent of a step: ``last``, or from the file that holds it."""
+        """Return the evaluated agent of a step from the file that holds it, or ``last``."""
         run = self._run
         for path in (run.pending_checkpoint(step), run.step_checkpoint(step), None):
             agent = _load(path) if path else last
@@ -201,7 +201,7 @@ class EvaluationRecord:
         self._recorder.write(Text("the folder of checkpoints"), env_steps, delete)
 
     def _must_keep(self, step: int) -> bool:
-        """Return whether the pending agent of a step is the only file of the best agent."""
+        """Return whether the best agent is only on disk as the pending agent of this step."""
         return not self.best_is_saved and _step(self._best) == step
 
     def _add(self, mean: float) -> bool:

@@ -1,4 +1,4 @@
-"""Agents waiting to be evaluated, in the background or in the training thread."""
+"""Queue of agents to evaluate, in the background or in the training thread."""
 
 import contextlib
 from collections import deque
@@ -18,11 +18,11 @@ from td3core.text import Text
 from td3core.training.background_evaluation import EvaluationProcess, EvaluationProcessError
 
 MAX_PENDING = 2
-"""Training waits once more evaluations than this are pending: each holds a copy of the agent."""
+"""Training waits while more evaluations than this are pending: each holds a copy of the agent."""
 
 _POLL_S = 0.05
 _RARELY = 5
-"""Least interval between measurements of the bias on a single core, in evaluations."""
+"""Minimum interval between measurements of the bias on a single core, in evaluations."""
 
 EvaluatedAgent = tuple[Checkpoint, EvaluationResult]
 
@@ -31,9 +31,9 @@ class Evaluator:
     """Evaluates copies of the agent and returns the results in the order of submission.
 
     When and where an agent is evaluated changes neither the run nor the result. If the background
-    process is lost or cannot make the environment (say, one registered only by the program that
-    calls :func:`~td3core.training.launch.train`), ``process_lost`` is called with the reason and
-    :meth:`wait` evaluates in the caller's thread.
+    process is lost or cannot make the environment (for instance one registered only by the program
+    that calls :func:`~td3core.training.launch.train`), ``process_lost`` is called with the reason
+    and :meth:`wait` evaluates in the caller's thread.
     """
 
     def __init__(self, config: RunConfig, process_lost: Callable[[Text], None]) -> None:
@@ -113,7 +113,7 @@ class Evaluator:
         every = config.bias_interval
         if usable_cores() == 1:
             every = max(every, _RARELY)
-        # Counted from the step: a resumed run measures at the same ones.
+        # Derived from the step, so that a resumed run measures at the same steps.
         number = agent.header.counters.env_steps // max(config.eval_interval, 1)
         return value_networks(agent) if number % every == 0 else None
 
@@ -145,7 +145,7 @@ class Evaluator:
 
     @contextlib.contextmanager
     def _falling_back(self) -> Iterator[None]:
-        """On any trouble with the process, continue without it."""
+        """Continue without the process if it fails."""
         try:
             yield
         except (EvaluationProcessError, OSError, EOFError, RuntimeError) as problem:

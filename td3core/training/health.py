@@ -1,9 +1,9 @@
-"""Health of networks and replay buffer: measured now and then, outside the update.
+"""Health of networks and replay buffer: measured at intervals, outside the update.
 
-Everything follows from the agent and its buffer as they are, so a resumed run measures what it
-would have measured without the break. Formulas: dormant units as in Sokar et al. (2023), dead ones
-being those of score 0; the rank of features as in Kumar et al. (2021), with δ = 0.01; the change of
-the policy as in Schaul et al. (2022), for continuous actions.
+All metrics depend only on the current agent and buffer, so a resumed run measures the same as an
+uninterrupted one. Definitions: dormant units as in Sokar et al. (2023), dead units being those of
+score 0; feature rank as in Kumar et al. (2021), with δ = 0.01; policy change as in Schaul et al.
+(2022), for continuous actions.
 """
 
 import math
@@ -32,10 +32,10 @@ from td3core.inference.layer_norm import layer_norm
 from td3core.playing.numbers import SATURATED
 
 HEALTH_STEPS = 1_000
-"""Environment steps between two measurements: the singular values alone take 10 ms at 256 wide."""
+"""Environment steps between measurements: for width 256, the singular values alone take 10 ms."""
 _PROBE = 512
-"""States, evenly spaced over the buffer from oldest to newest; at least as many as a usual layer
-has units, which the rank needs."""
+"""Number of states, evenly spaced over the buffer. The rank needs at least as many as the layer has
+units, usually 256."""
 _DORMANT = 0.025
 _DELTA = 0.01
 
@@ -65,9 +65,9 @@ def measure(
     Args:
         agent: The agent.
         config: Its settings.
-        buffer: What it learns from.
+        buffer: Its replay buffer.
         sampler: Makes its batches.
-        env_steps: All transitions so far; the buffer knows fewer if it was filled again.
+        env_steps: All environment steps so far; after a refill the buffer has counted fewer.
     """
     found = _of_buffer(buffer, agent.tunables.reward_floor)
     found["replay_ratio"] = agent.updates * agent.tunables.batch_size / env_steps
@@ -113,15 +113,15 @@ def measure(
 def _batch(
     sampler: Sampler, agent: Algorithm, buffer: ReplayBuffer, numbers: NDArray[np.int64]
 ) -> Batch[Floats]:
-    """Return transitions by number as an update gets them: n steps long, normalised."""
+    """Return transitions by number as an update uses them: n-step and normalised."""
     rows = numbers % len(buffer.rows)
     return next(iter(sampler.take(rows[None], agent.tunables)))
 
 
 def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[str, Layers]:
-    """Return the actor before a last step of rate ``lr``, by Adam's moments.
+    """Return the actor before its last step of learning rate ``lr``, undone by Adam's moments.
 
-    Empty before its first step.
+    Empty if it has not been stepped.
     """
     adam = optimizer_of(ACTOR)
     steps = tensors.get(f"{adam}.step")
@@ -170,7 +170,7 @@ def _run(layers: Layers, x: Floats, group: NetworkGroup) -> Outputs:
 
 
 def _units(role: str, hidden: Sequence[Floats]) -> dict[str, float]:
-    """Return the shares of hidden units that are dead and dormant."""
+    """Return the fractions of hidden units that are dead and dormant."""
     if not hidden:
         return {}
     scores = []
@@ -192,9 +192,9 @@ def rank(features: Floats) -> float:
     """
     gram = features.T.astype(np.float64) @ features.astype(np.float64)
     if not np.isfinite(gram).all():
-        # eigvalsh would say that it does not converge.
+        # eigvalsh would report that it does not converge.
         return math.nan
-    # In descending order. Squaring loses half their digits, but enough remain for 1 %.
+    # In descending order. The Gram matrix halves the precision, which still suffices for 1 %.
     values = np.sqrt(np.linalg.eigvalsh(gram)[::-1].clip(0.0))
     total = values.sum()
     if not total:

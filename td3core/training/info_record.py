@@ -1,4 +1,4 @@
-"""Records the environment's info of episodes that ended."""
+"""Records numbers of the environment's ``info`` for finished episodes."""
 
 import math
 
@@ -9,7 +9,7 @@ from td3core.text import Text, Value
 
 
 class InfoRecord:
-    """Names the means of an episode, and reports once per column why it is empty."""
+    """Names an episode's means, and reports once per column and reason why it is empty."""
 
     def __init__(self, names: str) -> None:
         """``names``: the setting ``info_columns``."""

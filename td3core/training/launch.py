@@ -1,9 +1,9 @@
-"""The ways to start a run: from scratch, where it was interrupted, or from another's checkpoint.
+"""The ways to start a run: from scratch, resumed, or branched from another run's checkpoint.
 
 These are plain functions. The command line calls them directly, the window in a QThread; both pass
-a :class:`~td3core.protocol.control.Control` to listen to and a ``report`` to call. All events of a
-run go to ``report``, in this thread; the last one is also returned. No exception escapes: an error
-becomes :class:`~td3core.protocol.events.Failed`.
+a :class:`~td3core.protocol.control.Control` for requests and a ``report`` callback. All events of a
+run go to ``report``, in this thread; the last one is also returned. Errors are not raised: they
+become :class:`~td3core.protocol.events.Failed`.
 """
 
 import logging
@@ -74,16 +74,16 @@ class RunPlan:
     config: RunConfig
     tunables: Tunables
     directory: Callable[[RunConfig], RunDirectory]
-    """Opens or makes the folder of a run with these settings. Called last, so that a refused
+    """Opens or creates the folder of a run with these settings. Called last, so that a refused
     request leaves no trace."""
     may_take_torch: bool = False
-    """Train with torch's update if the compiled one is not available after all."""
+    """Fall back to torch's update if the compiled one proves unavailable."""
     point: ResumePoint | None = None
     schedule: Schedule = field(default_factory=Schedule)
     repeated_steps: int = 0
-    """Recorded steps after ``point``, which are taken again."""
+    """Recorded steps after ``point``, which are repeated."""
     notices: tuple[Text, ...] = ()
-    """Things to report that make no difference."""
+    """Warnings to report that are not deviations."""
     exact: bool = False
     """Refuse the run if it would differ from one that was never interrupted."""
     undo: list[Callable[[], None]] = field(default_factory=list)
@@ -103,11 +103,11 @@ def train(
 ) -> Ended | Failed:
     """Train one agent from scratch to its last step, or until a stop is requested.
 
-    ``schedule`` are live changes made at their steps, such as those of another run's journal. They
-    are in the new run's journal from its beginning. The code of an environment named as
-    ``module:Class`` must have been allowed: settings may come from a file (see
-    :mod:`td3core.envs.trust`). ``group`` is the name of the group of runs that this one belongs to.
-    ``listeners`` hear every event after ``report``, and have a turn while the run is paused.
+    ``schedule`` holds live changes by step, such as those of another run's journal. They are in the
+    new run's journal from its beginning. The code of an environment named as ``module:Class`` must
+    have been allowed: settings may come from a file (see :mod:`td3core.envs.trust`). ``group`` is
+    the name of the group of runs that this one belongs to. ``listeners`` get every event after
+    ``report``; their ``idle`` is called while the run is paused.
     """
     # An environment may change the current folder.
     runs_dir = runs_dir.absolute()
@@ -145,9 +145,9 @@ def resume(
 ) -> Ended | Failed:
     """Continue a run from its last checkpoint, as if it had never been interrupted.
 
-    Live changes made after that checkpoint are made again at their steps. ``steps`` is the new
-    length of the whole run. If the run would not be the same bit for bit, it warns; with ``exact``
-    it refuses.
+    Live changes made after that checkpoint are repeated at their steps. ``steps`` is the new length
+    of the whole run. If the run would not be the same bit for bit, this is reported as a warning;
+    with ``exact`` the run is refused.
     """
     run = run.absolute()
 
@@ -202,11 +202,11 @@ def branch(
     group: str = "",
     listeners: Sequence[Listener] = (),
 ) -> Ended | Failed:
-    """Start a new run with all the state of a checkpoint, except the settings in ``values``.
+    """Start a new run from the full state of a checkpoint, with ``values`` for some settings.
 
-    The checkpoint's run stays as it is. Scheduled changes it was started with that were still to
-    come are made in the branch as well, except those of settings in ``values``. With another
-    ``seed`` the branch begins new episodes, and draws from that seed on. ``group`` as for
+    The checkpoint's run is not changed. Scheduled changes of that run that are still to come are
+    made in the branch as well, except those of settings in ``values``. With another ``seed`` the
+    branch begins new episodes, and its generators start from that seed. ``group`` as in
     :func:`train`.
     """
     checkpoint, runs_dir = checkpoint.absolute(), runs_dir.absolute()
@@ -252,7 +252,7 @@ def _lock(run: Path, resources: ExitStack) -> Callable[[], None]:
 def _conduct(
     plan: Callable[[ExitStack], RunPlan], control: Control, listeners: Listeners
 ) -> Ended | Failed:
-    """Run a plan from preparation to recorded ending; return the outcome."""
+    """Execute a plan, from preparation to the recorded ending; return the outcome."""
     outcome: Ended | Failed
     trainer = None
     sinks, unwritten = wanted_sinks()
@@ -289,7 +289,7 @@ def _prepare(
     check_together(config, plan.tunables)
     require_device(config.device)
     torch.set_num_threads(config.torch_threads)
-    # The window trains one run after the other; the user may have corrected the environment since.
+    # The window trains one run after another; the user may have edited the environment in between.
     forget_changed_code(config.choice)
     _rehearse(config.choice, control, report)
     isolation = Isolation()
@@ -301,7 +301,7 @@ def _prepare(
     if plan.point is not None:
         require_same_sizes(plan.point, info)
     require_memory(config, plan.tunables, info.sizes)
-    # A branch that keeps no buffer reads that of its parent, rows for which it has no use included.
+    # A branch that keeps no buffer file reads that of its parent, including the slack rows.
     kept = config.keep_replay or (plan.point and plan.point.saved.header.config.keep_replay)
     slack = SLACK if kept else 0
     buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
@@ -310,7 +310,7 @@ def _prepare(
     if config.engine == COMPILED:
         plan = _with_compiled_update(plan, control, report)
         config = plan.config
-    # The actor's forward pass is too small to gain from more threads, and they would spin.
+    # The actor's forward pass is too small to gain from more threads, which would busy-wait.
     resources.enter_context(blas.one_thread())
     envs = resources.enter_context(VectorEnv(config, info))
     agent = make_agent(config, plan.tunables, info.sizes)
@@ -321,7 +321,7 @@ def _prepare(
     directory = plan.directory(config)
     access = RemoteAccess(directory.path, config, control, report)
     listeners.add(access)
-    # Called after the trainer's own end, and before the outcome: it has the last word on requests.
+    # Closed after the trainer, before the outcome is reported: it answers the remaining requests.
     resources.callback(listeners.remove, access)
     resources.callback(access.close)
     trainer = Trainer(
@@ -357,7 +357,7 @@ def _rehearse(choice: EnvChoice, control: Control, report: Report) -> None:
 
 
 def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> RunPlan:
-    """Load the compiled update; compile it first if need be.
+    """Load the compiled update; compile it first if necessary.
 
     Returns:
         The plan, with torch's update if the compiled one is not available and torch's is allowed.
@@ -383,7 +383,7 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
 
 
 def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], Text, list[Text]]:
-    """Make the engine ready; return the record, the engine's name and what will differ.
+    """Prepare the engine; return the record, the engine's name and the deviations.
 
     Raises:
         RequestError: something will differ, and the run must be exact.

@@ -1,9 +1,9 @@
-"""Live changes of a run: those requested now, and those scheduled at their steps.
+"""Live changes of a run: requested by the user, or scheduled.
 
-Schedules come in two forms. A setting may follow points over the steps of the run (see
-:mod:`td3core.config.piecewise`); then its schedule is its value, and is stored wherever a value
-would be: in ``run.toml``, in checkpoints, in the journal. Or the changes of another run's journal
-are repeated; they are in the journal from the beginning. A request for a setting ends both.
+There are two kinds of schedule. A setting may follow points over the steps of the run (see
+:mod:`td3core.config.piecewise`): then the schedule is stored in place of the value, in
+``run.toml``, in checkpoints and in the journal. Or the changes of another run's journal are
+repeated; they are in the journal from the beginning. A request for a setting ends both.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ from td3core.training.recorder import Recorder
 
 
 class Schedule:
-    """Live changes that take effect at their steps. All are in the run's journal already."""
+    """Live changes at given steps. All are in the run's journal already."""
 
     def __init__(self, changes: Iterable[Change] = ()) -> None:
         self._changes = sorted(changes, key=lambda change: change.env_steps)
@@ -35,10 +35,10 @@ class Schedule:
         return bool(self._changes) and self._changes[0].env_steps <= env_steps
 
     def take(self, env_steps: int) -> list[Change]:
-        """Return changes that are due, and remove these.
+        """Remove and return changes that are due.
 
-        Each call returns at most one change per setting: a setting that returned to its old value
-        took others in between, and each of them is reported.
+        Each call returns at most one change per setting, so that every intermediate value of a
+        setting is reported, even if the setting returns to its old value.
         """
         taken: dict[str, Change] = {}
         while self.due(env_steps) and self._changes[0].name not in taken:
@@ -58,7 +58,7 @@ class Schedule:
 class LiveSettings:
     """Applies live changes between two steps, and records and reports them.
 
-    Settings that do not fit those of the run cost a warning and change nothing.
+    Settings that do not fit those of the run cause a warning and are not applied.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class LiveSettings:
         """The newest request that was applied."""
 
     def resume_from(self, env_steps: int, changes: int) -> None:
-        """Continue a run in which ``changes`` were made at this very step."""
+        """Continue a run in which ``changes`` changes were made at this step."""
         self._changed_at, self._changed_here = env_steps, changes
 
     def made_at(self, env_steps: int) -> int:
-        """Return how many changes were made at this very step."""
+        """Return how many changes were made at this step."""
         return self._changed_here if self._changed_at == env_steps else 0
 
     def take(self, values: Mapping[str, Any], revision: int, env_steps: int) -> None:
@@ -93,7 +93,7 @@ class LiveSettings:
             refused = problem.message
             self._recorder.report(Warned(env_steps=env_steps, message=refused))
             tunables = self._agent.tunables
-        # Scheduled settings may have moved on since the request was made.
+        # Scheduled settings may have changed since the request was made.
         tunables = at_step(tunables, env_steps, self._run.config.steps)
         changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
         self.revision = revision
@@ -105,7 +105,7 @@ class LiveSettings:
         self._change(tunables, env_steps, refused=refused)
 
     def advance(self, step: int) -> None:
-        """Move settings along their schedules, to their values for the step of this number."""
+        """Update settings that follow schedules to their values for this step."""
         before = self._agent.tunables
         if not before.schedules:
             return
@@ -113,7 +113,7 @@ class LiveSettings:
         if tunables is not before:
             self._apply(tunables)
         if follows(tunables, "exploration_noise"):
-            # Set even if a decay has reduced it.
+            # Set unconditionally: a decay may have reduced it.
             self._exploration.noise = tunables.exploration_noise
 
     def due(self, env_steps: int) -> bool:
@@ -144,7 +144,7 @@ class LiveSettings:
     def _change(
         self, tunables: Tunables, env_steps: int, scheduled: int = 0, refused: Text = NO_TEXT
     ) -> None:
-        """Change the settings; ``scheduled`` lines of the journal say so already."""
+        """Change the settings; ``scheduled`` changes are already in the journal."""
         changed = tuple(changes(self._agent.tunables, tunables))
         self._apply(tunables)
         self._changed_here = self.made_at(env_steps) + (scheduled or len(changed))
@@ -163,7 +163,7 @@ class LiveSettings:
     def _apply(self, tunables: Tunables) -> None:
         noise = self._agent.tunables.exploration_noise
         self._agent.apply(tunables)
-        # If unchanged it stays as it is: it may have decayed.
+        # If unchanged, keep the current noise: it may have decayed.
         if tunables.exploration_noise != noise:
             self._exploration.noise = tunables.exploration_noise
 

@@ -35,10 +35,10 @@ Report = Callable[[Event], None]
 
 
 class Recorder:
-    """Gathers rows between two reports, so that neither files nor listeners handle every step.
+    """Buffers rows between two reports, so that neither files nor listeners handle every step.
 
-    A file that cannot be written costs a warning, never the run; its rows are kept and written
-    later.
+    A file that cannot be written causes a warning but never ends the run; its rows are kept and
+    written later.
     """
 
     def __init__(self, run: RunDirectory, report: Report) -> None:
@@ -57,26 +57,26 @@ class Recorder:
     def add_training(
         self, env_steps: int, updates: int, metrics: Mapping[str, float], wall_s: float
     ) -> None:
-        """Keep one row of training statistics."""
+        """Buffer one row of training statistics."""
         row = training_row(env_steps, updates, metrics)
         self._rows.append(row)
         numbers = [f"{value:.6g}" for value in row[2:]]
         self._training.add((env_steps, updates, *numbers, f"{wall_s:.3f}"))
 
     def add_episode(self, ended: EpisodeEnded, wall_s: float) -> None:
-        """Keep one finished episode."""
-        # In whole milliseconds, as read back from the file.
+        """Buffer one finished episode."""
+        # Rounded to milliseconds, as in the file.
         ended = replace(ended, wall_s=round(wall_s, 3))
         self._ended.append(ended)
         self._episodes.add(episode_row(ended))
 
     def add_evaluation(self, event: events.Evaluated) -> None:
-        """Keep one evaluation, and report it at once."""
+        """Buffer one evaluation, and report it at once."""
         self._evaluations.add(evaluation_row(event))
         self.report(event)
 
     def add_changes(self, event: events.Tuned) -> None:
-        """Report live changes, and journal those not scheduled: a schedule's are there already."""
+        """Report live changes, and journal those not scheduled: the others are there already."""
         for name, old, new in () if event.scheduled else event.changes:
             entry: dict[str, Any] = {"step": event.env_steps, "field": name, "old": old, "new": new}
             entry["time"] = timestamp.now()
@@ -109,26 +109,26 @@ class Recorder:
         return True
 
     def take(self) -> tuple[Doubles, Episodes]:
-        """Return the rows (n, len(TRAINING_COLUMNS)) and episodes gathered since the last call."""
+        """Return the rows (n, len(TRAINING_COLUMNS)) and episodes added since the last call."""
         rows = np.array(self._rows, dtype=np.float64).reshape(-1, len(TRAINING_COLUMNS))
         rows.flags.writeable = False
         ended, self._rows, self._ended = Episodes.of(self._ended), [], []
         return rows, ended
 
     def flush(self, env_steps: int) -> None:
-        """Append everything gathered to the files."""
+        """Append the buffered rows to the files."""
         self.require_folder(env_steps)
         self.write(Text("the run's tables"), env_steps, self._flush_tables)
 
     def sync(self, env_steps: int) -> None:
-        """Append everything gathered, and flush it to disk: it survives a power failure."""
+        """Append the buffered rows, and flush them to disk: they survive a power failure."""
         self.flush(env_steps)
         for part, table in enumerate((self._episodes, self._training, self._evaluations), 1):
             self.write(Text("the run's tables"), env_steps, table.sync, part)
         self.write(Text("the journal"), env_steps, self._run.sync_journal, 1)
 
     def require_folder(self, env_steps: int) -> None:
-        """Make the run's folder again, with a warning, if it was deleted or moved."""
+        """Recreate the run's folder, with a warning, if it was deleted or moved."""
         rewritten: list[bool] = []
         self.write(DESCRIPTION, env_steps, lambda: rewritten.append(self._run.rewrite_if_lost()))
         if any(rewritten):
@@ -146,9 +146,10 @@ class Recorder:
     def write(
         self, what: Text | str, env_steps: int, write: Callable[[], None], part: int = 0
     ) -> bool:
-        """Write something; report the first of its failures, and return whether it worked.
+        """Call ``write``, report a first failure, and return whether it worked.
 
-        ``part`` distinguishes writes of the same name: each reports its own first failure.
+        ``part`` distinguishes writes of the same ``what``: their failures are reported again only
+        once all of them have succeeded.
         """
         try:
             write()
@@ -169,12 +170,12 @@ class Recorder:
 
 
 def _save_even_without_folder(path: Path, agent: Checkpoint) -> None:
-    """Save an agent; a folder deleted during the run is made again, or the agent would be lost.
+    """Save an agent; recreate the folder if it was deleted during the run.
 
     Raises:
-        RunError: its file could not be opened, or no run could resume from it.
+        RunError: the file would be unreadable, or no run could resume from it.
     """
-    # As read from the file: with at least one dimension.
+    # As when read from the file: with at least one dimension.
     arrays = {name: np.ascontiguousarray(array) for name, array in agent.tensors.items()}
     try:
         require_readable(path, replace(agent, tensors=arrays))

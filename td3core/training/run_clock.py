@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class RunClock:
-    """Clocks of one run: wall time, and steps per second of the time spent stepping."""
+    """Wall time of a run, and its speed in steps per second of the time spent stepping."""
 
     _WINDOW_S = 3.0
 
@@ -30,7 +30,7 @@ class RunClock:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Leave the time spent inside out of the speed: a pause, an evaluation, a save."""
+        """Exclude the time in this context from the speed: a pause, an evaluation, a save."""
         began, outermost = time.perf_counter(), not self._is_stopped
         self._is_stopped = True
         try:
@@ -46,13 +46,13 @@ class RunClock:
         self._recent = deque([(self._active_s, env_steps)])
 
     def mark_learning(self, env_steps: int) -> None:
-        """Start the average: the warm-up is over."""
+        """Start the average speed here: the warm-up is over."""
         if self._learning is None:
             self._learning = (self._active_s, env_steps)
             self._recent = deque([self._learning])
 
     def mark_update(self, env_steps: int) -> None:
-        """Leave the first update out of the recent speed: it does one-time preparations."""
+        """Exclude the first update from the recent speed: it includes one-time preparations."""
         if not self._has_updated:
             self._has_updated = True
             self._recent = deque([(self._active_s, env_steps)])

@@ -42,9 +42,9 @@ class RunState:
         self._live, self._clock, self._numerics = live, clock, numerics
         self.env_steps = self.episodes = 0
         self.no_updates_until = 0
-        """No updates before this step, where the replay buffer has to be filled again."""
+        """No updates before this step, if the replay buffer has to be refilled."""
         self.origin: Origin | None = None
-        """The file of another program that the agent came from."""
+        """The file of another program that the agent was imported from."""
         self._wall_before_s = 0.0
         self._pending_metrics: dict[str, NDArray[Any]] = {}
 
@@ -60,21 +60,21 @@ class RunState:
 
     @property
     def exploring(self) -> bool:
-        """Whether the actor acts, with noise; an imported one does from its first step."""
+        """Whether the actor, with noise, chooses actions; if imported, from the first step on."""
         return self.env_steps >= self._config.learning_starts or self.origin is not None
 
     def keep_pending_metrics(self) -> None:
-        """Let the next checkpoint hold the pending metrics, although a row takes them now.
+        """Keep the pending metrics for the next checkpoint, before a row consumes them.
 
-        A run that ended writes a row of fewer updates than usual. When it is resumed, these
-        updates and the next ones make a whole row.
+        The last row of a run may cover fewer updates than usual. If the run is resumed, these
+        updates and the following ones make a full row.
         """
         self._pending_metrics = self._agent.pending_metrics()
 
     # Checkpoints --------------------------------------------------------------------------------
 
     def capture(self) -> Checkpoint:
-        """Return a copy of everything a run resumes from, except the replay buffer.
+        """Return a copy of all state needed to resume, except the replay buffer.
 
         Raises:
             DivergedError: a weight, moment or metric is NaN or infinite.
@@ -108,7 +108,7 @@ class RunState:
         return Checkpoint(header=header, tensors=tensors)
 
     def restore(self, saved: Checkpoint, *, wall_s: float) -> None:
-        """Put back what :meth:`capture` returned; ``wall_s`` is the wall time so far."""
+        """Restore what :meth:`capture` returned; ``wall_s`` is the wall time so far."""
         counters, tensors = saved.header.counters, saved.tensors
         self._agent.load_state(tensors, counters.updates)
         self._collector.load_state(tensors)
@@ -118,7 +118,7 @@ class RunState:
         self.env_steps, self.episodes = counters.env_steps, counters.episodes
         self.no_updates_until = counters.no_updates_until
         origin = saved.header.origin
-        # Whatever the file lacked is complete from now on.
+        # From now on nothing is missing.
         self.origin = None if origin is None else replace(origin, notes=())
         self._wall_before_s = wall_s
         self._clock.begin_at(self.env_steps)
@@ -126,7 +126,7 @@ class RunState:
     # Reports ------------------------------------------------------------------------------------
 
     def progress(self, phase: Phase, recorder: Recorder) -> Progress:
-        """Return a progress report with the rows that ``recorder`` has gathered."""
+        """Return a progress report with the rows that ``recorder`` has buffered."""
         training, ended = recorder.take()
         return Progress(
             phase=phase,

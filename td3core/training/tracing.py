@@ -1,6 +1,6 @@
-"""Traces of single updates: reported now and then, or one by one while a run is paused.
+"""Traces of single updates: reported at intervals, or one by one while a run is paused.
 
-For a run that nobody watches, this costs one call per turn and computes nothing.
+Without a viewer this costs one call per turn, and nothing is computed.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ TRACE_S = 0.5
 
 
 class Tracing:
-    """Does the updates of a turn, and reports those that are watched."""
+    """Does the updates of a turn, and reports traces of some if requested."""
 
     def __init__(
         self,

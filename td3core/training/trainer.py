@@ -45,7 +45,7 @@ REPORT_S = 0.1
 """Seconds between two Progress events."""
 
 FOLDER_S = 1.0
-"""Seconds between two looks for the folder of a run that is paused."""
+"""Seconds between checks that the folder of a paused run still exists."""
 
 UNMARKED = Text(
     "The replay buffer is of an earlier version, which did not store where episodes were truncated:"
@@ -72,7 +72,7 @@ def _refilled(saved: Checkpoint, reason: str | Text, until: int) -> Text:
 
 
 def _lacking(saved: Checkpoint) -> tuple[Text, ...]:
-    """Return notes on what an imported file lacked; for the first start after the import."""
+    """Return notes on data missing from an imported file; for the first start after the import."""
     return () if saved.header.origin is None else saved.header.origin.notes
 
 
@@ -89,8 +89,8 @@ class Trainer:
     """Owns a run's agent, buffer and environments while it trains.
 
     One turn of the loop steps all ``num_envs`` environments once and does the updates of as many
-    steps. Anything due at a certain step (an evaluation, a checkpoint, the end) is done at the end
-    of the turn that reaches it.
+    steps. Anything due at a certain step (an evaluation, a checkpoint, the end) happens at the end
+    of the turn that reaches the step.
     """
 
     def __init__(
@@ -147,13 +147,13 @@ class Trainer:
     ) -> None:
         """Continue where a checkpoint left off, in the same run or in a branch.
 
-        ``deviations``: why it will differ from a run that was never interrupted.
+        ``deviations``: reasons why it will differ from a run that was never interrupted.
 
         Raises:
             RequestError: it will differ, and ``exact`` was requested.
         """
         saved, config = point.saved, self.config
-        # A branch has a clock of its own, as it has tables of its own.
+        # A branch has its own clock, as it has its own tables.
         resumed = point.origin is JournalEvent.RESUME
         before = max(saved.header.wall_s, self.directory.wall_s_on_record()) if resumed else 0.0
         self._deviations.extend((*point.deviations, *deviations, *_lacking(saved)))
@@ -191,7 +191,7 @@ class Trainer:
         own = parent is None or parent.env_steps < self.env_steps
         if own and self._reached(config.checkpoint_interval):
             self._checkpointer.complete_step(point)
-        # Until it has a checkpoint of its own, a branch could not be resumed.
+        # A branch needs its own checkpoint before it can be resumed.
         if not self.directory.last.exists():
             self._save(Kind.RENEWAL)
 
@@ -209,7 +209,7 @@ class Trainer:
             if self.config.eval_interval and self._evaluations.submitted_at != self.env_steps:
                 self._evaluate()
             self._finish_evaluations()
-            # A run that lacks evaluations can be resumed for them.
+            # A run with pending evaluations can be resumed to complete them.
             stopped = len(self._evaluator) > 0
         # An agent that has taken no step is not worth a file.
         if self.env_steps and not self._save(Kind.LAST):
@@ -245,7 +245,7 @@ class Trainer:
                 control.yield_gil()
             self._do_due_work(learning)
             if updated and self._paused:
-                # It was a single update.
+                # It was a single step of a paused run.
                 control.look_again()
         return False
 
@@ -254,12 +254,12 @@ class Trainer:
     def _take_step(self, *, exploring: bool, learning: bool) -> bool:
         """Take one step in every environment and do its updates; return whether there were any.
 
-        With ``update_while_stepping`` the updates come while the environments take the step, and
+        With ``update_while_stepping`` the updates run while the environments take the step, and
         draw from the transitions before it.
         """
         collector, after = self._collector, self.env_steps + self._num_envs
         collector.start(self.env_steps, exploring=exploring)
-        # The run may go on from a step that failed after its updates.
+        # The run may have resumed in a step that failed after its updates.
         due = learning and not collector.updated
         # Without a transition there is nothing to draw from.
         if not (self.config.update_while_stepping and self._buffer.stored):
@@ -302,7 +302,7 @@ class Trainer:
         config = self.config
         if self._reached(LOG_STEPS):
             self._log_training()
-        # First: the saved checkpoint must know that its evaluation is pending.
+        # Before saving checkpoints: an agent's pending evaluation must be on disk first.
         if learning and self._reached(config.eval_interval):
             self._evaluate()
         if self._reached(config.checkpoint_interval):
@@ -311,7 +311,7 @@ class Trainer:
             self._save(Kind.RENEWAL)
         if time.perf_counter() - self._reported_at >= REPORT_S:
             self._collect_evaluations()
-            # Between two single updates the run is as good as paused.
+            # Between single updates the run counts as paused.
             single = learning and self._tracing.single
             self._send_progress(Phase.PAUSED if single else self._state.phase)
             if self._checkpointer.forget_lost():
@@ -324,7 +324,7 @@ class Trainer:
     def _log_training(self) -> None:
         metrics = self._agent.take_metrics()
         if metrics:
-            # First: what is measured of a network that is not finite raises errors of its own.
+            # Before measuring: networks that are not finite would raise other errors there.
             require_finite_metrics(metrics, self.env_steps)
             if self._reached(HEALTH_STEPS):
                 metrics |= measure(
@@ -401,7 +401,7 @@ class Trainer:
                 return False
             if step:
                 return False
-            # A save or a change of settings wakes a paused run; that is no new pause.
+            # Saving or changing settings wakes a paused run, but does not start a new pause.
             if not self._paused:
                 self._recorder.log_entry(JournalEvent.PAUSE, self.env_steps)
             self._paused = True
@@ -465,7 +465,7 @@ class Trainer:
         self._warn_of_unmarked()
 
     def _warn_of_unmarked(self) -> None:
-        """Warn once that n-step returns of transitions of an earlier version may be wrong."""
+        """Warn once that n-step returns from an earlier version's transitions may be wrong."""
         needed = self._agent.tunables.n_step > 1 and self._buffer.has_unmarked
         if needed and not self._warned_of_unmarked:
             self._warned_of_unmarked = True
@@ -475,7 +475,7 @@ class Trainer:
     # The end ------------------------------------------------------------------------------------
 
     def rescue(self, problem: BaseException) -> None:
-        """After a failure, save whatever is still sound."""
+        """After a failure, save what is still valid."""
         self._recorder.over = True
         if not isinstance(problem, DivergedError):
             with _logged("the last agent could not be saved"):

@@ -1,4 +1,4 @@
-"""Checks on copies whether a run resumes exactly, without touching the run."""
+"""Checks whether a run resumes exactly, on copies of it."""
 
 import filecmp
 import tempfile
@@ -47,10 +47,10 @@ def verify(
     announce: Announce = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> ResumeCheck:
-    """Resume a run's last checkpoint twice: straight, and with an interruption half-way.
+    """Resume a run's last checkpoint twice: without and with an interruption half-way.
 
     Args:
-        path: the run's folder; it is not touched.
+        path: the run's folder; it is not modified.
         steps: steps to take, from the checkpoint or from the end of an unfinished warm-up.
         announce: called with a sentence at each stage.
         stopped: polled; True ends the check.
@@ -93,7 +93,7 @@ def verify(
 
 
 def _copy(run: RunDirectory, saved: Path, to: Path) -> Path:
-    """Copy what resuming needs: settings, tables, buffer, one checkpoint."""
+    """Copy everything needed to resume: settings, tables, buffer, one checkpoint."""
     (to / CHECKPOINTS).mkdir(parents=True)
     for path in run.path.iterdir():
         if path.suffix in (".toml", ".csv", ".jsonl", ".f32"):
@@ -133,13 +133,13 @@ def _stopped() -> RunError:
 
 
 def _differences(one: Path, other: Path) -> list[Text]:
-    """Return how the states and tables of two runs differ, times aside."""
+    """Return how the states and tables of two runs differ, ignoring times."""
     first, second = (checkpoint.load(run / CHECKPOINTS / LAST) for run in (one, other))
     states = [
         {name: array.tobytes() for name, array in saved.tensors.items()}
         for saved in (first, second)
     ]
-    # Some are there at times only, such as the noise of an episode.
+    # Some tensors are optional, such as the noise of an episode.
     names = [n for n in states[0] | states[1] if states[0].get(n) != states[1].get(n)]
     found: list[Text] = []
     if names:
@@ -157,7 +157,7 @@ def _differences(one: Path, other: Path) -> list[Text]:
     ]
     found += [Text("{table} differs.", table=name) for name in tables]
     first_file, other_file = one / REPLAY, other / REPLAY
-    # Not read as a whole: they may be larger than the memory.
+    # Not read whole: the files may be larger than memory.
     kept = first_file.exists() and other_file.exists()
     if kept and not filecmp.cmp(first_file, other_file, shallow=False):
         found.append(Text("The replay buffer differs."))

@@ -1,7 +1,7 @@
 """The file of machine code in the user's cache folder.
 
-It is a pickle, and loading one can run any code: it is read only if this user wrote it, where
-nobody else can write. It begins with its digest, which reveals damage.
+The file is a pickle, which can execute any code when loaded. It is therefore read only if this user
+wrote it, in a folder where nobody else can write. It begins with its digest, which reveals damage.
 """
 
 import contextlib
@@ -23,22 +23,22 @@ _MAGIC = b"TD3 Studio machine code\n"
 _SUFFIX = ".code"
 _DIGEST = hashlib.sha256().digest_size
 _KEPT = 8
-"""Files kept: versions may be installed side by side, and a home may serve many machines."""
+"""Files kept: several versions may be installed, and machines may share a home folder."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # Flags that a platform lacks are 0.
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 
 
 class DamagedError(Exception):
-    """A file is not as it was written."""
+    """The file's contents differ from what was written."""
 
 
 class UntrustedError(MessageError):
-    """A file or folder could have been made by someone else; the message is no whole sentence."""
+    """A file or folder may be from another user; the message is only part of a sentence."""
 
 
 def path_of(key: str) -> Path:
-    """Return the path of the machine code of that key, which may not exist yet."""
+    """Return the path of the machine code for ``key``, which may not exist yet."""
     return _folder() / f"{key}{_SUFFIX}"
 
 
@@ -47,7 +47,7 @@ def _folder() -> Path:
 
 
 def lock() -> FileLock:
-    """Return the lock of the one process that compiles, which also makes room for new files.
+    """Return the lock that the compiling process holds, also while it removes old files.
 
     Raises:
         OSError: the folder cannot be made.
@@ -56,7 +56,7 @@ def lock() -> FileLock:
 
 
 def make_folder() -> None:
-    """Make the folder, if need be, and require that nobody else can write there.
+    """Create the folder if necessary, and require that nobody else can write there.
 
     Raises:
         OSError: the folder cannot be made.
@@ -71,10 +71,10 @@ def make_folder() -> None:
 
 
 def require_private_folder() -> None:
-    """Require that nobody else can write in the folder, or put another one in its place.
+    """Require that nobody else can write to the folder or replace it.
 
     Raises:
-        OSError: it cannot be looked at.
+        OSError: it cannot be examined.
         UntrustedError: others could.
     """
     for folder in _chain():
@@ -92,8 +92,8 @@ def read(path: Path) -> bytes:
     """Return the data written by :func:`write`.
 
     Raises:
-        OSError: the file cannot be read; ``FileNotFoundError`` if it is not there.
-        DamagedError: its content is not what was written.
+        OSError: the file cannot be read; ``FileNotFoundError`` if it does not exist.
+        DamagedError: its contents differ from what was written.
         UntrustedError: it could have been written by someone else.
     """
     if path.is_symlink():
@@ -109,7 +109,7 @@ def read(path: Path) -> bytes:
     if data[:begin] != _MAGIC + hashlib.sha256(data[begin:]).digest():
         raise DamagedError
     with contextlib.suppress(OSError):
-        # Mark the last use: the oldest files are removed first.
+        # Record the use: the least recently used files are removed first.
         os.utime(path)
     return data[begin:]
 
@@ -124,10 +124,10 @@ def write(path: Path, data: bytes) -> None:
 
 
 def make_room(path: Path) -> None:
-    """Remove all but the most recently used files. Only for the owner of the :func:`lock`."""
+    """Remove all but the most recently used files. The caller must hold the :func:`lock`."""
     ages: list[tuple[float, Path]] = []
     for other in glob(path.parent, "*"):
-        # Folders are left from earlier versions.
+        # Folders are from earlier versions.
         if other != path and (other.is_dir() or other.suffix in (_SUFFIX, ".part")):
             with contextlib.suppress(OSError):
                 ages.append((other.lstat().st_mtime, other))
@@ -140,7 +140,7 @@ def make_room(path: Path) -> None:
 
 
 def _require_private(path: Path, about: os.stat_result) -> None:
-    """Require that only this user, or the system's administrator, can have changed it."""
+    """Require that only this user or root can have modified the file or folder."""
     if os.name != "posix":
         return
     if about.st_uid not in (0, os.geteuid()):
@@ -157,7 +157,7 @@ def _require_private(path: Path, about: os.stat_result) -> None:
 
 
 def _is_own_group(gid: int) -> bool:
-    """Return whether this is the private group that many systems make for each user."""
+    """Return whether this is the private group that many systems create for each user."""
     import grp
     import pwd
 

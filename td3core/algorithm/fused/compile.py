@@ -1,6 +1,6 @@
 """Compile the update for this computer: ``python -m td3core.algorithm.fused.compile``.
 
-The compiling process runs this module, too.
+The process that compiles for a run uses this module, too.
 """
 
 import os
@@ -17,9 +17,9 @@ _NICENESS = 10
 
 
 def compile_update() -> bytes:
-    """Compile the update by doing one pair of updates of a tiny agent; return the machine code."""
+    """Compile the update by running it for a tiny agent; return the machine code."""
     kernel_cache.load_libraries()
-    # Torch and Numba take seconds to load, and the lock must be taken first.
+    # Imported here: they take seconds to load, and the lock must be acquired first.
     import numpy as np
 
     from td3core.algorithm.fused import machine_code, parallel
@@ -50,13 +50,13 @@ def main(words: Sequence[str]) -> int:
     """Compile into a file at low priority; return the exit code of this process.
 
     Args:
-        words: The name of the program, the file, and "cache" if the file is in the cache. There,
-            one process compiles at a time, and only what is missing.
+        words: The name of the program, the file, and "cache" if the file is in the cache. Then only
+            one process compiles at a time, and only if the file is missing or damaged.
     """
     path, in_cache = Path(words[1]), words[2] == "cache"
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    # Only a file that nobody else can write to is loaded later.
+    # Files that others can write to are rejected when loaded.
     os.umask(0o077)
     with ExitStack() as resources:
         if in_cache:

@@ -11,6 +11,6 @@ OPTIONS: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
-"""For functions called by compiled code only: wrappers for Python take a sixth of the compile time.
+"""For functions called only by compiled code: wrappers for Python take a sixth of the compile time.
 """
 fast = njit(**OPTIONS)

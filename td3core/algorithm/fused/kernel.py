@@ -1,8 +1,8 @@
 """The update as one compiled call, in the order of :mod:`td3core.algorithm.td3`.
 
-Numba compiles it to machine code that holds no GIL; matrix products are SciPy's BLAS. Everything is
-float32, on the memory of the torch tensors, so that both paths share all state. The networks
-themselves are in :mod:`~td3core.algorithm.fused.passes`.
+Numba compiles it to machine code that releases the GIL; matrix products use SciPy's BLAS.
+Everything is float32, in the memory of the torch tensors, so that both engines share all state. The
+networks themselves are in :mod:`~td3core.algorithm.fused.passes`.
 """
 
 from typing import Any, NamedTuple
@@ -42,16 +42,16 @@ class Live(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The batch, and everything computed from it."""
+    """The batch, and all arrays computed from it."""
 
     pair: Any  # (batch, obs + act): s, a
     next_pair: Any  # (batch, obs + act): s', ã
     obs: Any  # (batch, obs): an actor's input
     reward: Any  # (batch,)
     continues: Any  # (batch,): 1 - terminated
-    q: Any  # (members, batch): first Q'(s', ã), then Q(s, a)
-    y: Any  # (batch,): the target; of quantile critics the mean of the kept quantiles
-    atoms: Any  # (members * quantiles, batch): targets of quantile critics, ascending
+    q: Any  # (members, batch): Q'(s', ã), then reused for Q(s, a)
+    y: Any  # (batch,): the target; for quantile critics the mean of the kept quantiles
+    atoms: Any  # (members * quantiles, batch): targets for quantile critics, ascending
     theta: Any  # (members, 2 * quantiles + 1, batch): their quantiles, gradients and losses
     td_error: Any  # (batch,): |Q1(s, a) - y| before the critics' step
     actor_h: Any
@@ -63,7 +63,7 @@ class Work(NamedTuple):
 class Sources(NamedTuple):
     """Sources of the batches of several updates."""
 
-    rows: Any  # (n, width): transitions
+    rows: Any  # (n, width): packed transitions
     index: Any  # (count, batch): the rows of each update
     noise: Any  # (count, batch, act): N(0, 1)
     shift: Any  # (obs,), subtracted from observations if `normalise`
@@ -97,11 +97,11 @@ def _touch(rows, index):
 @fast
 def _load(sources, at, i, w, first, end):
     """Gather the rows of batch ``i``: s, a, s', r, 1 - terminated."""
-    # Stored so that the compiler keeps the loads; overwritten later.
+    # Stored so that the compiler does not eliminate the loads; overwritten later.
     w.y[first] = _touch(sources.rows, sources.index[i, first:end])
     obs, act = w.obs.shape[1], sources.noise.shape[2]
     shift, scale, least = sources.shift, sources.scale, np.float32(sources.floor)
-    # Unsigned, else the compiler checks each index for counting from the end.
+    # Unsigned: otherwise the compiler checks each index for negative values.
     here, there, action = np.uintp(at.obs), np.uintp(at.next_obs), np.uintp(at.action)
     for row in range(first, end):
         source = sources.rows[sources.index[i, row]]
@@ -128,7 +128,7 @@ def _copy_obs(pair, obs):
 
 @fast
 def _target_action(actor, live, noise, w, first, end, h):
-    """Fill in ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1) in ``next_pair``.
+    """Write ã = clip(π'(s') + clip(N(0, σ̃), -c, c), -1, 1) into ``next_pair``.
 
     ``noise``: (rows, act), N(0, 1), treated as one vector so that the loop vectorises.
     """
@@ -147,9 +147,9 @@ def _target_action(actor, live, noise, w, first, end, h):
 
 @fast
 def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
-    """Gather rows of batch ``i``, and fill in y = r + γ (1 - terminated) min(Q1', Q2')(s', ã).
+    """Gather rows of batch ``i``, and compute y = r + γ (1 - terminated) min(Q1', Q2')(s', ã).
 
-    Only for the rows from ``first`` to ``end``; ``h`` takes the outputs of the target networks.
+    Only for the rows from ``first`` to ``end``; ``h`` receives the outputs of the target networks.
     """
     _load(sources, at, i, w, first, end)
     _target_action(actor, live, sources.noise[i, first:end], w, first, end, h)
@@ -171,7 +171,7 @@ def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
         smallest = w.q[0, row]
         for member in range(1, critics.members):
             value = w.q[member, row]
-            # A NaN is not smaller than anything, and must not be lost.
+            # Comparisons with NaN are false, but a NaN must be propagated.
             if value < smallest or value != value:
                 smallest = value
         w.y[row] = smallest * w.continues[row] * gamma + w.reward[row]
@@ -179,7 +179,7 @@ def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
 
 @fast
 def kept_atoms(critics, live):
-    """Return how many atoms of the mixture of all critics are kept as targets."""
+    """Return how many atoms, pooled over all critics, are kept as targets."""
     quantiles = critics.widths[critics.widths.shape[0] - 1]
     return critics.members * (quantiles - min(live.dropped_quantiles, quantiles - 1))
 
@@ -189,7 +189,7 @@ def _sort(atoms):
     """Sort each column (atoms, rows) in ascending order, in place.
 
     Batcher's odd-even merge sort (Knuth, *The Art of Computer Programming*, vol. 3, 5.2.2 M): its
-    comparisons do not depend on the numbers, so all rows are sorted at once.
+    comparisons do not depend on the data, so all columns are sorted at once.
     """
     count = atoms.shape[0]
     top = 1
@@ -214,7 +214,7 @@ def _sort(atoms):
 
 @fast
 def _truncate(w, first, end, kept, gamma):
-    """Make targets of the smallest atoms: y_i = r + γ (1 - terminated) z_(i), i <= kept."""
+    """Compute targets from the smallest atoms: y_i = r + γ (1 - terminated) z_(i), i <= kept."""
     atoms = w.atoms[:, first:end]
     _sort(atoms)
     y, reward, continues = w.y[first:end], w.reward[first:end], w.continues[first:end]
@@ -231,7 +231,7 @@ def _truncate(w, first, end, kept, gamma):
 
 @fast
 def _add_slopes(theta, atom, level, gradient, losses):
-    """Add the quantile Huber loss of ``theta`` (rows,) against ``atom`` (rows,), and its slope."""
+    """Add the quantile Huber loss of ``theta`` (rows,) for ``atom`` (rows,), and its gradient."""
     under, over = np.float32(level), np.float32(1.0 - level)
     one, half = np.float32(1.0), np.float32(0.5)
     for row in range(theta.shape[0]):
@@ -245,7 +245,7 @@ def _add_slopes(theta, atom, level, gradient, losses):
 
 @fast
 def _quantile_loss(member, w, q, slope, kept, sums):
-    """Fill in the slopes of the quantile Huber loss (Dabney et al., 2018, equation 10)."""
+    """Compute the gradient of the quantile Huber loss (Dabney et al., 2018, equation 10)."""
     batch, count = q.shape
     theta, gradient = w.theta[member, :count], w.theta[member, count : 2 * count]
     losses, values = w.theta[member, 2 * count], w.q[member]
@@ -303,12 +303,12 @@ def update_critic(critics, member, w, h, g, step, kept, sums):
 
 @fast
 def _measure_errors(critics, w, sums):
-    """Add mean |Q1 - Q2| and the largest |Q - y| of either critic, both before their step."""
+    """Add mean |Q1 - Q2| and the largest |Q - y| of both critics, as before their step."""
     batch, gap, largest = w.y.shape[0], 0.0, 0.0
     for row in range(batch):
         for member in range(critics.members):
             error = abs(w.q[member, row] - w.y[row])
-            # A NaN is not larger than anything, and must not be lost.
+            # Comparisons with NaN are false, but a NaN must be propagated.
             if error > largest or error != error:
                 largest = error
         gap += abs(w.q[0, row] - w.q[critics.members - 1, row])
@@ -360,8 +360,8 @@ def _ascend_quantiles(critics, w, pair, first, end, h, g, slope):
 def ascend(actor, critics, w, first, end, h, g):
     """Write the gradients of L = -mean Q1(s, π(s)) at the outputs of the actor's layers.
 
-    Only for the rows from ``first`` to ``end``; ``h`` and ``g`` take the critic's outputs and the
-    gradients there.
+    Only for the rows from ``first`` to ``end``; ``h`` and ``g`` receive the critic's outputs and
+    the gradients there.
     """
     batch, last = w.y.shape[0], actor.widths.shape[0] - 2
     pair, obs = w.pair[first:end], w.obs[first:end]
@@ -412,7 +412,7 @@ def _step_actor(actor, w, step):
 
 
 def in_order(fill_targets: Any, update_critics: Any, ascend: Any, step_actor: Any) -> Any:
-    """Return the update, to be compiled, with these implementations of its four parts."""
+    """Return the update, not compiled yet, with these implementations of its four parts."""
 
     def update_many(sources, at, actor, critics, live, updates, w, sums):
         """Do an update for each row of ``sources.index``, after the first ``updates`` of the run.
@@ -425,7 +425,7 @@ def in_order(fill_targets: Any, update_critics: Any, ascend: Any, step_actor: An
             live: the :class:`Live` settings.
             updates: the number of updates done before.
             w: the :class:`Work` arrays.
-            sums: sums of an update's metrics, at the places of ``metric_slots``; added to.
+            sums: sums of the metrics, indexed as in ``metric_slots``; incremented.
 
         Returns:
             How many updates moved the actor and the targets.

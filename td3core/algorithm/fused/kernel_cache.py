@@ -1,8 +1,8 @@
-"""The compiled update in this process: from the user's cache, or compiled now and waited for.
+"""Loads the compiled update into this process, from the user's cache or after compiling it.
 
-Compiling takes half a minute, so it is done once per processor and version, in a process of its own
-(:mod:`td3core.algorithm.fused.compile`), and kept. A problem with the cache costs time, never a
-run.
+Compiling takes half a minute, so it is done once per processor and version, in a separate process
+(:mod:`td3core.algorithm.fused.compile`), and the result is cached. A problem with the cache costs
+time but does not end a run.
 """
 
 import importlib
@@ -43,7 +43,7 @@ class KernelError(RunError):
 
 
 def works() -> bool:
-    """Return whether the compiled update is available here; takes no time, and never changes."""
+    """Return whether the compiled update is available here; fast, and the same at every call."""
     switched_off = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
     return not switched_off and all(find_spec(name) for name in ("numba", "scipy"))
 
@@ -54,7 +54,7 @@ def provide(
     """Load the compiled update into this process; if it is not in the cache, compile it first.
 
     Args:
-        announce: called with a sentence that says why, when this takes longer.
+        announce: called with a message if this takes longer.
         stopped: polled; True ends the wait.
 
     Raises:
@@ -83,7 +83,7 @@ def provide(
 def examine() -> tuple[bool | None, Text]:
     """Return whether the compiled update is cached, and a description; None if not compiled yet.
 
-    Compiles nothing, and runs nothing from the cache.
+    Compiles nothing, and executes nothing from the cache.
     """
     if not works():
         return None, Text("switched off, or Numba is missing: torch computes the updates")
@@ -125,11 +125,11 @@ def load_libraries() -> ModuleType:
         import numba
 
         settings: Any = numba.config
-        # Numba would load it at the first call, after the threads of all libraries were limited.
+        # Numba would load it at the first call, too late for the limit on BLAS threads.
         importlib.import_module("scipy.linalg.cython_blas")
         machine_code = importlib.import_module("td3core.algorithm.fused.machine_code")
     except Exception as problem:
-        # Numba refuses versions of NumPy that it does not know, in various ways.
+        # With unsupported versions of NumPy, Numba raises various errors.
         raise _cannot_compile(f"{type(problem).__name__}: {problem}") from problem
     if settings.DISABLE_JIT:
         raise _cannot_compile("NUMBA_DISABLE_JIT is set")
@@ -156,7 +156,7 @@ def _threading_layer() -> str:
 def _load_from_cache(
     machine_code: ModuleType, announce: Announce, stopped: Callable[[], bool]
 ) -> None:
-    """Load the machine code from the cache; compile it first if need be.
+    """Load the machine code from the cache; compile it first if necessary.
 
     Raises:
         UntrustedError: others may write to the cache.
@@ -190,13 +190,13 @@ def _install(machine_code: ModuleType, path: Path) -> None:
         machine_code.install(data)
     except Exception as problem:
         log.debug("the compiled update cannot be loaded", exc_info=True)
-        # Else a compiler would find it there, undamaged as a file.
+        # Otherwise the compiler would keep the file, whose digest is correct.
         path.unlink(missing_ok=True)
         raise cache_file.DamagedError from problem
 
 
 def _compile_or_wait(path: Path, announce: Announce, stopped: Callable[[], bool]) -> bool:
-    """Compile into the cache, or wait while another process does; return whether this one did.
+    """Compile into the cache, or wait for another process to do so; return whether this one did.
 
     Raises:
         KernelError: it cannot be compiled here.
@@ -239,7 +239,7 @@ def _compile_privately(stopped: Callable[[], bool]) -> bytes:
 
 
 def _compile(path: Path, stopped: Callable[[], bool], *, in_cache: bool) -> None:
-    """Run the compiler and wait for it; ends it if the wait ends early."""
+    """Run the compiler and wait for it; kill it if the wait ends early."""
     with tempfile.TemporaryFile() as errors:
         quiet = subprocess.DEVNULL
         process = subprocess.Popen(  # noqa: S603
@@ -247,7 +247,7 @@ def _compile(path: Path, stopped: Callable[[], bool], *, in_cache: bool) -> None
             stdin=quiet,
             stdout=quiet,
             stderr=errors,
-            # A Ctrl-C in the terminal is for this process, which then stops waiting.
+            # Ctrl-C in the terminal only reaches this process, which then stops waiting.
             start_new_session=True,
         )
         try:

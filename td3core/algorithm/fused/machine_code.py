@@ -1,7 +1,7 @@
 """Numba's machine code as bytes: collected in the compiling process, installed in others.
 
-Numba's own cache on disk is not used. It finds a file by the path of its source, unpickles it no
-matter who wrote it, fails again each time at a damaged one, and is never flushed.
+Numba's own disk cache is not used: it is keyed by the path of the source, unpickles files no matter
+who wrote them, does not recover from a damaged file, and is never flushed to disk.
 """
 
 import ast
@@ -43,18 +43,18 @@ _SETTINGS = (
     "LLVM_REFPRUNE_PASS",
     "LLVM_REFPRUNE_FLAGS",
 )
-"""Settings of Numba that change the machine code; the processor does, too."""
+"""Settings of Numba that affect the machine code, as does the processor."""
 
 _to_bytes: Callable[[Any], bytes] = serialize.dumps
 _of_bytes: Callable[[bytes], Any] = serialize.loads
 _rebuild: Callable[..., Any] = CompileResult._rebuild
 
 Compiled = dict[str, list[tuple[bytes, bytes]]]
-"""Argument types and machine code of everything that Python has called, by function name."""
+"""Argument types and machine code of each function called from Python, by name."""
 
 
 def key() -> str:
-    """Return a digest of everything the machine code depends on, without paths and file times."""
+    """Return a digest of everything the machine code depends on; paths and times do not matter."""
     processor = cpu_target.target_context.codegen().magic_tuple()
     about = (
         _FORMAT,
@@ -69,7 +69,7 @@ def key() -> str:
 
 
 def sources() -> dict[str, bytes]:
-    """Return the source texts of the compiled modules and of their imports from here, by module."""
+    """Return the sources of the compiled modules and their ``td3core`` imports, by module."""
     found = {name: text_of(name) for name in _CALLERS}
     waiting = list(MODULES)
     while waiting:
@@ -81,19 +81,19 @@ def sources() -> dict[str, bytes]:
 
 
 def text_of(name: str) -> bytes:
-    """Return the source of a module; empty if it is no module, or of another package."""
+    """Return the source of a module; empty if it is not a module, or of another package."""
     if not name.startswith("td3core."):
         return b""
     try:
         spec = find_spec(name)
     except ModuleNotFoundError:
-        # An object of a module, not a module of a package.
+        # The name of an object in a module.
         return b""
     return Path(spec.origin).read_bytes() if spec is not None and spec.origin else b""
 
 
 def _imports(tree: ast.Module) -> list[str]:
-    """Return the full names of a module's imports, both modules and their objects."""
+    """Return the full names of a module's imports, of modules and of objects in them."""
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -104,7 +104,7 @@ def _imports(tree: ast.Module) -> list[str]:
 
 
 class _MachineCode(NullCache):
-    """The cache that Numba asks for the machine code of a function, and gives compiled code."""
+    """The cache that Numba reads and fills for one function."""
 
     def __init__(self, name: str, functions: dict[str, Any], compiled: Compiled) -> None:
         self._name, self._compiled = name, compiled
@@ -119,22 +119,22 @@ class _MachineCode(NullCache):
         return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
-        """Keep what was compiled, unless it is part of another function that is being compiled."""
+        """Store compiled code, unless it is part of another function being compiled."""
         if not any(each.is_compiling for each in self._others):
             entry = _to_bytes(sig), _to_bytes(result._reduce())
             self._compiled.setdefault(self._name, []).append(entry)
 
 
 class _FixedMachineCode(_MachineCode):
-    """Machine code that was compiled before; what else Numba compiles is not kept."""
+    """Machine code that was compiled before; new machine code is not stored."""
 
     def save_overload(self, sig: Any, _result: Any) -> None:
-        """Log that the cache lacks something: it should have been compiled with the rest."""
+        """Log a missing entry: it should have been compiled with the rest."""
         log.debug("%s was compiled for %s", self._name, sig)
 
 
 def functions() -> dict[str, Any]:
-    """Return Numba's functions by first name: two may be made of the same text."""
+    """Return Numba's functions by qualified name; two may be compiled from the same source."""
     named = {
         each: f"{module}.{name}"
         for module in reversed(MODULES)
@@ -145,7 +145,7 @@ def functions() -> dict[str, Any]:
 
 
 def collect() -> Compiled:
-    """Return a dictionary that takes all machine code that Numba compiles here from now on."""
+    """Return a dictionary that collects all machine code compiled by Numba from now on."""
     compiled: Compiled = {}
     known = functions()
     for name, function in known.items():
@@ -154,7 +154,7 @@ def collect() -> Compiled:
 
 
 def to_bytes(compiled: Compiled) -> bytes:
-    """Return the bytes that :func:`install` takes."""
+    """Serialise machine code for :func:`install`."""
     return _to_bytes(compiled)
 
 
@@ -162,7 +162,7 @@ def install(data: bytes) -> None:
     """Load machine code that another process has compiled.
 
     Raises:
-        Exception: it is something else, or Numba cannot make functions of it.
+        Exception: ``data`` is invalid, or Numba cannot load it.
     """
     compiled: Compiled = _of_bytes(data)
     known = functions()

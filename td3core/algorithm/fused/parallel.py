@@ -1,9 +1,9 @@
 """The update of :mod:`~td3core.algorithm.fused.kernel` on two threads.
 
-Each takes half the rows of the batch, one of the critics, or every other layer of the actor. Each
-number is still computed by one thread, in the order of the kernel, so the result is the same bit
-for bit wherever a product of half the rows has the bits of the whole, which ``FusedUpdate`` tests.
-The caller ensures that only one thread of a process enters Numba's pool at a time.
+Each thread computes half the rows of the batch, one of the critics, or every other layer of the
+actor. Each number is still computed by one thread, in the order of the kernel. So the result is the
+same bit for bit if a matrix product of half the rows equals those rows of the whole product, which
+``FusedUpdate`` tests. The caller ensures that only one thread at a time uses Numba's thread pool.
 """
 
 from numba import njit, prange
@@ -14,16 +14,16 @@ from td3core.algorithm.fused.passes import step_layer
 
 THREADS = 2
 _ROWS = 24
-"""OpenBLAS processes 24 (or 12) rows per block and sums leftover rows in another order."""
+"""OpenBLAS processes 24 (or 12) rows per block and sums the remaining rows in another order."""
 SMALLEST_BATCH = 2 * _ROWS
-"""Smaller batches are not shared."""
+"""Smaller batches are not split."""
 
 _parallel = njit(**OPTIONS, parallel=True)
 
 
 @fast
 def _half(w, thread):
-    """Return where the rows of a thread begin and end."""
+    """Return the range of rows for a thread."""
     batch = w.y.shape[0]
     middle = (batch + _ROWS) // (2 * _ROWS) * _ROWS
     return (0, middle) if thread == 0 else (middle, batch)

@@ -1,10 +1,10 @@
 """Forward and backward passes of perceptrons, and their optimiser, for the compiled update.
 
 A flat vector of parameters holds, layer by layer, the weights (members, out, in) and the biases
-(members, out). ``h`` and ``g`` are flat vectors too: the outputs (batch, out) of all layers one
-after the other, and the gradients there. With layer normalisation ``h`` also holds the inputs of
-the activations (batch, out), layer by layer, and then one over the deviations of the sums (batch,).
-A relu is written so that a NaN stays a NaN.
+(members, out). ``h`` and ``g`` are flat vectors, too: the outputs (batch, out) of all layers in
+sequence, and the gradients there. With layer normalisation, ``h`` also holds the inputs of the
+activations (batch, out), layer by layer, and then the reciprocal standard deviations of the
+pre-activations (batch,). relu propagates NaN.
 """
 
 from typing import Any, NamedTuple
@@ -17,14 +17,13 @@ from td3core.algorithm.fused.views import matrix, vector
 from td3core.inference.layer_norm import EPSILON as NORM_EPSILON
 
 _STILL_FIRST, _STILL_SECOND = 4, 500
-"""Multiples of the smallest subnormal up to which multiplying by β1 (β2) rounds back to the same
-moment."""
+"""Multiples of the smallest subnormal up to which a moment times β1 (β2) rounds to the moment."""
 _LARGEST_SIZE = 0.1
 """A larger step size, as in the first updates, could still move a parameter that is 0."""
 _MAGNITUDE = 0x7FFFFFFF
 """All bits of a float32 except its sign."""
 _TANH_ONE = 7.90531110763549805
-"""tanh is 1 in float32 from here on."""
+"""In float32, tanh is 1 from here on."""
 _LANES = 32
 """Partial sums per row, added in a fixed order: vectorises on any processor, with identical bits. A
 single sum would wait for each addition."""
@@ -48,15 +47,15 @@ class Network(NamedTuple):
 class Step(NamedTuple):
     """Numbers shared by all parameters of a network in one step of the optimiser."""
 
-    size: Any  # float32: the learning rate, and the correction of the first moment
-    root: Any  # float32: that of the second moment
+    size: Any  # float32: the learning rate with the bias correction of the first moment
+    root: Any  # float32: the bias correction of the second moment
     tau: Any  # float32
     moves_target: bool
 
 
 @fast
 def _size(widths, members, layers):
-    """Return the length of the parameters of the first layers."""
+    """Return the number of parameters in the first ``layers`` layers."""
     total = 0
     for i in range(layers):
         total += members * (widths[i] + 1) * widths[i + 1]
@@ -65,7 +64,7 @@ def _size(widths, members, layers):
 
 @fast
 def _places(widths, members, member, i):
-    """Return where weights and bias of one layer of a member begin."""
+    """Return the offsets of weights and bias of one layer of a member."""
     n, m = widths[i], widths[i + 1]
     start = _size(widths, members, i)
     return start + member * m * n, start + members * m * n + member * m
@@ -116,14 +115,14 @@ def _normalised(h, widths, batch, i):
 
 @fast
 def _scales(h, widths, batch, i):
-    """Return one over the deviation of the sums (batch,) of layer ``i``, as a view."""
+    """Return the reciprocal deviations (batch,) of layer ``i``'s pre-activations, as a view."""
     start = 2 * size_of_h(widths, batch, False) + batch * i
     return h[start : start + batch]
 
 
 @fast
 def tanh(x):
-    """Return the hyperbolic tangent to a few units in the last place, in vector code.
+    """Return the hyperbolic tangent to a few units in the last place; vectorises.
 
     The rational minimax approximation of Eigen (``generic_fast_tanh_float``), odd in x.
     """
@@ -216,7 +215,7 @@ def _normalise(out, bias, normalised, scales, relu):
 
 @fast
 def _through_normalisation(gradient, normalised, scales):
-    """Replace the gradient at normalised sums by the gradient at the sums, both (rows, out).
+    """Backpropagate ``gradient`` (rows, out) through the normalisation, in place.
 
     With n = (z - mean) / deviation: ∂L/∂z = (∂L/∂n - mean(∂L/∂n) - n mean(n ∂L/∂n)) / deviation.
     """
@@ -241,7 +240,7 @@ def _through_normalisation(gradient, normalised, scales):
 def forward(net, flat, member, x, h, batch, first):
     """Run one member with parameters ``flat`` on ``x`` (rows, in); return its outputs.
 
-    They are the rows from ``first`` on of the outputs that ``h`` holds for a whole ``batch``.
+    They are rows of the outputs in ``h``, which holds the whole ``batch``: from ``first`` on.
     """
     widths, end, last = net.widths, first + x.shape[0], net.widths.shape[0] - 2
     for i in range(last + 1):
@@ -267,7 +266,7 @@ def forward(net, flat, member, x, h, batch, first):
 
 @fast
 def _slope(gradient, h, relu):
-    """Return the gradient at the input of an activation, given the one at its output ``h``."""
+    """Return the gradient at the input of an activation, given that at its output ``h``."""
     if relu:
         return np.float32(0.0) if h <= np.float32(0.0) else gradient
     return gradient * (np.float32(1.0) - h * h)
@@ -275,9 +274,9 @@ def _slope(gradient, h, relu):
 
 @fast
 def backward(net, member, i, h, g, batch, first, end):
-    """Write the gradient at the sums of the layer below layer ``i`` into ``g``.
+    """Write the gradient at the pre-activations of layer ``i - 1`` into ``g``.
 
-    Only for the rows from ``first`` to ``end`` of the whole ``batch`` that ``h`` and ``g`` hold.
+    Only for the rows from ``first`` to ``end``; ``h`` and ``g`` hold the whole ``batch``.
     """
     widths = net.widths
     weight, _ = layer(net.online, widths, net.members, member, i)
@@ -309,7 +308,7 @@ def _sum_rows(rows, total):
 
 @fast
 def begin_step(net, lr, tau, moves_target):
-    """Count a step of Adam, and return its numbers."""
+    """Count a step of Adam, and return its constants."""
     net.step[0] += np.float32(1.0)
     t = np.float64(net.step[0])
     size, root = np.float32(lr / (1.0 - BETA1**t)), np.float32(np.sqrt(1.0 - BETA2**t))
@@ -330,9 +329,9 @@ def _step_part(net, start, length, step):
 def _adam(online, gradient, exp_avg, exp_avg_sq, step):
     """Step some parameters.
 
-    The gradient of a dead unit is 0, and its moments decay until rounding stops them at a subnormal
-    number. Arithmetic with subnormals is a hundred times slower on some processors, and their step
-    is lost in rounding: with 0 in their place all bits are the same.
+    The gradient of a dead unit is 0, and its moments decay until rounding keeps them at a subnormal
+    number. On some processors, arithmetic with subnormals is a hundred times slower. Their step is
+    lost in rounding, so replacing them by 0 in the computation changes no bits.
     """
     one_minus_beta1, beta2 = np.float32(1.0 - BETA1), np.float32(BETA2)
     one_minus_beta2, epsilon = np.float32(1.0 - BETA2), np.float32(EPSILON)
@@ -361,7 +360,7 @@ def _average(target, online, tau):
 
 @fast
 def step_layer(net, member, i, x, h, g, step):
-    """Step layer ``i`` of one member along the gradient that ``g`` holds at its outputs."""
+    """Step layer ``i`` of one member, given the gradient at its outputs in ``g``."""
     widths, members, batch = net.widths, net.members, x.shape[0]
     weight, bias = _places(widths, members, member, i)
     weight_gradient, bias_gradient = layer(net.gradient, widths, members, member, i)
@@ -378,10 +377,10 @@ def step_layer(net, member, i, x, h, g, step):
 
 @fast
 def descend(net, member, x, h, g, step):
-    """Step one member along its gradient; the last part of ``g`` holds the one at its outputs.
+    """Step one member; the last part of ``g`` holds the gradient at its outputs.
 
-    Each layer is stepped as soon as its gradient is known and the layers below no longer need the
-    weights: both are still in the processor's cache then.
+    Each layer is stepped once its gradient has been propagated to the layer below: gradient and
+    weights are then still in the cache.
     """
     batch = x.shape[0]
     for i in range(net.widths.shape[0] - 2, -1, -1):

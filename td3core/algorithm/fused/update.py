@@ -1,4 +1,4 @@
-"""Runs the updates of an agent through the compiled kernel."""
+"""Runs an agent's updates with the compiled kernel."""
 
 import logging
 import threading
@@ -28,24 +28,24 @@ Kernel = Callable[..., int]
 _LIVE_OF = attrgetter(*kernel.Live._fields)
 _size_of_h = passes.size_of_h.py_func
 _CHANGED = ("online", "target", "gradient", "exp_avg", "exp_avg_sq", "step")
-"""Parts of a network that an update changes."""
+"""Parts of a network that an update modifies."""
 
 
 class KernelChoice:
-    """One thread or two, whichever is faster at present; the result is the same."""
+    """Runs the kernel on one thread or two, whichever is currently faster, with equal results."""
 
     BLOCK, ROUNDS = 12, 3
-    """Consecutive calls on one thread count, and how often each gets its turn. Single calls could
-    not be compared: only every second one moves the actor, and sleeping threads take time to wake.
-    """
+    """Consecutive calls with one thread count, and number of such blocks for each. Single calls
+    would not be comparable: only every second one moves the actor, and sleeping threads take time
+    to wake."""
     TRIALS = 2 * ROUNDS * BLOCK
     RECHECK_AFTER_CALLS = 3_000
     """Calls until both are tried again: another program may need the second core by then."""
     CLEARLY_FASTER = 1.1
-    """Least gain of the second thread: it takes a core from everything else."""
+    """Minimum speed-up by the second thread, which takes a core from everything else."""
 
     _pool = threading.Lock()
-    """Numba's threads may serve only one call at a time; a second one could end the process."""
+    """Numba's thread pool may run only one call at a time; a second one could abort the process."""
 
     def __init__(self, *, may_be_parallel: bool) -> None:
         self._may_be_parallel = may_be_parallel
@@ -55,7 +55,7 @@ class KernelChoice:
         """Seconds of each block: on one thread, on two."""
         self._serial: Kernel = kernel.update_many
         self.parallel: bool | None = None if may_be_parallel else False
-        """``None`` while both are tried."""
+        """``None`` during trials."""
 
     def __call__(self, count: int, arguments: tuple[Any, ...]) -> int:
         """Do ``count`` updates; return how many moved the actor."""
@@ -73,7 +73,7 @@ class KernelChoice:
         start = time.perf_counter()
         moved = self._run(threaded, arguments)
         if place == 0:
-            # Not measured: it wakes the threads.
+            # Not measured: this call wakes the threads.
             self._seconds[threaded].append(0.0)
         else:
             self._seconds[threaded][-1] += (time.perf_counter() - start) / count
@@ -83,11 +83,11 @@ class KernelChoice:
         return moved
 
     def require_same_bits(self, batch: int, trial: Callable[[], tuple[Any, ...]]) -> None:
-        """Stay with one thread unless two give the same result, bit for bit.
+        """Use only one thread unless two give the same result, bit for bit.
 
         Args:
             batch: transitions per update.
-            trial: returns the arguments of a call: equal each time, and used by nothing else.
+            trial: returns the arguments of a call: equal each time, not shared with anything else.
         """
         if self.parallel is False:
             return
@@ -120,7 +120,7 @@ class KernelChoice:
         return moved
 
     def _on_two_threads(self, arguments: tuple[Any, ...]) -> int:
-        """Run on two threads; the caller must own the pool."""
+        """Run on two threads; the caller must hold the lock ``_pool``."""
         numba.set_num_threads(parallel.THREADS)
         parallel_kernel: Kernel = parallel.update_many
         return parallel_kernel(*arguments)
@@ -135,9 +135,9 @@ def _live(tunables: Tunables) -> Any:
 
 
 def _without_dispatch(function: Any) -> Kernel:
-    """Return the compiled code of a function that was called before.
+    """Return the compiled code of a function that has been called before.
 
-    Checking in each call that the argument types have not changed takes 4 µs.
+    This saves 4 µs per call for checking the argument types.
     """
     overloads = list(function.overloads.values())
     entry: Kernel = overloads[0].entry_point if len(overloads) == 1 else function
@@ -145,7 +145,7 @@ def _without_dispatch(function: Any) -> Kernel:
 
 
 class FusedUpdate:
-    """Runs the updates of an agent in one compiled call, on the memory of its tensors."""
+    """Runs several updates of an agent in one compiled call, in place on its tensors."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class FusedUpdate:
         return self.choice(count, (sources, draws.buffer.layout, *self._networks, *rest))
 
     def _trial(self, batch: int) -> tuple[Any, ...]:
-        """Return the arguments of a trial update: copies of the networks, and drawn numbers."""
+        """Return the arguments of a trial update: copies of the networks, and random inputs."""
         source = np.random.default_rng(0)
         layout = RowLayout.of(self._obs_dim, self._act_dim)
         rows = source.standard_normal((batch, layout.end), np.float32)
@@ -237,7 +237,7 @@ class FusedUpdate:
         quantiles = int(critics.widths[-1]) if critics.widths[-1] > 1 else 0
         atoms = (members * quantiles, batch), (members, 2 * quantiles + 1, batch)
         batches = (batch,), (batch,), (members, batch), (batch,), *atoms, (batch,)
-        # Q' no longer needs the outputs of the target actor: both share one place.
+        # Q' does not need the outputs of the target actor: both share memory.
         longest = max(actor_h, critic_h)
         sizes = (actor_h,), (actor_g,), (members, longest), (members, critic_g)
         shapes = (pair, pair, obs, *batches, *sizes)

@@ -1,8 +1,8 @@
 """Views of parts of contiguous arrays, for compiled code.
 
-Slicing and ``reshape`` do the same, but count references, and ``reshape`` calls a helper: at 64
-wide that took a fortieth of an update. Nothing checks the bounds, and nothing keeps the array
-alive: a view lives no longer than the call that got the array.
+Slicing and ``reshape`` do the same, but with reference counting, and ``reshape`` calls a helper:
+with layers of width 64 that took a fortieth of an update. Bounds are not checked, and a view does
+not keep the array alive: it must not outlive the call that received the array.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from td3core.algorithm.fused.jit import fast
 
 
 def _pointer_to(_context: Any, array: Any, _start: Any) -> tuple[Any, Callable[..., Any]]:
-    """Return a pointer to an element, counted from the first one."""
+    """Return a pointer to the element at a flat index."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = make_array(signature.args[0])(context, builder, arguments[0]).data
