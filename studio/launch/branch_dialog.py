@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from studio.formatting import format_count, format_setting
 from studio.widgets.controls import describe
 from studio.widgets.forms import make_form, resize_within_screen, setting_label
-from studio.widgets.labels import breakable, plain_label, shortened
+from studio.widgets.labels import breakable, plain_label, shortened, title_label
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
 from studio.widgets.setting_names import in_labels
 from td3core.checkpoint import Header
@@ -138,13 +138,13 @@ class BranchDialog(QDialog):
             (tr("Live settings"), self._header.tunables, specs(Tunables)),
             (tr("Settings of the run"), self._header.config, _changeable()),
         ):
-            layout.addWidget(_heading(title))
+            layout.addWidget(title_label(title))
             form = make_form()
             for name, known in settings:
                 if name not in self._unused:
                     self._add(form, name, known, getattr(values, name))
             layout.addLayout(form)
-        layout.addWidget(_heading(tr("Fixed by the checkpoint")))
+        layout.addWidget(title_label(tr("Fixed by the checkpoint")))
         layout.addLayout(self._fixed())
         layout.addStretch(1)
         area = QScrollArea()
@@ -197,9 +197,3 @@ def _changeable() -> Iterator[tuple[str, Spec]]:
     for name, known in specs(RunConfig):
         if name not in (*FIXED_BY_CHECKPOINT, *_LEFT_AS_IT_IS, "steps"):
             yield name, known
-
-
-def _heading(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setProperty("role", "title")
-    return label

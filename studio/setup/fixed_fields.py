@@ -5,11 +5,12 @@ from itertools import pairwise
 from typing import Any
 
 from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QAbstractSpinBox, QFormLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QFormLayout, QLineEdit, QWidget
 
 from studio.setup.info_field import Ask, InfoField
 from studio.widgets.collapsible import Collapsible
 from studio.widgets.forms import make_form, setting_label
+from studio.widgets.labels import title_label
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
 from td3core.config import RunConfig, default, spec, specs
 from td3core.config.algorithms import unused_by
@@ -51,12 +52,6 @@ _GROUPS = (
     ),
 )
 """Headings under Advanced with their settings; settings without a heading come last."""
-
-
-def _heading(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setProperty("role", "title")
-    return label
 
 
 class FixedFields(QObject):
@@ -150,7 +145,7 @@ class FixedFields(QObject):
         stops: list[QWidget] = [self.advanced.heading]
         for heading, names in (*_GROUPS, (Text("Other"), rest)):
             if names:
-                rows.append((_heading(str(heading)),))
+                rows.append((title_label(str(heading)),))
             for name in names:
                 label, widget = setting_label(spec(RunConfig, name)), self._fields[name].widget
                 stops.append(widget)

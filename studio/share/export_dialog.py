@@ -29,7 +29,7 @@ class ExportDialog(TaskDialog):
             self.formats.addItem(f"{exporter.title} ({suffixes})")
         self.explanation = plain_label()
         self.explanation.setObjectName("export_explanation")
-        self.add_folder_button()
+        self.add_file_buttons()
         self.form.addRow(tr("Format"), self.formats)
         self.form.addRow(self.explanation)
         self.formats.currentIndexChanged.connect(self._explain)

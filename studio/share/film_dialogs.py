@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QUrl, Slot
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QDialogButtonBox, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.formatting import format_count
 from studio.share.task_dialog import TaskDialog
@@ -34,12 +32,7 @@ class _FilmDialog(TaskDialog):
     def __init__(self, name: str, title: str, about: str, file: str, parent: QWidget) -> None:
         super().__init__(name, title, about, tr("Record…"), parent)
         self._file, self._target = file, Path()
-        self.open_button = QPushButton(tr("Open film"))
-        self.open_button.setObjectName(f"{name}_open_button")
-        self.open_button.setEnabled(False)
-        self.buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
-        self.open_button.clicked.connect(self._open)
-        self.add_folder_button()
+        self.add_file_buttons(tr("Open film"))
 
     def add_episodes(self, label: str, tip: str) -> WholeNumberBox:
         """Add a field for how many episodes are filmed."""
@@ -60,7 +53,6 @@ class _FilmDialog(TaskDialog):
         if path is None:
             return None
         self._file, self._target = str(path), path
-        self.open_button.setEnabled(False)
         self.show_no_file()
         return path
 
@@ -73,11 +65,6 @@ class _FilmDialog(TaskDialog):
             size=f"{found['width']}×{found['height']}",
         )
         self.show_written(self._target, about)
-        self.open_button.setEnabled(True)
-
-    @Slot()
-    def _open(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._target)))
 
 
 class AgentFilmDialog(_FilmDialog):

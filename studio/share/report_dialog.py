@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
     QCheckBox,
-    QDialogButtonBox,
     QGridLayout,
     QLineEdit,
-    QPushButton,
     QWidget,
 )
 
@@ -86,12 +83,7 @@ class ReportDialog(TaskDialog):
         for place, box in enumerate((*self.parts.values(), self.film)):
             grid.addWidget(box, place // 2, place % 2)
         self.form.addRow(tr("Contents"), grid)
-        self.open_button = QPushButton(tr("Open report"))
-        self.open_button.setObjectName("report_open_button")
-        self.open_button.setEnabled(False)
-        self.buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
-        self.open_button.clicked.connect(self._open)
-        self.add_folder_button()
+        self.add_file_buttons(tr("Open report"))
         self.title_edit.setFocus()
 
     def _add_line(self, name: str, label: str, tip: str) -> QLineEdit:
@@ -137,7 +129,6 @@ class ReportDialog(TaskDialog):
         if path is None:
             return None
         self._target = path
-        self.open_button.setEnabled(False)
         self.show_no_file()
         return path
 
@@ -154,8 +145,3 @@ class ReportDialog(TaskDialog):
         about = str(Text.counted("{n} run", "{n} runs", n=len(found["runs"])))
         size = tr("{size:.1f} MB", size=found["bytes"] / 1e6)
         self.show_written(self._target, f"{about}, {size}")
-        self.open_button.setEnabled(True)
-
-    @Slot()
-    def _open(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._target)))

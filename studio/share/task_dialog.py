@@ -4,7 +4,8 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtCore import QEvent, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -46,7 +47,8 @@ class TaskDialog(QDialog):
         self.setObjectName(f"{name}_dialog")
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._name = name
+        self._name, self._written = name, Path()
+        self.open_button: QPushButton | None = None
         self.form = QFormLayout()
         self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         self.job = CommandJob(name, self)
@@ -110,19 +112,31 @@ class TaskDialog(QDialog):
         self.form.addRow(box)
         return box
 
-    def add_folder_button(self) -> None:
-        """Offer to open the folder of the written file."""
+    def add_file_buttons(self, open_text: str = "") -> None:
+        """Offer to open the folder of the written file, and with a text the file as well."""
+        if open_text:
+            self.open_button = QPushButton(open_text)
+            self.open_button.setObjectName(f"{self._name}_open_button")
+            self.open_button.setEnabled(False)
+            self.open_button.clicked.connect(self._open)
+            self.buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
         self._folder_button = FolderButton(self._name)
         self.buttons.addButton(self._folder_button, QDialogButtonBox.ButtonRole.ActionRole)
 
     def show_written(self, path: Path, about: str) -> None:
         """Show the written file and its folder."""
         self.job.show_status(tr("Written to {path}: {about}.", path=str(path), about=about))
-        self._folder_button.show_file(path)
+        self._written = path
+        self._show_file(path)
 
     def show_no_file(self) -> None:
         """Forget the previously written file."""
-        self._folder_button.show_file(None)
+        self._show_file(None)
+
+    def _show_file(self, path: Path | None) -> None:
+        if self.open_button is not None:
+            self.open_button.setEnabled(path is not None)
+        self._folder_button.show_file(path)
 
     @abstractmethod
     def words(self) -> tuple[list[str], Path | None] | None:
@@ -143,6 +157,10 @@ class TaskDialog(QDialog):
     def shutdown(self) -> None:
         """End the command: the dialog, or the window, is closing."""
         self.job.shutdown()
+
+    @Slot()
+    def _open(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._written)))
 
     @Slot()
     def _on_start(self) -> None:

@@ -42,6 +42,13 @@ def plain_label(text: str = "") -> QLabel:
     return label
 
 
+def title_label(text: str) -> QLabel:
+    """Return a heading within a form."""
+    label = QLabel(text)
+    label.setProperty("role", "title")
+    return label
+
+
 class ElidedLabel(QLabel):
     """A single line, elided if too long; the tooltip shows all of it."""
 

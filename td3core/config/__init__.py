@@ -8,6 +8,7 @@ from td3core.config.env_choice import EnvChoice
 from td3core.config.run_config import RunConfig, default_threads
 from td3core.config.settings import (
     Settings,
+    all_given,
     at_step,
     changes,
     check_together,
@@ -38,6 +39,7 @@ __all__ = [
     "Settings",
     "Spec",
     "Tunables",
+    "all_given",
     "at_step",
     "changes",
     "check_together",

@@ -99,6 +99,11 @@ def given(settings: Settings, name: str) -> Any:
     return followed.get(name, getattr(settings, name))
 
 
+def all_given(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
+    """Return every setting by name, as :func:`given`."""
+    return {name: given(each, name) for each in (config, tunables) for name, _ in specs(each)}
+
+
 def with_values(tunables: LiveT, values: Mapping[str, Any]) -> LiveT:
     """Return live settings with other values.
 

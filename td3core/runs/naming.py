@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, given, specs, title_of
+from td3core.config import all_given, specs, title_of
 from td3core.config.algorithms import unused_by
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import about_steps, format_value
@@ -129,11 +129,11 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
     if key not in usual:
         names = [name for name in config.preset.split(PLUS) if name]
         try:
-            usual[key] = _values(*compose(config.env, names, {}))
+            usual[key] = all_given(*compose(config.env, names, {}))
         except RequestError:
             # A deleted preset of the user: its settings are unknown.
             usual[key] = {}
-    known, values = usual[key], _values(config, run.first_tunables)
+    known, values = usual[key], all_given(config, run.first_tunables)
     left_out = {*_LEFT_OUT, *unused_by(config.algorithm)}
     labels = {
         name: spec.symbol or spec.label.english
@@ -147,11 +147,3 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
     ]
     more = len(found) - _SHOWN
     return ", ".join([*found[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
-
-
-def _values(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
-    return {
-        name: given(settings, name)
-        for settings in (config, tunables)
-        for name, _ in specs(settings)
-    }

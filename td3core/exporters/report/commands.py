@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.checkpoint import read_header
-from td3core.config import RunConfig, Tunables, given, specs
+from td3core.config import RunConfig, Tunables, all_given
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import typed
 from td3core.errors import RequestError, brief
@@ -35,11 +35,11 @@ def words_of_settings(config: RunConfig, tunables: Tunables) -> list[str]:
     """Return the options of ``train`` that give these settings, except the seed."""
     names = [name for name in config.preset.split(PLUS) if name]
     try:
-        base = values_as_given(*compose(config.env, names, {}))
+        base = all_given(*compose(config.env, names, {}))
     except RequestError:
         # The user's preset does not exist here: all of its values are listed.
         names, base = [], {}
-    now = values_as_given(config, tunables)
+    now = all_given(config, tunables)
     changed = [
         name
         for name in now
@@ -50,15 +50,6 @@ def words_of_settings(config: RunConfig, tunables: Tunables) -> list[str]:
     presets = [] if names == [config.env] else presets
     settings = [word for name in changed for word in ("--set", f"{name}={typed(now[name])}")]
     return [*presets, "--steps", str(config.steps), *settings]
-
-
-def values_as_given(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
-    """Return every setting by name; a scheduled one as the text of its schedule."""
-    return {
-        name: given(settings, name)
-        for settings in (config, tunables)
-        for name, _ in specs(settings)
-    }
 
 
 def _key(run: RunFacts) -> tuple[str, ...]:
@@ -101,10 +92,10 @@ def _words_of_branch(run: RunFacts) -> list[str]:
     before: dict[str, Any] = {}
     try:
         header = read_header(directory.path.parent / checkpoint)
-        before = values_as_given(header.config, header.tunables)
+        before = all_given(header.config, header.tunables)
     except RequestError:
         pass
-    now = values_as_given(directory.config, directory.first_tunables)
+    now = all_given(directory.config, directory.first_tunables)
     fixed = {"preset", "steps", "seed", *FIXED_BY_CHECKPOINT}
     settings = [
         word

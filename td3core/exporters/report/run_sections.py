@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from td3core.analysis.results import settings_of
+from td3core.config import all_given
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import format_count, format_duration, format_value, typographic
 from td3core.errors import RequestError, brief
-from td3core.exporters.report.commands import commands_of, values_as_given
+from td3core.exporters.report.commands import commands_of
 from td3core.exporters.report.document import (
     Block,
     Cell,
@@ -85,13 +86,13 @@ def _from_preset(found: Material) -> Section | None:
     run = facts.directory
     names = [name for name in run.config.preset.split(PLUS) if name]
     try:
-        usual = values_as_given(*compose(run.config.env, names, {}))
+        usual = all_given(*compose(run.config.env, names, {}))
     except RequestError:
         found.missing.append(
             tr("How the settings differ from the preset: it is not installed here.")
         )
         return None
-    now, called = values_as_given(run.config, run.first_tunables), labels()
+    now, called = all_given(run.config, run.first_tunables), labels()
     left_out = ("env", "seed", *_NOT_A_SETTING)
     changed = [n for n in now if n not in left_out and now[n] != usual.get(n)]
     preset = run.config.preset or tr("the defaults")
