@@ -280,7 +280,8 @@ class Health:
         self._rules = tuple(rules)
         self._config: RunConfig | None = None
         self._tunables: Tunables | None = None
-        self._updates = 0.0
+        self._training: list[Doubles] = []
+        """Steps and updates of the training rows, each (n, 2)."""
         self._watches = [_Watch(rule) for rule in rules]
 
     def judged_by(self, rules: Sequence[Rule], training: Doubles, evaluations: Doubles) -> "Health":
@@ -295,10 +296,9 @@ class Health:
         other._config, other._tunables = self._config, self._tunables
         if len(training):
             other._take_rows(training)
-        updates = np.searchsorted(training[:, 0], evaluations[:, 0], "right") - 1
-        for row, at in zip(evaluations, updates.tolist(), strict=True):
+        for row in evaluations:
             values = dict(zip(_EVALUATED, row[1:].tolist(), strict=True))
-            other._take_evaluation(row[0], values, training[at, _UPDATES] if at >= 0 else 0.0)
+            other._take_evaluation(float(row[0]), values)
         return other
 
     @property
@@ -345,6 +345,7 @@ class Health:
             case Started():
                 # Measurements after this step are void: a resumed run repeats the steps.
                 self._watches = [_Watch(rule) for rule in self._rules]
+                self._training.clear()
                 self._config, self._tunables = event.config, event.tunables
             case Progress():
                 self._tunables = event.tunables
@@ -352,18 +353,24 @@ class Health:
                     self._take_rows(event.training)
             case Evaluated():
                 values = dict(zip(_EVALUATED, evaluation_numbers(event), strict=True))
-                self._take_evaluation(event.env_steps, values, self._updates)
+                self._take_evaluation(event.env_steps, values)
 
-    def _take_evaluation(
-        self, env_steps: float, values: Mapping[str, float], updates: float
-    ) -> None:
+    def _take_evaluation(self, env_steps: float, values: Mapping[str, float]) -> None:
+        updates = self._updates_at(env_steps)
         for watch in self._watches:
             value = values.get(watch.rule.quantity, math.nan)
             if math.isfinite(value) and updates >= watch.rule.after:
                 watch.take(np.array([float(env_steps)]), np.array([value]))
 
+    def _updates_at(self, env_steps: float) -> float:
+        for rows in reversed(self._training):
+            before = int(np.searchsorted(rows[:, 0], env_steps, "right"))
+            if before:
+                return float(rows[before - 1, 1])
+        return 0.0
+
     def _take_rows(self, rows: Doubles) -> None:
-        self._updates = float(rows[-1, _UPDATES])
+        self._training.append(rows[:, [0, _UPDATES]])
         # Most rows hold none of the quantities measured every 1,000 steps.
         known = np.isfinite(rows)
         for watch in self._watches:

@@ -165,7 +165,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
         )
     try:
         config, tunables = make_settings({**found["config"], **found["tunables"]})
-        counters = _counters(found["counters"])
+        counters = _counters(found["counters"], tunables.batch_size)
         return Header(
             config=config,
             tunables=at_step(tunables, counters.env_steps, config.steps),
@@ -204,9 +204,11 @@ def _counters_by_key(counters: Counters) -> dict[str, Any]:
     return {keys.get(name, name): value for name, value in asdict(counters).items()}
 
 
-def _counters(values: dict[str, Any]) -> Counters:
+def _counters(values: dict[str, Any], batch_size: int) -> Counters:
     named = {_FIELD_OF_KEY.get(key, key): value for key, value in dict(values).items()}
     named.setdefault("unmarked", named.get("stored", 0))
+    # Earlier versions did not count them: as if the batch size had never changed.
+    named.setdefault("sampled", named.get("updates", 0) * batch_size)
     whole = {name: value for name, value in named.items() if name != "exploration_noise"}
     if any(type(value) is not int or value < 0 for value in whole.values()):
         raise ValueError("a counter is not a whole number")

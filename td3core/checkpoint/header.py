@@ -31,6 +31,8 @@ class Counters:
     """Live changes that took effect at this step."""
     no_updates_until: int = 0
     """No updates before this step, if the replay buffer has to be filled again."""
+    sampled: int = 0
+    """Transitions drawn for updates so far, over all batch sizes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

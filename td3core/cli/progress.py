@@ -96,7 +96,13 @@ class ProgressReporter(BarReporter):
     def __call__(self, event: events.Event) -> None:
         """Show one event."""
         self._show(event)
-        self._health.take(event)
+        if isinstance(event, events.Started) and event.env_steps:
+            # Here: the reader would delay every command.
+            from td3core.cli.advice import read_health
+
+            self._health = read_health(event.run, until=event.env_steps)
+        else:
+            self._health.take(event)
         self._advise(over=isinstance(event, events.Ended))
 
     def _advise(self, *, over: bool) -> None:

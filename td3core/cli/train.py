@@ -203,9 +203,9 @@ def resume(
                 steps=found.config.steps,
             )
         )
-        from td3core.cli.advice import advice_of
+        from td3core.cli.advice import read_health
 
-        advice = [each.as_dict() for each in advice_of(found.path)]
+        advice = [each.as_dict() for each in read_health(found.path).advice]
         return CommandResult(result=ending_as_dict(finished) | {"advice": advice})
     from td3core.runs.resumption import class_of_run
 

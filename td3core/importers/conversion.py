@@ -58,6 +58,7 @@ def checkpoint_of(agent: ForeignAgent, info: EnvInfo) -> Checkpoint:
         counters=Counters(
             env_steps=agent.env_steps,
             updates=agent.updates,
+            sampled=agent.updates * tunables.batch_size,
             episodes=agent.episodes,
             exploration_noise=tunables.exploration_noise,
         ),

@@ -110,9 +110,7 @@ METRICS = (
     Metric("buffer_age", Text("mean age of the transitions to sample from, in steps")),
     Metric("reward_mean", Text("mean reward in the buffer")),
     Metric("reward_most", Text("largest |reward| in the buffer")),
-    Metric(
-        "replay_ratio", Text("how often a transition was drawn on average: updates x batch / steps")
-    ),
+    Metric("replay_ratio", Text("mean number of times a transition was sampled: sampled / steps")),
 )
 
 TRAINING_COLUMNS = ("env_steps", "updates", *(metric.name for metric in METRICS))

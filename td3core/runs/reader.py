@@ -215,7 +215,6 @@ class RunReader:
             times.append(ending.wall_s if ending else 0.0)
         self._env_steps, self._wall_s = max(steps), max(times)
         yield from self._new_entries(everything=status is None or not alive)
-        yield from rows.evaluations
         self._note(rows.evaluations)
         if len(rows.training):
             self._updates = int(np.nan_to_num(rows.training[-1, 1]))
@@ -228,6 +227,8 @@ class RunReader:
         if rows.any or beat != self._beat or self.state is None:
             self._beat = beat
             yield self._progress(rows, alive=alive)
+        # After the updates that they evaluate, as a run reports them.
+        yield from rows.evaluations
         yield from self._checkpoints.new()
 
     def _note(self, evaluations: Sequence[events.Evaluated]) -> None:

@@ -56,7 +56,6 @@ def measure(
     config: RunConfig,
     buffer: ReplayBuffer,
     sampler: Sampler,
-    env_steps: int,
 ) -> dict[str, float]:
     """Return health metrics of an agent and its non-empty buffer, by name.
 
@@ -67,10 +66,8 @@ def measure(
         config: Its settings.
         buffer: Its replay buffer.
         sampler: Makes its batches.
-        env_steps: All environment steps so far; after a refill the buffer has counted fewer.
     """
     found = _of_buffer(buffer, agent.tunables.reward_floor)
-    found["replay_ratio"] = agent.updates * agent.tunables.batch_size / env_steps
     layout, tensors = buffer.layout, agent.state()
     groups = networks(config, Sizes(layout.action, layout.reward - layout.action))
     if not {ACTOR, CRITIC} <= groups.keys():

@@ -40,7 +40,7 @@ class RunState:
         self._config, self._info, self._agent = config, info, agent
         self._collector, self._sampler, self._buffer = collector, sampler, buffer
         self._live, self._clock, self._numerics = live, clock, numerics
-        self.env_steps = self.episodes = 0
+        self.env_steps = self.episodes = self.sampled = 0
         self.no_updates_until = 0
         """No updates before this step, if the replay buffer has to be refilled."""
         self.origin: Origin | None = None
@@ -89,6 +89,7 @@ class RunState:
             unmarked=self._buffer.unmarked,
             changes=self._live.made_at(self.env_steps),
             no_updates_until=self.no_updates_until,
+            sampled=self.sampled,
         )
         header = Header(
             config=self._config,
@@ -116,7 +117,7 @@ class RunState:
         self._collector.exploration.noise = counters.exploration_noise
         self._live.resume_from(counters.env_steps, counters.changes)
         self.env_steps, self.episodes = counters.env_steps, counters.episodes
-        self.no_updates_until = counters.no_updates_until
+        self.no_updates_until, self.sampled = counters.no_updates_until, counters.sampled
         origin = saved.header.origin
         # From now on nothing is missing.
         self.origin = None if origin is None else replace(origin, notes=())

@@ -294,6 +294,7 @@ class Trainer:
         updates = turns * tunables.updates_per_step
         for draws in self._sampler.draw(updates, tunables):
             self._tracing.update(draws, now)
+        self._state.sampled += updates * tunables.batch_size
         if updates:
             self._clock.mark_update(now)
         return updates > 0
@@ -327,9 +328,8 @@ class Trainer:
             # Before measuring: networks that are not finite would raise other errors there.
             require_finite_metrics(metrics, self.env_steps)
             if self._reached(HEALTH_STEPS):
-                metrics |= measure(
-                    self._agent, self.config, self._buffer, self._sampler, self.env_steps
-                )
+                metrics |= measure(self._agent, self.config, self._buffer, self._sampler)
+                metrics["replay_ratio"] = self._state.sampled / self.env_steps
                 require_finite_metrics(metrics, self.env_steps)
             self._recorder.add_training(
                 self.env_steps, self._agent.updates, metrics, self._state.wall_s

@@ -230,7 +230,7 @@ def agent_health(path: Path) -> dict[str, float]:
     if config.normalize_observations:
         scale = Normaliser.from_tensors(saved.tensors, info.obs_dim)
     agent: Any = SimpleNamespace(updates=0, tunables=tunables, state=lambda: tensors)
-    found = measure(agent, config, buffer, Sampler(buffer, source, scale), buffer.stored)
+    found = measure(agent, config, buffer, Sampler(buffer, source, scale))
     return {name: found[name] for name in OF_AGENTS if name in found}
 
 

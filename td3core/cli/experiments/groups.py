@@ -9,7 +9,7 @@ from rich.console import Console
 
 from td3core import checkpoint
 from td3core.analysis.advice import Advice
-from td3core.cli.advice import advice_of
+from td3core.cli.advice import read_health
 from td3core.cli.experiments.group_progress import GroupProgress, result_table
 from td3core.cli.interrupts import INTERRUPTED, interrupts_stop
 from td3core.cli.terminal import FAILED, CommandResult, console, ending_as_dict, log, log_error
@@ -129,7 +129,7 @@ def _advice(status: SeedStatus) -> tuple[Advice, ...]:
     if status.run is None:
         return ()
     try:
-        return advice_of(status.run)
+        return read_health(status.run).advice
     except RequestError:
         return ()
 

@@ -100,6 +100,16 @@ def test_the_advice_of_a_resumed_run_begins_anew() -> None:
     assert found.advice == ()
 
 
+def test_an_evaluation_counts_with_the_updates_before_its_step() -> None:
+    found = health(parse_rule("high", RULE.replace("q_gap", "bias")))
+    found.take(progress(TUNABLES, np.array([row(50), row(1_000), row(2_000), row(3_000)])))
+    for step, bias in ((60, 9.0), (1_000, 9.0), (2_000, 0.0), (3_000, 9.0)):
+        found.take(evaluated(step, bias))
+    assert found.advice == ()
+    found.take(evaluated(4_000, 9.0))
+    assert [each.env_steps for each in found.advice] == [3_000]
+
+
 def test_other_rules_judge_what_is_on_record() -> None:
     rule = parse_rule("high", RULE)
     found = health(rule)

@@ -112,6 +112,18 @@ def test_a_finished_run_is_advised_again_by_resume(
     assert again["advice"] == trained["advice"]
 
 
+def test_a_resumed_run_keeps_the_advice_of_the_steps_before(
+    capsys: pytest.CaptureFixture[str], runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("td3core.cli.progress", "td3core.cli.advice"):
+        monkeypatch.setattr(f"{module}.load_rules", lambda: (breakable_rule(),))
+    trained = train(capsys, runs_dir)
+    steps = str(trained["env_steps"] + 1)
+    assert app.main(["resume", trained["run"], "--steps", steps, "--json"]) == 0
+    (now,), (then,) = last_line(capsys.readouterr().out)["advice"], trained["advice"]
+    assert (now["rule"], now["since"]) == (then["rule"], then["since"])
+
+
 def test_without_evaluations_their_figures_are_null(
     capsys: pytest.CaptureFixture[str], runs_dir: Path
 ) -> None:

@@ -127,6 +127,12 @@ def test_of_an_ending_without_returns_those_of_the_evaluations_are_told(runs_dir
     assert (ended.last_eval_return, ended.best_eval_return) == (1.5, 3.0)
 
 
+def test_evaluations_are_reported_after_the_updates_before_them(runs_dir: Path) -> None:
+    ended = finish(runs_dir, steps=200, eval_interval=100)
+    kinds = [type(each) for each in RunReader(ended.run).drain()]
+    assert kinds.index(Progress) < kinds.index(Evaluated)
+
+
 def test_agents_saved_between_two_looks_are_reported_by_step(runs_dir: Path) -> None:
     run = RunDirectory.open(finish(runs_dir).run)
     new = [run.step_checkpoint(step) for step in (999_999_999, 1_000_000_000)]

@@ -12,6 +12,7 @@ import torch
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Sampler
+from td3core.checkpoint import read_header
 from td3core.runs.tables import read_table
 from td3core.training.health import HEALTH_STEPS, measure, rank
 from tests.td3core.helpers import batch, finish, layers, make_agent, tiny
@@ -30,9 +31,7 @@ def filled(count: int = 700, capacity: int = 1000) -> ReplayBuffer:
 
 def health(agent: TD3, buffer: ReplayBuffer, **values: Any) -> dict[str, float]:
     config, _ = tiny(**values)
-    return measure(
-        agent, config, buffer, Sampler(buffer, np.random.default_rng(0)), 2 * buffer.stored
-    )
+    return measure(agent, config, buffer, Sampler(buffer, np.random.default_rng(0)))
 
 
 def test_a_dead_and_a_dormant_unit_of_the_actor_are_counted() -> None:
@@ -133,7 +132,6 @@ def test_q_is_measured_against_what_the_rewards_permit() -> None:
 
 def test_age_and_rewards_are_those_of_a_full_buffer_too() -> None:
     agent, buffer = make_agent(), filled(count=130, capacity=50)
-    agent.updates = 26
     found = health(agent, buffer)
     assert found["buffer_age"] == np.arange(50).mean()
     rewards = buffer.layout.columns(buffer.rows).reward
@@ -141,7 +139,6 @@ def test_age_and_rewards_are_those_of_a_full_buffer_too() -> None:
     agent.apply(replace(agent.tunables, reward_floor=0.0))
     bounded = np.maximum(rewards, 0.0)
     assert health(agent, buffer)["reward_mean"] == pytest.approx(bounded.astype(float).mean())
-    assert found["replay_ratio"] == pytest.approx(26 * agent.tunables.batch_size / 260)
 
 
 def test_rewards_are_of_what_can_be_drawn_not_of_all_the_rows_that_are_held() -> None:
@@ -168,6 +165,15 @@ def test_a_run_has_its_health_on_record_every_so_many_steps(runs_dir: Path) -> N
     ]
     assert measured == [HEALTH_STEPS, 2 * HEALTH_STEPS]
     assert len(rows) == len({row["env_steps"] for row in rows})
+
+
+def test_the_replay_ratio_counts_every_transition_drawn(runs_dir: Path) -> None:
+    steps = 2 * HEALTH_STEPS
+    sizes = {"batch_size": f"4@{HEALTH_STEPS}, 16@{HEALTH_STEPS}"}
+    ended = finish(runs_dir, steps=steps, learning_starts=HEALTH_STEPS // 2, **sizes)
+    drawn = 4 * HEALTH_STEPS // 2 + 16 * HEALTH_STEPS
+    assert read_header(ended.last_checkpoint).counters.sampled == drawn
+    assert float(read_table(ended.run / "training.csv")[-1]["replay_ratio"]) == drawn / steps
 
 
 def test_the_policy_change_is_that_of_one_step_on_the_same_oldest_states() -> None:
