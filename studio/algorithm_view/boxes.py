@@ -47,7 +47,8 @@ BOXES = (
         equation=Text("(s, a, r, s′, terminated) → D"),
         about=Text(
             "The transition goes into the replay buffer, the oldest one makes room. A time limit"
-            " does not count as terminated: what comes after it would still be worth something."
+            " does not count as terminated: the next state still has a value, which is"
+            " bootstrapped."
         ),
         row=0,
         left=1,
@@ -277,7 +278,7 @@ _CHANGED = (
         Text("z = sort(Z1′ ∪ Z2′), without the largest"),
         Text(
             "The quantiles of both critics are sorted together, and the largest ones are left out."
-            " An overestimate shows there first, and less of a value can be given up than with"
+            " An overestimate shows there first, and truncation can be tuned more finely than"
             " TD3's minimum."
         ),
         title=Text("7 Truncate"),

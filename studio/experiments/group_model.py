@@ -31,7 +31,7 @@ class SeedColumn(IntEnum):
 _HEADINGS = {
     SeedColumn.SEED: (Text("Seed"), None),
     SeedColumn.STATE: (Text("State"), None),
-    SeedColumn.PROGRESS: (Text("Done"), Text("Steps done, of those the run is set to")),
+    SeedColumn.PROGRESS: (Text("Done"), Text("Completed share of the run's steps")),
     SeedColumn.STEP: (Text("Step"), None),
     SeedColumn.LAST: (Text("Last"), Text("Mean return of the last evaluation")),
     SeedColumn.BEST: (Text("Best"), Text("Mean return of the best evaluation")),

@@ -32,8 +32,8 @@ from td3core.text import Text, tr
 
 _NO_GROUP = Text("Enter several seeds in Setup, such as 5 or 0-4,7, and press Train.")
 _NO_QUEUE = Text("“Train next” adds the run in Setup.")
-_QUEUE_STARTS = Text("The first starts when what trains has ended.")
-_QUEUE_WAITS = Text("Press ▶ to start the first.")
+_QUEUE_STARTS = Text("The first one starts when the current training has ended.")
+_QUEUE_WAITS = Text("Press ▶ to start the first one.")
 
 _NARROW, _HIGH = 560, 320
 """Below this width and from this height on, the queue is below the group; with the usual font.
@@ -119,7 +119,7 @@ class ManyRunsPanel(QWidget):
     def _make_queue(self) -> QWidget:
         self.list = QListWidget()
         self.list.setObjectName("queue_list")
-        self.list.setAccessibleName(tr("Runs that wait"))
+        self.list.setAccessibleName(tr("Waiting runs"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.setMinimumWidth(scaled(110))

@@ -217,8 +217,8 @@ class TrialSession(QObject):
         if env_steps != trial.begins_at:
             self._on_unread(
                 Text(
-                    "{checkpoint} is of step {now} by now, not of step {then}: both sides of a"
-                    " trial have to branch off the same agent. Try the change again.",
+                    "{checkpoint} is now at step {now}, not {then}: both arms of a trial must"
+                    " branch from the same agent. Try the change again.",
                     checkpoint=trial.checkpoint.name,
                     now=f"{env_steps:,}",
                     then=f"{trial.begins_at:,}",
@@ -260,7 +260,7 @@ class TrialSession(QObject):
                 reason = status.message or Text("it did not finish")
                 self.refused.emit(
                     Text(
-                        "The change could not be tried to the end. Seed {seed}: {reason}",
+                        "The trial did not finish. Seed {seed}: {reason}",
                         seed=seed,
                         reason=reason,
                     )

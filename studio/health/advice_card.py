@@ -33,7 +33,7 @@ class AdviceCard(QWidget):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         tip = tr("Train branches with and without this change, and compare them")
         self.try_button = make_button(f"try_{name}", tr("Try it…"), tip)
-        tip = tr("Advise this no more for this run")
+        tip = tr("Do not show this advice again for this run")
         self.dismiss_button = make_button(f"dismiss_{name}", tr("Dismiss"), tip)
         self.try_button.clicked.connect(lambda: self.tried.emit(self.advice))
         self.dismiss_button.clicked.connect(lambda: self.dismissed.emit(self.advice))

@@ -23,7 +23,7 @@ class Quantity:
     def meaning(self) -> Text:
         """Its description, for a tooltip."""
         if self.minus:
-            return Text("mean of Q1(s, a) - y over the batch; above 0 Q1 comes down")
+            return Text("mean of Q1(s, a) - y over the batch; above 0, the update lowers Q1")
         metrics = EVALUATION_METRICS if self.of_evaluations else METRICS
         return next(metric.meaning for metric in metrics if metric.name == self.column)
 

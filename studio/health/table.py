@@ -45,7 +45,7 @@ class HealthColumn(IntEnum):
 _HEADINGS = {
     HealthColumn.NAME: Text("Quantity"),
     HealthColumn.VALUE: Text("Now"),
-    HealthColumn.CURVE: Text("Course"),
+    HealthColumn.CURVE: Text("Trend"),
     HealthColumn.RANGE: Text("Healthy"),
 }
 

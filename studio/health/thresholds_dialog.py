@@ -27,7 +27,7 @@ class ThresholdsDialog(QDialog):
         self._board = board
         self._boxes: dict[str, NumberBox] = {}
         layout = make_dialog_column(self, _WIDTH)
-        layout.addWidget(remark(tr("Beyond these values the panel Health advises what to do.")))
+        layout.addWidget(remark(tr("Beyond these values, the Health panel gives advice.")))
         form = make_form()
         for rule in board.rules:
             label = QLabel(str(_label(rule)))

@@ -35,7 +35,7 @@ class TrialBox(QWidget):
         )
         self.accept_button = make_button("trial_accept", tr("Accept"), "")
         self.continue_button = make_button(
-            "trial_continue", tr("Continue"), tr("Train what is missing, and compare")
+            "trial_continue", tr("Continue"), tr("Train the missing runs, and compare")
         )
         self.close_button = make_button("trial_close", tr("Close"), tr("Leave everything as it is"))
         self.stop_button.clicked.connect(self.stop_wanted)
@@ -70,7 +70,7 @@ class TrialBox(QWidget):
 
     def show_ended(self, change: Text, text: Text) -> None:
         """Show a trial that ended without a verdict."""
-        title = Text("Not tried to the end: {change}", change=change)
+        title = Text("Unfinished trial: {change}", change=change)
         self._show_over(title, text, self.continue_button, self.close_button)
 
     def _show_over(self, title: Text, text: Text, *buttons: QWidget) -> None:

@@ -80,7 +80,7 @@ class InspectionDialog(QDialog):
 
     def _make_choices(self) -> None:
         self.draw, self.count = QSpinBox(), QSpinBox()
-        tip = tr("Each number draws other transitions, and always the same ones")
+        tip = tr("Seed of the batch: the same number always draws the same transitions")
         describe(self.draw, "inspection_draw", tr("Draw"), tip)
         self.draw.setRange(0, _MANY)
         tip = tr("Transitions of the batch")

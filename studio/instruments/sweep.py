@@ -27,7 +27,7 @@ class SweepInstrument(ChartInstrument):
     help = Text(
         "The critics' values if one dimension of the action were another: Q(s, a) with that"
         " dimension of a swept over its bounds and the others as taken. The vertical line is the"
-        " action taken; where the actor has learned all its critic knows, Q₁ has its maximum there."
+        " action taken; if the actor maximises its critic, Q₁ peaks there."
     )
     subplots = (
         Subplot(

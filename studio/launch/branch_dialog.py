@@ -44,7 +44,7 @@ class When(StrEnum):
 
 
 _WHEN = {
-    When.QUEUED: Text("when what trains now has ended"),
+    When.QUEUED: Text("after the current training"),
     When.BESIDE: Text("now, in a process of its own"),
 }
 

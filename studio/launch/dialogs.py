@@ -126,7 +126,7 @@ class ChangesDialog(_Question):
         )
         self._make = QCheckBox(str(make))
         self._make.setObjectName("resume_changes_check")
-        tip = tr("Recorded in the journal. Otherwise the run goes on as it was")
+        tip = tr("Recorded in the journal. Otherwise the run continues with its previous settings")
         self._make.setToolTip(tip)
         self._make.setChecked(True)
         self._form.addRow(self._make)

@@ -66,7 +66,7 @@ PLOTS = (
             ),
             wrong=Text(
                 "If exploration never finds a useful reward, the curve stays flat; more noise or a"
-                " longer warm-up helps more than larger networks. One run proves nothing: another"
+                " longer warm-up helps more than larger networks; one run proves nothing: another"
                 " seed can look quite different."
             ),
             column="return",
@@ -81,11 +81,11 @@ PLOTS = (
         name="plot_q",
         title=Text("Q values"),
         help=Text(
-            "Mean value of the sampled actions by each critic, and the target both learn: rewards"
-            " from a step on, discounted by γ, so about 1/(1 − γ) steps of them. An episode's"
-            " return is a sum without discount, and not to be compared with. Dots: in evaluations,"
-            " what the smaller of both expects on average, and the discounted rewards obtained from"
-            " there on; expected above obtained: the critics promise too much."
+            "Mean value of the sampled actions by each critic, and the target both learn: the"
+            " discounted sum of future rewards, with an effective horizon of about 1/(1 − γ) steps."
+            " An episode's return is undiscounted, so the two are not comparable. Dots: during"
+            " evaluations, the mean of the smaller Q value and the discounted return actually"
+            " obtained; expected above obtained means that the critics overestimate."
         ),
         curves=(
             Curve("q1", Text("Q₁"), "curve_1"),
@@ -118,8 +118,8 @@ PLOTS = (
         name="plot_critic_loss",
         title=Text("Critic loss"),
         help=Text(
-            "Mean squared distance of each critic to the target, (Q − y)²; with TQC the quantile"
-            " Huber loss, which is another. It grows with the values."
+            "Mean squared distance of each critic to the target, (Q − y)²; for TQC, the quantile"
+            " Huber loss, which is on a different scale. It grows with the values."
         ),
         curves=(
             Curve("critic1_loss", Text("Q₁"), "curve_1"),
@@ -131,13 +131,13 @@ PLOTS = (
                 " learns from."
             ),
             healthy=Text(
-                "It falls within the first thousand updates, then settles at a level that goes with"
-                " the values, and need not fall further: on Pendulum-v1 from 20 to below 0.1 and"
-                " back to about 1, on Hopper-v5 it stays between 10 and 50."
+                "It falls within the first thousand updates, then settles at a level that scales"
+                " with the Q values, and need not fall further: on Pendulum-v1 from 20 to below 0.1"
+                " and back to about 1, on Hopper-v5 it stays between 10 and 50."
             ),
             wrong=Text(
-                "It grows tenfold and more without returns that do: the targets run away, and"
-                " smaller learning rates, a smaller τ or scaled rewards keep them."
+                "It grows tenfold or more while returns do not: the targets diverge, and lower"
+                " learning rates, a smaller τ or reward scaling help."
             ),
             column="critic1_loss",
         ),
@@ -166,7 +166,7 @@ PLOTS = (
             ),
             wrong=Text(
                 "It dives far below −Q₁ of the sampled actions: the actor has found actions that"
-                " the critic only believes in, so compare expected with obtained in the plot of Q"
+                " the critic overestimates, so compare expected with obtained in the plot of Q"
                 " values."
             ),
             column="actor_loss",

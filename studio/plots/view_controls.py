@@ -9,13 +9,13 @@ from td3core.text import Text, tr
 
 _SETTLED_MS = 150
 _MOST_SMOOTHED = 100
-_SMOOTHING = Text("Each value becomes the mean of so many last values; 1 changes nothing")
+_SMOOTHING = Text("Length of the moving average; 1 turns smoothing off")
 
 
 def make_axis_combo(name: str) -> QComboBox:
     """Return the combo box for the choice of the x axis."""
     combo = QComboBox()
-    describe(combo, name, tr("x axis"), tr("What runs along the x axis"))
+    describe(combo, name, tr("x axis"), tr("Quantity on the x axis"))
     for text, value in AXES:
         combo.addItem(str(text), value)
     return combo

@@ -18,8 +18,8 @@ AXES: tuple[tuple[Text, XAxis], ...] = (
 )
 """Choices of the x axis, with their names on screen."""
 UNPLACED: dict[XAxis, Text] = {
-    "episodes": Text("No episode on record: choose another x axis."),
-    "time": Text("No times on record: choose another x axis."),
+    "episodes": Text("No episodes recorded: choose another x axis."),
+    "time": Text("No times recorded: choose another x axis."),
 }
 """Shown in place of curves without a position on an axis."""
 LABELS: dict[XAxis, Text] = {

@@ -59,7 +59,7 @@ class ReplayOptions(QObject):
         given = os.environ.get(VARIABLE, "")
         if given:
             return tr("{variable} is set to {value}", variable=VARIABLE, value=given)
-        return "" if sys.platform == "linux" else tr("Only Linux has a choice")
+        return "" if sys.platform == "linux" else tr("The backend can be chosen only on Linux")
 
     def _draw_with_chosen(self) -> None:
         chosen = self.opengl if not self.opengl_fixed else ""

@@ -219,7 +219,7 @@ class RunActions(QObject):
         ended = Text("The run is running") if living else _POSSIBLE
         agent = _POSSIBLE
         if not readable and rows[0].curves_only:
-            agent = Text("It holds curves only; there is no agent in it")
+            agent = Text("It contains only curves, no agent")
         grouped, comparable, reportable = _POSSIBLE, _POSSIBLE, _POSSIBLE
         if not readable and not rows[0].group:
             grouped = Text("It was not started in a group")

@@ -65,13 +65,13 @@ HEADINGS = {
     ),
     RunColumn.LAST: (Text("Last"), Text("Mean return of the last evaluation")),
     RunColumn.BEST: (Text("Best"), Text("Mean return of the best evaluation")),
-    RunColumn.STEPS: (Text("Steps"), Text("Environment steps reached, of those asked for")),
+    RunColumn.STEPS: (Text("Steps"), Text("Environment steps done, of the total")),
     RunColumn.STARTED: (
         Text("Started"),
         Text("Local time. Sorted by this, branches stand below their parent"),
     ),
-    RunColumn.DURATION: (Text("Duration"), Text("How long it has been going, pauses included")),
-    RunColumn.SEED: (Text("Seed"), Text("Seed of everything random")),
+    RunColumn.DURATION: (Text("Duration"), Text("Wall-clock time, including pauses")),
+    RunColumn.SEED: (Text("Seed"), Text("Random seed of the run")),
     RunColumn.PRESET: (Text("Preset"), Text("Where its settings came from")),
     RunColumn.PARENT: (Text("Branched from"), Text("The parent run, and the step of the branch")),
 }

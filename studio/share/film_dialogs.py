@@ -155,7 +155,7 @@ class GrowthFilmDialog(_FilmDialog):
         self._run = run
         self.episodes = self.add_episodes(tr("Episodes each"), tr("Episodes of each checkpoint"))
         self.seed = self.add_seed(seed, tr("Every checkpoint begins with the same state"))
-        tip = tr("Leave a checkpoint after so many seconds of film; 0 for whole episodes")
+        tip = tr("Maximum film time per checkpoint, in seconds; 0 for whole episodes")
         label, zero = tr("Most seconds each"), tr("Whole episodes")
         self.seconds = self.add_number("most", label, 0, _MOST_SECONDS, 0, tip, zero)
 

@@ -54,7 +54,9 @@ class ImportDialog(TaskDialog):
         self.kind = _value("import_kind")
         self.sizes = _value("import_sizes")
         self.env = EnvPicker()
-        describe(self.env, "import_env_combo", tr("Environment"), tr("Where the agent acts"))
+        describe(
+            self.env, "import_env_combo", tr("Environment"), tr("The environment of the agent")
+        )
         self.env.setCurrentText("")
         self.env.setFixedWidth(scaled(_FIELD_WIDTH))
         self.env_args = QLineEdit()
@@ -70,7 +72,7 @@ class ImportDialog(TaskDialog):
         for label in (self.kind, self.sizes, self.hint):
             # Otherwise the form would make them as narrow as a word.
             label.setMinimumWidth(scaled(_FIELD_WIDTH))
-        self.form.addRow(tr("Holds"), self.kind)
+        self.form.addRow(tr("Contents"), self.kind)
         self.form.addRow(tr("Sizes"), self.sizes)
         self.form.addRow(tr("Environment"), self.env)
         self.form.addRow("", self.hint)

@@ -22,7 +22,7 @@ from td3core.text import Text, tr
 
 _WIDTH = 300
 _PARTS = (
-    ("learning", Text("Losses and Q values"), Text("What the updates measured")),
+    ("learning", Text("Losses and Q values"), Text("Training metrics")),
     ("bias", Text("Bias of the critics"), Text("How far evaluations found them to overestimate")),
     ("health", Text("Health of the networks"), Text("Dormant units, rank, saturated actions")),
     ("journal", Text("Live changes"), Text("The journal of each run")),
@@ -32,7 +32,7 @@ _PARTS = (
         Text("Machine and versions"),
         Text("What results depend on besides settings"),
     ),
-    ("commands", Text("Commands"), Text("What to type to train the runs again")),
+    ("commands", Text("Commands"), Text("Commands that reproduce the runs")),
 )
 _FILTERS = (
     (Text("Web page ({pattern})", pattern="*.html"), ".html"),
@@ -76,7 +76,7 @@ class ReportDialog(TaskDialog):
         tip = tr("What the runs were to answer; may be empty")
         self.question_edit = self._add_line("question", tr("Question"), tip)
         self.parts = {name: self._check(name, str(text), str(tip)) for name, text, tip in _PARTS}
-        tip = tr("An episode of the best agents; a web page shows them, paper does not")
+        tip = tr("An episode of the best agents; only in the web page")
         self.film = self._check("film", tr("Films of the agents"), tip)
         self.film.setChecked(False)
         grid = QGridLayout()

@@ -55,7 +55,7 @@ class Banner(QFrame):
         self._copy.setObjectName("banner_copy_button")
         self._action_button = QPushButton()
         self._action_button.setObjectName("banner_action_button")
-        self._action_button.setAccessibleName(tr("What can be done about it"))
+        self._action_button.setAccessibleName(tr("Suggested action"))
         self._action_button.clicked.connect(self._run_action)
         self._action: Callable[[], object] | None = None
         self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._details))

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from td3core.experiments.trials import Trial
 
 _STAGES = {
-    TrialStage.WAITING: Text("Waits for a free core."),
-    TrialStage.WITH_CHANGE: Text("The runs with the change train."),
-    TrialStage.WITHOUT: Text("The runs without the change train."),
+    TrialStage.WAITING: Text("Waiting for a free core."),
+    TrialStage.WITH_CHANGE: Text("Training the runs with the change."),
+    TrialStage.WITHOUT: Text("Training the runs without the change."),
     TrialStage.JUDGING: Text("Comparing."),
 }
 
@@ -301,7 +301,7 @@ class HealthAdvice(QObject):
 
     def _accepting(self, tried: KeptTrial) -> str:
         if self._is_live(tried):
-            return tr("Make this change in the run, which trains")
+            return tr("Apply this change to the running training")
         return tr("Train a branch of the run with this change")
 
     @Slot()

@@ -96,7 +96,7 @@ class ResumeOffer(QObject):
     @Slot(object)
     def _announce_beside(self, event: Started) -> None:
         name = escape(with_env(event.config.env, event.name or event.run.name))
-        text = tr("{run} trains in a process of its own.", run=name)
+        text = tr("{run} is training in a separate process.", run=name)
         link = f'<a href="{_LIST}">{_SHOW}</a>'
         self._parts.banner.show_message("info", f"{text} {link}", rich=True)
         self._parts.runs.refresh_soon()

@@ -49,8 +49,10 @@ class StatusBar(QStatusBar):
         self._device = QLabel()
         self._device.setObjectName("status_device")
         self._device.setProperty("role", "muted")
-        self._state_label.setToolTip(tr("State of what trains, or else of the current run"))
-        self._bar.setToolTip(tr("Steps done, of those the run is set to"))
+        self._state_label.setToolTip(
+            tr("State of the training run or group, or of the current run")
+        )
+        self._bar.setToolTip(tr("Completed share of the run's steps"))
         self._device.setToolTip(tr("Device of the updates × threads"))
         self.addWidget(self._state_label)
         self.addWidget(self._bar)
@@ -162,7 +164,7 @@ class StatusBar(QStatusBar):
             finished = outcome.state is RunStatus.FINISHED
             text, colour = format_state(outcome.state), theme.good if finished else theme.muted
         if state is SessionState.IDLE and self._sweep:
-            text, colour = (tr("a sweep trains"), theme.good)
+            text, colour = (tr("sweep is training"), theme.good)
         if state is SessionState.STARTING and self._model.preparing:
             text = tr("preparing")
         if state is SessionState.RUNNING and self._model.record.progress is not None:

@@ -63,7 +63,7 @@ class _Entry:
     tip: Text | None = None
 
 
-_NEXT = Text("Queue a run with the settings on the left after the one that trains")
+_NEXT = Text("Queue a run with the settings on the left, to start after the current training")
 _NEXT_IDLE = Text("Queue a run with the settings on the left; ▶ in the queue starts it")
 _TRAIN = Text("Start a new run with the settings on the left")
 _TRAIN_GROUP = Text("Start a group of runs, one for each of the seeds on the left")
@@ -89,7 +89,7 @@ _WINDOW_ACTIONS = (
     ),
     _Entry(
         *("help", Text("Help"), "help-circle-outline", "F1"),
-        Text("Open the manual at what has the focus"),
+        Text("Open the manual page for the focused panel"),
     ),
     _Entry("large", Text("Large replay"), "", "F9"),
     _Entry("full", Text("Replay on the full screen"), "", "F11"),

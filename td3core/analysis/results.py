@@ -164,7 +164,7 @@ def require_recorded(metric: Metric, runs: Sequence[RunResults]) -> None:
     if recorded:
         raise unknown_name("info column", metric, recorded)
     raise RequestError(
-        "None of the runs recorded {column}; the setting {key} chooses what is.",
+        "None of the runs recorded {column}; choose what to record with {key}.",
         key=SettingName("info_columns"),
         column=metric,
     )

@@ -76,7 +76,9 @@ COMMANDS: dict[str, tuple[Callable[..., CommandResult], str]] = {
     ),
     "film": (
         film,
-        marked("Film how an agent grew, checkpoint by checkpoint, or agents side by side."),
+        marked(
+            "Film an agent's progress, checkpoint by checkpoint, or several agents side by side."
+        ),
     ),
     "eval": (evaluate_command, marked("Evaluate a saved agent in noise-free episodes.")),
     "replay": (replay_command, marked("Record a video of a saved agent, one frame per step.")),
@@ -239,7 +241,7 @@ def doctor(
         typer.Option(
             "--forget",
             metavar="MODULE",
-            help=marked("Ask again before this module runs for a file, then end."),
+            help=marked("Revoke consent to run this module, then exit."),
         ),
     ] = None,
 ) -> CommandResult:

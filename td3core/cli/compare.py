@@ -57,11 +57,16 @@ def compare_command(
     ] = "",
     columns: Annotated[
         int,
-        typer.Option("--columns", min=1, max=2, help=marked("Text columns the figure is wide.")),
+        typer.Option(
+            "--columns", min=1, max=2, help=marked("Width of the figure in text columns.")
+        ),
     ] = 1,
     title: Annotated[str, typer.Option("--title", help=marked("Title of the figure."))] = "",
     smooth: Annotated[
-        int | None, typer.Option("--smooth", min=1, help=marked("Values in the mean of a curve."))
+        int | None,
+        typer.Option(
+            "--smooth", min=1, help=marked("Window of the moving average of the curves, in values.")
+        ),
     ] = None,
     force: Force = False,
     runs_dir: RunsDir = None,

@@ -81,7 +81,7 @@ def forget_code(module: str) -> Text:
     """
     if not trust_store.forget(module):
         raise RequestError("{module} was not allowed to run, so nothing changed.", module=module)
-    return Text("{module} is asked about again.", module=module)
+    return Text("You will be asked again before {module} runs.", module=module)
 
 
 def examine_numerics() -> Iterator[Diagnosis]:

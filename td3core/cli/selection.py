@@ -65,7 +65,7 @@ Renamed = Annotated[
     typer.Option(
         "--rename",
         metavar="GROUP=NAME",
-        help=marked("Call a group, or that of a run, something else; may be repeated."),
+        help=marked("Rename a group, given by its name or one of its runs; may be repeated."),
     ),
 ]
 

@@ -251,7 +251,7 @@ def branch(
     steps: Steps = None,
     seed: Annotated[
         int | None,
-        typer.Option(help=marked("Draw from this seed on; default: go on drawing as before.")),
+        typer.Option(help=marked("Reseed the random generators; default: continue their state.")),
     ] = None,
     runs_dir: RunsDir = None,
     sinks: Sinks = NO_SINKS,

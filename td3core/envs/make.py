@@ -262,7 +262,7 @@ def _require_suitable(env_id: str, env: gym.Env[Any, Any]) -> None:
     for space, what in ((action, Text("actions")), (obs, Text("observations"))):
         if 0 in (space.shape or ()):
             raise RequestError(
-                "{env_id} has {what} of shape {shape}, which hold no number.",
+                "{env_id} has {what} of shape {shape}, which are empty.",
                 env_id=env_id,
                 what=what,
                 shape=space.shape,

@@ -28,7 +28,7 @@ def _ignore(_: str) -> None:
 
 
 _NO_ANSWER = Text(
-    "The run was ended without an answer from its environment. It can be resumed from its last"
+    "The run was killed because its environment did not respond. It can be resumed from its last"
     " checkpoint."
 )
 

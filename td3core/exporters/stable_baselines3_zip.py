@@ -42,7 +42,7 @@ def export(checkpoint: Path, target: Path) -> Text:
     export = _Export(actor)
     checked = actor.require_parity(export.act)
     write_atomically(target, zip_file(export.members()))
-    return Text("{checked}; {notes} in it says what differs", checked=checked, notes=NOTES)
+    return Text("{checked}; see {notes} inside for the differences", checked=checked, notes=NOTES)
 
 
 def _require_suitable(actor: DeployedActor) -> None:
@@ -54,8 +54,8 @@ def _require_suitable(actor: DeployedActor) -> None:
     spaces = (actor.observation_space, actor.action_space)
     if any(len(space.shape) != 1 or np.dtype(space.dtype).kind != "f" for space in spaces):
         raise RequestError(
-            "stable-baselines3 would scale {env}'s observations or actions otherwise: they are not"
-            " plain rows of numbers.",
+            "stable-baselines3 would scale the observations or actions of {env} differently: they"
+            " are not one-dimensional arrays of floating-point numbers.",
             env=actor.source.header.env.env_id,
         )
     networks = actor.source.header.networks
@@ -73,8 +73,8 @@ def _require_suitable(actor: DeployedActor) -> None:
         )
     if networks[CRITIC].widths[-1] > 1:
         raise RequestError(
-            "TD3 of stable-baselines3 has critics of one value; this agent's put out {count}"
-            " quantiles ({key}).",
+            "In stable-baselines3, TD3 critics output a single value; this agent's critics output"
+            " {count} quantiles ({key}).",
             key=SettingName("quantiles"),
             count=networks[CRITIC].widths[-1],
         )
@@ -186,9 +186,11 @@ class _Export:
         names = [each for name in group.names for pair in group.layers(name) for each in pair]
         state: dict[int, dict[str, Floats]] = {}
         if f"{adam}.step" not in tensors:
-            self._note("The optimisers begin anew: the file was that of an agent only.")
+            self._note("The optimiser state is reset: the file was that of an agent only.")
         elif self._actor.normalisation is not None:
-            self._note("The optimisers begin anew: normalisation is part of the first layers now.")
+            self._note(
+                "The optimiser state is reset: normalisation is part of the first layers now."
+            )
         else:
             step = tensors[f"{adam}.step"].reshape(())
             state = {

@@ -67,7 +67,9 @@ class Archive:
             # The length in the directory may be wrong.
             data = member.read(info.file_size + 1)
         if len(data) != info.file_size:
-            raise UnexpectedError("{name} is not as long as it says", name=name)
+            raise UnexpectedError(
+                "the size of {name} does not match the archive's directory", name=name
+            )
         return data
 
 

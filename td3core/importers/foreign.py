@@ -145,7 +145,7 @@ def take_layers(
         layers.append((weight, bias))
     if not layers or (outputs is not None and inputs != outputs):
         last = f"{names[-1]}.weight" if layers else "a network"
-        raise UnexpectedError("{key} has another number of outputs", key=last)
+        raise UnexpectedError("{key} has an unexpected number of outputs", key=last)
     return tuple(layers)
 
 

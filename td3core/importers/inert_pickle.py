@@ -102,7 +102,7 @@ class _Machine:
     def pop(self) -> Any:
         value = self._stack.pop()
         if value is _MARK:
-            raise UnexpectedError("the pickle takes a mark for a value")
+            raise UnexpectedError("the pickle uses a mark as a value")
         return value
 
     def push(self, value: Any) -> None:
@@ -152,7 +152,7 @@ def _named(machine: _Machine, argument: str) -> None:
 def _named_on_stack(machine: _Machine, _: Any) -> None:
     name, module = machine.pop(), machine.pop()
     if not (isinstance(name, str) and isinstance(module, str)):
-        raise UnexpectedError("the pickle imports what is no name")
+        raise UnexpectedError("the pickle imports something that is not a name")
     machine.push(Global(module, name))
 
 
@@ -199,7 +199,7 @@ def _append(machine: _Machine, values: list[Any]) -> None:
     elif isinstance(target, Made):
         target.items.extend(values)
     else:
-        raise UnexpectedError("the pickle appends to what is no list")
+        raise UnexpectedError("the pickle appends to something that is not a list")
 
 
 def _set(machine: _Machine, values: list[Any]) -> None:
@@ -211,7 +211,7 @@ def _set(machine: _Machine, values: list[Any]) -> None:
     elif isinstance(target, Made):
         target.pairs.extend(pairs)
     else:
-        raise UnexpectedError("the pickle sets keys of what is no mapping")
+        raise UnexpectedError("the pickle sets keys of something that is not a mapping")
 
 
 def _key(key: Any) -> Hashable:

@@ -33,7 +33,7 @@ def read_array(data: bytes, name: str, most: int) -> NDArray[Any]:
     shape = tuple(int(size) for size in header[3].replace(b",", b" ").split())
     rest = data[begin + length :]
     if math.prod(shape) * dtype.itemsize != len(rest):
-        raise UnexpectedError("{name} is not as large as it says", name=name)
+        raise UnexpectedError("the size of {name} does not match its header", name=name)
     if math.prod(shape) > most:
         raise UnexpectedError("{name} holds more than {most} numbers", name=name, most=most)
     order: Literal["F", "C"] = "F" if header[2] == b"True" else "C"

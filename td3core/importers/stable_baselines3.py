@@ -156,7 +156,7 @@ class _Reader:
         networks = (actor, target), *((each, critics[0]) for each in (*critics, *targets))
         for one, other in networks:
             if [w.shape for w, _ in one] != [w.shape for w, _ in other]:
-                raise UnexpectedError("a network and its target have other sizes")
+                raise UnexpectedError("networks that must have equal sizes differ")
         return {
             "kind": f"stable-baselines3 {'DDPG' if self._is_ddpg(count) else 'TD3'}",
             "actor": actor,
@@ -277,7 +277,7 @@ class _Reader:
     def _whole(self, name: str) -> int:
         value = self._data.get(name, 0)
         if type(value) is not int or not 0 <= value <= 10**12:
-            raise UnexpectedError("{name} is no number of steps", name=name)
+            raise UnexpectedError("{name} is not a valid count", name=name)
         return value
 
     def _settings(self, found: Mapping[str, Any]) -> dict[str, Any]:

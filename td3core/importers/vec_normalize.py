@@ -104,7 +104,7 @@ def _observations(state: Mapping[str, Any], obs_dim: int) -> Statistics | None:
     variance = variance + (epsilon - _EPSILON)
     if count <= 1:
         if mean.any() or not np.allclose(variance, 1.0):
-            raise UnexpectedError("there are statistics of no observation")
+            raise UnexpectedError("there are statistics, but no observations were counted")
         return Statistics(count=0.0, mean=mean, variance=np.ones(obs_dim))
     return Statistics(count=count, mean=mean, variance=variance)
 

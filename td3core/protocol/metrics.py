@@ -45,7 +45,9 @@ def _norms(network: str) -> tuple[Metric, ...]:
     meanings = {
         "gradient": Text("norm of the gradient of {network}", **values),
         "weight": Text("norm of the weights of {network}", **values),
-        "update": Text("norm of the last step of {network}, by that of its weights", **values),
+        "update": Text(
+            "norm of the last update of {network}, relative to the norm of its weights", **values
+        ),
     }
     if network == "critic2":
         meanings = {
@@ -68,12 +70,15 @@ METRICS = (
     ),
     Metric(
         "critic2_loss",
-        Text("the same of Q2; absent with one critic"),
+        Text("the same for Q2; absent with one critic"),
         "critic2",
     ),
     Metric(
         "actor_loss",
-        Text("-mean Q1(s, pi(s)), of TQC of both; absent where the delay left the actor alone"),
+        Text(
+            "-mean Q1(s, pi(s)), for TQC over both critics; absent if the actor was not updated"
+            " (policy delay)"
+        ),
         "actor",
     ),
     Metric("q_gap", Text("mean of |Q1(s, a) - Q2(s, a)|; absent with one critic"), "critic2"),
@@ -82,21 +87,39 @@ METRICS = (
     *_norms("critic2"),
     *_norms("actor"),
     Metric("saturated", Text("share of |pi(s)| >= 0.99, over states of the buffer")),
-    Metric("saturated_most", Text("the same, of the dimension where it is largest")),
+    Metric("saturated_most", Text("the same for the most saturated action dimension")),
     Metric(
-        "actor_dead", Text("share of the actor's hidden units that answer 0 to all these states")
+        "actor_dead",
+        Text("share of the actor's hidden units whose output is 0 in all these states"),
     ),
-    Metric("actor_dormant", Text("share of those with at most 0.025 of their layer's mean answer")),
+    Metric(
+        "actor_dormant",
+        Text(
+            "share of the actor's hidden units whose mean |output| is at most 0.025 of their"
+            " layer's mean"
+        ),
+    ),
     Metric("critic_dead", Text("share of the critics' hidden units that are dead")),
-    Metric("critic_dormant", Text("share of those that are dormant")),
+    Metric("critic_dormant", Text("share of the critics' hidden units that are dormant")),
     Metric(
-        "critic_rank", Text("rank of the last features of Q1 (99 % of singular values), by width")
+        "critic_rank",
+        Text(
+            "effective rank of the last hidden layer of Q1 (99 % of singular values), relative to"
+            " its width"
+        ),
     ),
-    Metric("actor_lag", Text("distance of the actor's target, by the norm of its weights")),
-    Metric("critic1_lag", Text("distance of critic1's target, by the norm of its weights")),
-    Metric("critic2_lag", Text("distance of critic2's target; absent with one critic")),
     Metric(
-        "policy_change", Text("mean distance by which the last step moved pi(s), on fixed states")
+        "actor_lag",
+        Text("distance between actor and target actor, relative to the norm of the weights"),
+    ),
+    Metric(
+        "critic1_lag",
+        Text("distance between critic 1 and its target, relative to the norm of the weights"),
+    ),
+    Metric("critic2_lag", Text("the same for critic 2; absent with one critic")),
+    Metric(
+        "policy_change",
+        Text("mean size of the change of pi(s) by the last update, on fixed states"),
     ),
     *(
         Metric(name, told, "critic1", last=True)
@@ -106,7 +129,7 @@ METRICS = (
             ("td_p99", Text("99th percentile of the same")),
         )
     ),
-    Metric("q_to_bound", Text("largest |Q(s, pi(s))| by reward_most / (1 - gamma)")),
+    Metric("q_to_bound", Text("largest |Q(s, pi(s))|, relative to reward_most / (1 - gamma)")),
     Metric("buffer_age", Text("mean age of the transitions to sample from, in steps")),
     Metric("reward_mean", Text("mean reward in the buffer")),
     Metric("reward_most", Text("largest |reward| in the buffer")),

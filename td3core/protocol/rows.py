@@ -40,8 +40,10 @@ EVALUATION_METRICS = (
         "q_expected",
         Text("mean of min(Q1, Q2), or of the quantiles kept, at the states of the episodes"),
     ),
-    EvaluationMetric("q_obtained", Text("mean discounted return from these states on")),
-    EvaluationMetric("bias", Text("mean of min(Q1, Q2) - G over the states, by max(|mean G|, 1)")),
+    EvaluationMetric("q_obtained", Text("mean discounted return obtained from these states")),
+    EvaluationMetric(
+        "bias", Text("mean of min(Q1, Q2) - G over the states, relative to max(|mean G|, 1)")
+    ),
     EvaluationMetric(
         "bias_low", Text("lower end of its 95 % interval, bootstrap over the episodes")
     ),
@@ -49,10 +51,8 @@ EVALUATION_METRICS = (
     EvaluationMetric("bias_std", Text("standard deviation of the bias over the states")),
     EvaluationMetric("bias_q1", Text("bias of Q1")),
     EvaluationMetric("bias_q2", Text("bias of Q2; absent with one critic")),
-    EvaluationMetric("bias_target", Text("bias of what the target critics give a target")),
-    EvaluationMetric(
-        "bias_open", Text("mean weight of a value in place of rewards in the returns")
-    ),
+    EvaluationMetric("bias_target", Text("bias of the target critics' value in the TD target")),
+    EvaluationMetric("bias_open", Text("mean weight of the bootstrapped value in the returns")),
 )
 EVALUATION_COLUMNS = (
     "env_steps",

@@ -34,7 +34,7 @@ JOURNAL: Mapping[str, Text] = {
     JournalEvent.RESUME: Text("resumed"),
     JournalEvent.BRANCH: Text("branched"),
     JournalEvent.IMPORT: Text("imported"),
-    JournalEvent.INEXACT: Text("continued inexactly"),
+    JournalEvent.INEXACT: Text("continued with deviations"),
 }
 """Journal entries in words; other entries come from a newer version."""
 

@@ -27,7 +27,7 @@ STATUS_S = 1.0
 
 _MOST_ANSWERS = 64
 _MOST_WARNINGS = 20
-_ENDED = Text("The run ended before.")
+_ENDED = Text("The run ended before it could handle the request.")
 _NO_CHECKPOINT = Text("The checkpoint could not be written.")
 
 
@@ -123,7 +123,7 @@ class RemoteAccess:
                     self._answer(name)
                 self._answer(request.name)
             case Verb.PAUSE if status.phase is Phase.PAUSED:
-                self._answer(request.name, message=Text("The run was paused already."))
+                self._answer(request.name, message=Text("The run is already paused."))
             case verb:
                 steer(self._control, Ask(verb))
                 self._pending[verb].append((request.name, 0))

@@ -30,7 +30,7 @@ NAME = re.compile(r"\d{1,20}-[0-9a-f]{8,32}\.json", re.ASCII)
 _MOST_BYTES = 16 * 1024
 _MOST_AT_ONCE = 32
 _MOST_STALE = 10_000
-_LEFT_OVER = Text("The run had ended or was interrupted before.")
+_LEFT_OVER = Text("The run ended or was interrupted before it took the request.")
 _NOT_OWN = Text("The request was not made by the run's user, or others may write to it.")
 
 

@@ -406,9 +406,7 @@ class RunDirectory:
             RequestError: only curves were imported.
         """
         if self.has_curves_only():
-            raise RequestError(
-                "{run} holds curves only; there is no agent in it.", run=self.path.name
-            )
+            raise RequestError("{run} contains only curves, no agent.", run=self.path.name)
 
     def step_checkpoint(self, env_steps: int) -> Path:
         """Return the path of the checkpoint after ``env_steps`` steps."""

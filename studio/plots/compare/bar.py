@@ -63,8 +63,8 @@ class CompareBar(QFrame):
         self._metric.setToolTip(
             tr(
                 "What the first plot and the table compare: returns of evaluations or of training"
-                " episodes, how far the critics overestimate in evaluations, or what episodes"
-                " recorded of the environment's info"
+                " episodes, how far the critics overestimate in evaluations, or values from the"
+                " environment's info, recorded per episode"
             )
         )
         self._smoothing = SmoothingSlider("compare_smoothing")

@@ -64,12 +64,12 @@ _BIAS_ABOUT = Explanation(
         " obtained, divided by the mean discounted return."
     ),
     healthy=Text(
-        "It nears 0 or stays somewhat below, as TD3's does on Pendulum-v1 and Hopper-v5; a"
-        " deviation over the states that shrinks matters more than the mean."
+        "It approaches 0 or stays slightly below, as TD3's does on Pendulum-v1 and Hopper-v5; a"
+        " shrinking standard deviation over states matters more than the mean."
     ),
     wrong=Text(
-        "It stays far above 0, as DDPG's does on Hopper-v5: what is obtained stays behind what is"
-        " promised, and a dip of the return makes it large for a moment, too."
+        "It stays far above 0, as DDPG's does on Hopper-v5: the obtained return stays below the"
+        " estimate; a dip of the return makes it large for a moment, too."
     ),
 )
 
@@ -89,7 +89,7 @@ def _about(metric: Metric) -> Explanation | None:
         return None
     return Explanation(
         shows=Text(
-            "What the environment returns as {name} in its info: the mean over the steps of each"
+            "The value {name} in the environment's info: the mean over the steps of each"
             " training episode, played with exploration noise.",
             name=metric.removeprefix(PREFIX),
         ),

@@ -46,7 +46,10 @@ class EventFiles:
             name="tensorboard_film",
             group=files.group,
             text=tr("Add a film of the best agent at the end"),
-            tip=tr("An episode of each run among its images, made in the background"),
+            tip=tr(
+                "Adds a film of one episode of each run to its TensorBoard images, rendered in the"
+                " background"
+            ),
             read=lambda: self._films_chosen,
             write=self._write_film,
             fixed="" if installed() else files.fixed,
@@ -57,7 +60,9 @@ class EventFiles:
     def _switch(self) -> Switch:
         fixed = ""
         if self._elsewhere:
-            fixed = tr("{variable} is set: into {path}", variable=_VARIABLE, path=self._elsewhere)
+            fixed = tr(
+                "{variable} is set; files go to {path}", variable=_VARIABLE, path=self._elsewhere
+            )
         elif not installed():
             fixed = tr("It needs a package: {command}", command=command_for("tensorboard"))
         return Switch(

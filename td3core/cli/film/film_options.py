@@ -45,7 +45,9 @@ SideBySide = Annotated[
     bool,
     typer.Option(
         "--side-by-side",
-        help=marked("Two to four agents next to each other, in step; the best one of a run."),
+        help=marked(
+            "Show two to four agents side by side, in lockstep; for a run, its best agent."
+        ),
     ),
 ]
 Noise = Annotated[

@@ -112,7 +112,9 @@ def _await_answer(
                 **_named(choice),
             ) from None
         if answer is None:
-            raise RequestError("Making {env_id}{args} ended its process.", **_named(choice))
+            raise RequestError(
+                "The process ended unexpectedly while making {env_id}{args}.", **_named(choice)
+            )
         return
 
 

@@ -37,7 +37,7 @@ class ProbeResult(StrEnum):
 
     WORKS = "works"
     MISSING = "its library is missing"
-    FAILS = "it makes no context"
+    FAILS = "it cannot create a context"
 
 
 Probe = Callable[[Backend], ProbeResult]

@@ -212,9 +212,9 @@ def _encoder(kind: str) -> tuple[str, dict[str, str]]:
         return "gif", {}
     if kind == "webp":
         if "libwebp_anim" not in av.codecs_available:
-            raise RequestError("PyAV can encode no animated WebP here; use .gif.")
+            raise RequestError("This build of PyAV cannot encode animated WebP; use .gif.")
         return "libwebp_anim", _WEBP
     for name, options in ENCODERS:
         if name in av.codecs_available:
             return name, options
-    raise RequestError("PyAV can encode no MP4 here: it has neither H.264 nor MPEG-4.")
+    raise RequestError("This build of PyAV cannot encode MP4: it has neither H.264 nor MPEG-4.")

@@ -96,7 +96,7 @@ class TensorBoardSink:
         try:
             yield
         except OSError as problem:
-            log.warning("TensorBoard is written no more: %s", file_reason(problem))
+            log.warning("Stopped writing TensorBoard files: %s", file_reason(problem))
             writer, self._writer = self._writer, None
             if writer is not None:
                 # Its own ``close`` flushes first, which would fail again.

@@ -138,7 +138,7 @@ def _sections(found: Material, request: ReportRequest) -> Iterator[Section]:
         ("", _curves),
         ("", run_sections.settings_that_differ),
         ("", lambda _: _films(request)),
-        ("learning", partial(_measured, "learning", tr("What the updates measured"), LEARNING)),
+        ("learning", partial(_measured, "learning", tr("Training metrics"), LEARNING)),
         ("bias", _bias),
         ("health", partial(_measured, "health", tr("Health of the networks"), HEALTH)),
         ("journal", run_sections.journal),
@@ -174,8 +174,8 @@ def _curves(found: Material) -> Section:
     living = sum(run.summary.state is RunStatus.RUNNING for run in found.runs.values())
     if living:
         text = Text.counted(
-            "What is still to come of {n} run that trained when this was written.",
-            "What is still to come of {n} runs that trained when this was written.",
+            "The rest of {n} run that was still training when this report was written.",
+            "The rest of {n} runs that were still training when this report was written.",
             n=living,
         )
         found.missing.append(str(text))
@@ -204,7 +204,7 @@ def _measured(
 ) -> Section | None:
     plots = training_plots(measured, found)
     if not plots:
-        found.missing.append(tr("{section}: nothing of it is on record.", section=title))
+        found.missing.append(tr("{section}: not recorded in these runs.", section=title))
         return None
     return Section(name=name, title=title, blocks=(Plots(plots=plots),))
 
@@ -215,8 +215,8 @@ def _bias(found: Material) -> Section | None:
         found.missing.append(tr("Bias of the critics: it was not measured in these runs."))
         return None
     about = tr(
-        "What the critics expect, less the discounted rewards that followed, by the mean of these."
-        " Above 0 they expect too much."
+        "Predicted Q minus the discounted return that followed, divided by the absolute mean of"
+        " that return. Above 0, the critics overestimate."
     )
     blocks = (
         Paragraph(text=about, quiet=True),

@@ -51,7 +51,7 @@ LEARNING = (
     MeasuredPlot(
         column="q1",
         title=Text("Q₁"),
-        about=Text("What the first critic expects of sampled actions, discounted."),
+        about=Text("Discounted return predicted by the first critic for sampled actions."),
     ),
     MeasuredPlot(
         column="critic1_loss",

@@ -88,9 +88,7 @@ def _from_preset(found: Material) -> Section | None:
     try:
         usual = all_given(*compose(run.config.env, names, {}))
     except RequestError:
-        found.missing.append(
-            tr("How the settings differ from the preset: it is not installed here.")
-        )
+        found.missing.append(tr("Differences from the preset: the preset is not installed here."))
         return None
     now, called = all_given(run.config, run.first_tunables), labels()
     left_out = ("env", "seed", *_NOT_A_SETTING)

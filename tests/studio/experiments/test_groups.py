@@ -344,10 +344,10 @@ def test_an_idle_queue_says_how_to_start_it(qtbot, window, find, panel, played) 
     fill_in(find, STEPS, 40, "2,")
     assert "after the one" not in find("queue_button").toolTip()
     window.toolbar.action("queue").trigger()
-    assert find("queue_hint").text() == "Press ▶ to start the first."
+    assert find("queue_hint").text() == "Press ▶ to start the first one."
     start_three(qtbot, window, find, panel)
     assert "has ended" in find("queue_hint").text()
-    assert "after the one that trains" in find("queue_button").toolTip()
+    assert "after the current training" in find("queue_button").toolTip()
     find("queue_list").setCurrentRow(0)
     find("queue_remove_button").click()
 

@@ -120,7 +120,7 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
     with qtbot.waitSignal(window.late.sweeps.started, timeout=PATIENCE_MS):
         assert answer(qtbot, window, "allow") == THEIRS
     assert [words[:2] for words in commands] == [["sweep", str(file)]]
-    assert find("status_state").text().endswith("a sweep trains")
+    assert find("status_state").text().endswith("sweep is training")
     # The command itself asks nothing: its first message lists the allowed code.
     assert "--trust-env" not in commands[0]
     assert {OURS, THEIRS} <= {name for name, _ in allowed_code.snapshot()}

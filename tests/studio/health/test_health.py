@@ -193,7 +193,7 @@ def test_a_trial_waits_for_a_core_and_ends_in_a_sentence_and_is_accepted_as_a_br
     cores = [0]
     monkeypatch.setattr(type(trials), "free_cores", property(lambda _: cores[0]))
     begin_trial(qtbot, window, 200, 2)
-    qtbot.waitUntil(lambda: "Waits for a free core" in find("trial_text").text())
+    qtbot.waitUntil(lambda: "Waiting for a free core" in find("trial_text").text())
     assert not trials.trains
     cores[0] = 2
     trials.begin_if_free()

@@ -133,7 +133,7 @@ def test_both_sides_have_to_branch_off_the_same_agent(
     session.refused.connect(told.append)
     session.start(replace(begun, trial=replace(begun.trial, steps=41)))
     qtbot.waitUntil(lambda: session.stage is TrialStage.ENDED, timeout=20_000)
-    assert "is of step 60 by now, not of step 59" in str(told[0])
+    assert "is now at step 60, not 59" in str(told[0])
 
 
 def test_a_trial_that_is_closed_is_forgotten(

@@ -352,7 +352,7 @@ def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     started = began(parent.config, Tunables(), 500, run=parent.path)
     process.report(started)
     qtbot.waitUntil(lambda: process.detached)
-    assert f"{parent.path.name} trains in a process of its own." in window.banner.text
+    assert f"{parent.path.name} is training in a separate process." in window.banner.text
     window.launcher.beside.start(process.job)
     PlayedProcess.last.report(Failed(message=Text("No room."), details=""))
     qtbot.waitUntil(lambda: window.banner.text == "No room.")

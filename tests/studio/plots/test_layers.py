@@ -159,7 +159,7 @@ def test_the_nearest_change_and_the_latest_notes_are_read_at_the_crosshair(qtbot
     assert all(line.startswith("● ") for line in values)
     assert rest[:-1] == [
         *(f"event {number} at step 500" for number in range(2, 5)),
-        "continued inexactly at step 500: Digits differ.",
+        "continued with deviations at step 500: Digits differ.",
     ]
     assert rest[-1] == "┊ τ 0.005 → 0.02"
     card.hovered.emit(QPointF(650.0, 0.0))

@@ -240,7 +240,7 @@ def test_the_curves_stand_along_episodes_or_time(
 
 @pytest.mark.parametrize(
     ("axis", "column", "hint"),
-    [("time", "clock", "No times on record"), ("episodes", "episodes", "No episode on record")],
+    [("time", "clock", "No times recorded"), ("episodes", "episodes", "No episodes recorded")],
 )
 def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
     qtbot, window, plots, curves, find, axis: str, column: str, hint: str

@@ -113,7 +113,7 @@ def test_a_space_without_numbers_is_refused(
 ) -> None:
     spaces[which] = Box(-1.0, 1.0, (0,))
     said = sentence(capsys, 2, "train", "Spaces-v0", "--runs-dir", str(runs_dir), *small())
-    assert f"{which}s of shape (0,), which hold no number" in said
+    assert f"{which}s of shape (0,), which are empty" in said
     assert not runs_dir.exists()
 
 

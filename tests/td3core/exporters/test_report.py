@@ -185,7 +185,7 @@ def test_a_run_shows_its_live_changes_bias_health_machine_and_command(trained_ru
     (changes,) = section(page, "journal").all("table")
     assert changes.rows[0][:4] == ["500", "τ  Target averaging", "0.005", "0.01"]
     assert changes.rows[1][:2] == ["700", "paused"]
-    assert changes.rows[2][:2] == ["800", "continued inexactly: Digits differ."]
+    assert changes.rows[2][:2] == ["800", "continued with deviations: Digits differ."]
     # The mark of the change is as high as the plot, and dotted.
     (svg,) = section(page, "curves").all("svg")
     assert sum("dasharray" in each.attributes.get("style", "") for each in svg.all("path")) == 1
@@ -277,9 +277,9 @@ def test_what_is_missing_is_said(runs_dir: Path) -> None:
     page = written(path)
     missing = [each.text for each in section(page, "missing").all("li")]
     assert missing == [
-        "What the updates measured: nothing of it is on record.",
+        "Training metrics: not recorded in these runs.",
         "Bias of the critics: it was not measured in these runs.",
-        "Health of the networks: nothing of it is on record.",
+        "Health of the networks: not recorded in these runs.",
         "Live changes: there were none.",
         "Machine and versions of 1 run: they are not on record.",
     ]
@@ -310,7 +310,10 @@ def test_a_run_that_trains_is_reported_as_far_as_it_has_come(runs_dir: Path) -> 
     states = [each.text for each in section(page, "results").all("dd")]
     assert "running" in states
     assert "of 400 steps" in states
-    assert "1 run that trained when this was written" in section(page, "missing").text
+    assert (
+        "1 run that was still training when this report was written"
+        in section(page, "missing").text
+    )
 
 
 def test_a_comparison_of_environments_ranks_none_of_them(runs_dir: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_bundled_agent_says_what_its_file_lacks(tmp_path: Path, peer: Any) -> 
     told = notes(target)
     assert (told["action_repeat"], told["control_rate_hz"]) == (2, 25.0)
     assert "Take each action 2 times." in told["notes"]
-    assert "The optimisers begin anew: the file was that of an agent only." in told["notes"]
+    assert "The optimiser state is reset: the file was that of an agent only." in told["notes"]
     assert "The critics learned from max(reward × 1, -10)." in told["notes"]
     policy = tensors(target, "policy.pth")
     assert torch.equal(policy["critic.qf1.0.weight"], policy["critic_target.qf1.0.weight"])
@@ -153,7 +153,7 @@ def test_what_the_peer_has_not_is_refused(runs_dir: Path, tmp_path: Path) -> Non
         stable_baselines3_zip.export(normal, tmp_path / "agent.zip")
     quantiles = finish(runs_dir, "Pendulum-v1", steps=30, algorithm="tqc").last_checkpoint
     assert quantiles is not None
-    with pytest.raises(RequestError, match="this agent's put out 25 quantiles"):
+    with pytest.raises(RequestError, match="this agent's critics output 25 quantiles"):
         stable_baselines3_zip.export(quantiles, tmp_path / "agent.zip")
     saved = checkpoint.load(trained(runs_dir, "relu"))
     lonely = {name: each for name, each in saved.tensors.items() if name.startswith("actor.")}

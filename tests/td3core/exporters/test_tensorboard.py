@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_written_costs_no_run(
     ended = train(config, tunables, Control(), lambda _: None, runs_dir, listeners=[sink])
     assert isinstance(ended, Ended), ended
     assert checkpoint.read_header(ended.last_checkpoint).counters.env_steps == 400
-    assert "TensorBoard is written no more" in caplog.text
+    assert "Stopped writing TensorBoard files" in caplog.text
 
 
 class Disk(io.FileIO):
@@ -169,7 +169,7 @@ def test_a_disk_that_becomes_full_costs_a_warning_and_never_the_run(
         sink.idle()
     sink.close()
     assert [file.closed for file in files] == [True]
-    assert caplog.text.count("TensorBoard is written no more: No space left on device") == 1
+    assert caplog.text.count("Stopped writing TensorBoard files: No space left on device") == 1
 
 
 def test_without_the_extra_nothing_starts(

@@ -190,7 +190,7 @@ def imported_monitor(folder: Path, runs_dir: Path) -> Path:
 def test_imported_curves_are_not_trained_on(tmp_path: Path, runs_dir: Path) -> None:
     run = imported_monitor(tmp_path, runs_dir)
     before = contents(run)
-    said = f"{run.name} holds curves only; there is no agent in it."
+    said = f"{run.name} contains only curves, no agent."
     assert refused(run) == said
     assert refused(run, steps=600) == said
     assert {**contents(run), "lock": b""} == {**before, "lock": b""}
@@ -219,7 +219,7 @@ def test_commands_on_agents_say_that_imported_curves_have_none(
     monkeypatch.chdir(tmp_path)
     run = imported_monitor(tmp_path, runs_dir)
     assert app.main([words[0], str(run), *words[1:]]) == 2
-    assert "holds curves only" in capsys.readouterr().err.strip().splitlines()[-1]
+    assert "contains only curves" in capsys.readouterr().err.strip().splitlines()[-1]
 
 
 def test_an_environment_that_nothing_here_knows_is_said(tmp_path: Path, runs_dir: Path) -> None:

@@ -305,7 +305,7 @@ def test_runs_without_a_place_on_the_axis_are_not_drawn_and_the_plot_says_so(
     pick(qtbot, alone, alone.find, "compare_x_combo", "Episodes")
     assert not lines(alone)
     card = alone.comparison.plots.card("compare_return")
-    assert card.plot.accessibleDescription().startswith("No episode on record")
+    assert card.plot.accessibleDescription().startswith("No episodes recorded")
     assert "no episodes on record" in alone.find("compare_notes").text()
     pick(qtbot, alone, alone.find, "compare_x_combo", "Steps")
     assert lines(alone)
