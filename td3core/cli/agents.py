@@ -158,7 +158,9 @@ def export_command(
     to = to.absolute()
     path = find_checkpoint(checkpoint, runs_dir)
     if exporter.makes_env:
-        obtain_consent(read_header(path).config.choice, given=trust_env)
+        config = read_header(path).config
+        require_class(config.numerics)
+        obtain_consent(config.choice, given=trust_env)
     note = exporter.export(path, to)
     if not as_json:
         values: dict[str, Value] = {"format": exporter.name, "file": to}
