@@ -102,6 +102,7 @@ def test_settings_that_every_run_refuses_are_a_wrong_request(command, runs_dir: 
     ("words", "sentence"),
     [
         (("--seeds", "5", "--seed", "1"), "--seeds and --seed exclude each other."),
+        (("--seeds", "1", "--set", "seed=9"), "--seeds and --set seed exclude each other."),
         (("--seeds", "5", "--journal", "x"), "--seeds and --journal exclude each other."),
         (("--seeds", "0"), "seeds cannot be 0."),
         (("--seeds", ""), "seeds is empty."),
