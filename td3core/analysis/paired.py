@@ -49,6 +49,10 @@ class PairedDifference:
             "pairs": pairs,
         }
         if interval is None:
+            if self.mean == 0.0:
+                return Text(
+                    "After {steps} steps equal, in one pair: one seed proves nothing.", **values
+                )
             if self.mean > 0.0:
                 return Text(
                     "After {steps} steps {size} higher, in one pair: one seed proves nothing.",
