@@ -1,4 +1,6 @@
-"""The one place that turns numbers into text: counts, returns, durations, sizes, settings.
+"""Numbers as text for the window: counts, returns, durations, sizes, settings.
+
+What the terminal writes alike is in ``td3core/config/value_text.py``.
 
 Counts have thousands separators, returns one decimal, other measured values four significant
 digits. Negative numbers have a minus sign, not a hyphen: to copy, type or parse them, use

@@ -6,7 +6,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QRectF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from studio.formatting import format_number
+from studio.formatting import format_number, typographic
 from studio.plots.axis import ShortAxis
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme, theme_of
@@ -113,7 +113,7 @@ def in_words(found: Landscape) -> Text:
 
     def point(place: tuple[float, float]) -> str:
         parts = place[:1] if one else place
-        text = ", ".join(f"{part:.2f}".replace("-", "−") for part in parts)
+        text = typographic(", ".join(f"{part:.2f}" for part in parts))
         return text if one else f"({text})"
 
     gain = found.best_value - found.policy_value

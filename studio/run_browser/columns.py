@@ -21,6 +21,7 @@ from studio.run_browser.rows import RunRow
 from studio.widgets.labels import breakable
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import RunSummary
+from td3core.system import timestamp
 from td3core.text import Text, tr
 
 _LEAST = float("-inf")
@@ -199,7 +200,7 @@ def about(row: RunRow, parent: str = "") -> str:
     seed = tr("seed {seed}", seed=found.seed)
     facts = (_html(preset), seed, format_duration(found.wall_s))
     parts.append(" · ".join(filter(None, facts)))
-    made = _local(found.created)
+    made = timestamp.local(found.created)
     parts.append(tr("Started {made:%Y-%m-%d %H:%M}", made=made) if made else "")
     if found.last_eval_return is not None:
         last, best = format_return(found.last_eval_return), format_return(found.best_eval_return)
@@ -228,20 +229,13 @@ def _html(text: str) -> str:
 
 def started(created: str, now: datetime | None = None) -> str:
     """Return the local start time of a run, to the minute; the current year is omitted."""
-    made = _local(created)
+    made = timestamp.local(created)
     if made is None:
         return created
     this_year = made.year == (now or datetime.now()).year
     if this_year:
         return tr("{made:%b %d %H:%M}", made=made)
     return tr("{made:%Y-%m-%d %H:%M}", made=made)
-
-
-def _local(created: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(created).astimezone()
-    except (ValueError, OverflowError):
-        return None
 
 
 def alignment(column: RunColumn) -> Qt.AlignmentFlag:

@@ -18,8 +18,8 @@ LEAST_IN, MOST_IN = 1.0, 40.0
 _ASPECT = 0.72
 
 BAND_ABOUT = Text(
-    "Line: interquartile mean of the runs. Band: {share:.0%} stratified bootstrap interval,"
-    " {count:,} resamples.",
+    "Line: interquartile mean of the runs. Band: {share:.0%} bootstrap interval, {count:,}"
+    " resamples.",
     share=CONFIDENCE,
     count=RESAMPLES,
 )

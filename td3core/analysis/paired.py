@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from td3core.analysis.aggregate import CONFIDENCE, Interval
+from td3core.config.value_text import typographic
 from td3core.text import Text, Value
 
 
@@ -40,7 +41,7 @@ class PairedDifference:
         digits = _digits(max(map(abs, (self.mean, *ends))))
 
         def shown(value: float) -> str:
-            return f"{value + 0.0:,.{digits}f}".replace("-", "−")
+            return typographic(f"{value + 0.0:,.{digits}f}")
 
         pairs = len(self.differences)
         values: dict[str, Value] = {
@@ -49,6 +50,10 @@ class PairedDifference:
             "pairs": pairs,
         }
         if interval is None:
+            if self.mean == 0.0:
+                return Text(
+                    "After {steps} steps equal, in one pair: one seed proves nothing.", **values
+                )
             if self.mean > 0.0:
                 return Text(
                     "After {steps} steps {size} higher, in one pair: one seed proves nothing.",

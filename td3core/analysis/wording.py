@@ -45,8 +45,8 @@ DEVIATION_ABOUT = Text(
     " matters more than the mean: a constant offset does not change which action is best."
 )
 INTERVAL_ABOUT = Text(
-    "In brackets the {share:.0%} interval of a stratified bootstrap over the runs, {count:,}"
-    " resamples, as in Agarwal et al. 2021.",
+    "In brackets the {share:.0%} interval of a bootstrap over the runs, {count:,} resamples, as in"
+    " Agarwal et al. 2021.",
     share=CONFIDENCE,
     count=RESAMPLES,
 )

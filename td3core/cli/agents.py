@@ -66,12 +66,14 @@ def evaluate_command(
 def _bias_in_words(found: "Overestimation | None") -> Text:
     if found is None:
         return Text("bias of the critics: the episodes leave no rewards to compare them with")
+    mean = Text("{mean:+.3f}", mean=found.mean)
+    if found.low is not None and found.high is not None:
+        ends: dict[str, Value] = {"low": found.low, "high": found.high}
+        mean = Text("{mean} [{low:+.3f}, {high:+.3f}]", mean=mean, **ends)
     return Text(
-        "bias of the critics {mean:+.3f} [{low:+.3f}, {high:+.3f}], deviation {std:.3f}:"
+        "bias of the critics {mean}, deviation {std:.3f}:"
         " they expect {q:.2f}, {returns:.2f} was obtained ({states} states)",
-        mean=found.mean,
-        low=found.low,
-        high=found.high,
+        mean=mean,
         std=found.std,
         q=found.q,
         returns=found.returns,
@@ -158,7 +160,9 @@ def export_command(
     to = to.absolute()
     path = find_checkpoint(checkpoint, runs_dir)
     if exporter.makes_env:
-        obtain_consent(read_header(path).config.choice, given=trust_env)
+        config = read_header(path).config
+        require_class(config.numerics)
+        obtain_consent(config.choice, given=trust_env)
     note = exporter.export(path, to)
     if not as_json:
         values: dict[str, Value] = {"format": exporter.name, "file": to}

@@ -79,6 +79,7 @@ def compare_command(
     from td3core.exporters.registry import export_figure
 
     files = _targets((csv, png, svg, pdf), force)
+    _require_use(files, {"--size": size, "--columns": columns != 1, "--title": title}, smooth)
     found, by = _read(runs, runs_dir), setting_names(group_by)
     require_recorded(checked_metric(metric), found)
     names = new_names(rename, found, by)
@@ -126,6 +127,25 @@ def _targets(files: Sequence[Path | None], force: bool) -> list[Path]:
         require_writable_name(file, overwrite=force)
         found.append(file.absolute())
     return found
+
+
+def _require_use(files: Sequence[Path], looks: dict[str, object], smooth: int | None) -> None:
+    """Refuse options of a figure, or of its curves, that no file would show.
+
+    Raises:
+        RequestError: such an option is given.
+    """
+    if smooth is not None and not files:
+        raise RequestError("{option} needs {options}.", option="--smooth", options=_any_of(_FILES))
+    if all(file.suffix.lower() == ".csv" for file in files):
+        for option, value in looks.items():
+            if value:
+                values = {"option": option, "options": _any_of(_FILES[1:])}
+                raise RequestError("{option} needs {options}.", **values)
+
+
+def _any_of(options: Sequence[str]) -> str:
+    return tr("{options} or {last}", options=", ".join(options[:-1]), last=options[-1])
 
 
 # Display -----------------------------------------------------------------------------------------

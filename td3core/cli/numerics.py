@@ -7,7 +7,8 @@ from tempfile import TemporaryFile
 
 from td3core.system import allowed_code
 from td3core.system.child_process import python_command
-from td3core.system.numerics import environment_of, needs_other_process
+from td3core.system.numerics import AUTO, current, environment_of, needs_other_process
+from td3core.text import Text
 
 PROGRAM = "from td3core.cli.app import run_program\nraise SystemExit(run_program())"
 RECEIVING = "from td3core.system import allowed_code\nallowed_code.receive()\n"
@@ -30,14 +31,29 @@ class OtherProcessNeeded(Exception):  # noqa: N818
         self.numerics = numerics
 
 
-def require_class(numerics: str) -> None:
-    """Require a process of a run's numerics class, unless this machine lacks it.
+def require_class(*classes: str) -> None:
+    """Require a process of the numerics class of a run, unless this machine lacks it.
+
+    Runs of several classes stay in this process, which is said: a process has one class.
 
     Raises:
         OtherProcessNeeded: the command must be run again by :func:`run_again`.
     """
-    if needs_other_process(numerics):
-        raise OtherProcessNeeded(numerics)
+    several = sorted({*classes} - {AUTO})
+    if len(several) > 1:
+        # Imported here, like the consent below.
+        from td3core.cli.terminal import log
+
+        log(
+            Text(
+                "The agents are of the numerics classes {classes}; here all of them play in"
+                " {here}, where the last digits of some returns may differ.",
+                classes=", ".join(several),
+                here=current(),
+            )
+        )
+    elif several and needs_other_process(several[0]):
+        raise OtherProcessNeeded(several[0])
 
 
 def run_again(words: Sequence[str], numerics: str, *, replace: bool) -> int:

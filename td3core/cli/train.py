@@ -89,8 +89,8 @@ def train(
     """The command ``train``."""
     from td3core.runs.journal import changes_of, read_whole
 
-    several = _seeds(seeds, seed, journal, jobs)
     values = assignments(settings or [])
+    several = _seeds(seeds, {"--seed": seed, "--set seed": values.get("seed")}, journal, jobs)
     if steps is not None:
         values["steps"] = parse_value("steps", steps)
     given = {"seed": seed, "threads": threads}
@@ -125,7 +125,7 @@ def train(
 
 
 def _seeds(
-    seeds: str | None, seed: int | None, journal: Path | None, jobs: int | None
+    seeds: str | None, single: dict[str, int | None], journal: Path | None, jobs: int | None
 ) -> tuple[int, ...]:
     """Return the seeds of a group; none for a single run.
 
@@ -138,7 +138,7 @@ def _seeds(
         if jobs is not None:
             raise RequestError("--jobs needs --seeds: a single run is one job.")
         return ()
-    for option, value in (("--seed", seed), ("--journal", journal)):
+    for option, value in {**single, "--journal": journal}.items():
         if value is not None:
             raise RequestError("--seeds and {option} exclude each other.", option=option)
     return parse_seeds(seeds)

@@ -50,7 +50,7 @@ class Spec:
             return " or ".join(self.choices)
         if math.isinf(self.high):
             return ""
-        return f"{self.lowest or f'{self.low:g}'} to {self.high:g}"
+        return f"{self.lowest or _bound(self.low)} to {_bound(self.high)}"
 
 
 def setting(default: Any = MISSING, **spec: Any) -> Any:
@@ -120,14 +120,22 @@ def type_words_of(item: Field[Any]) -> Text:
         return Text("true or false")
     if item.type is str:
         return Text("text")
+    high = _bound(known.high)
     if known.lowest:
-        return Text("{lowest} or a number up to {high:g}", lowest=known.lowest, high=known.high)
-    limits = {"low": known.low, "high": known.high}
+        return Text("{lowest} or a number up to {high}", lowest=known.lowest, high=high)
+    limits = {"low": _bound(known.low), "high": high}
     if item.type is int:
-        return Text("a whole number from {low:g} to {high:g}", **limits)
+        return Text("a whole number from {low} to {high}", **limits)
     if item.type is float:
-        return Text("a number from {low:g} to {high:g}", **limits)
-    return Text("whole numbers separated by commas, each from {low:g} to {high:g}", **limits)
+        return Text("a number from {low} to {high}", **limits)
+    # Without thousands separators: a comma stands between two numbers.
+    plain = {"low": known.low, "high": known.high}
+    return Text("whole numbers separated by commas, each from {low:g} to {high:g}", **plain)
+
+
+def _bound(bound: float) -> str:
+    """Return the end of a range, exactly if it is whole: 2,147,483,647, 0.001."""
+    return f"{bound:,.0f}" if float(bound).is_integer() else f"{bound:g}"
 
 
 def _one_of(choices: tuple[str, ...]) -> Text:

@@ -148,13 +148,15 @@ def overestimation(episodes: Sequence[EpisodeValues], seed: int) -> Overestimati
     scale = max(abs(float(returns.mean())), 1.0)
     targets = [each.target for each in known if each.target is not None]
     target = float((np.concatenate(targets) - returns).mean()) / scale if targets else None
-    means = _drawn_means(bias, returns, sizes, seed)
-    low, high = np.percentile(means, _INTERVAL)
+    low = high = None
+    if len(known) > 1:
+        means = _drawn_means(bias, returns, sizes, seed)
+        low, high = map(float, np.percentile(means, _INTERVAL))
     return Overestimation(
         mean=float(bias.mean()) / scale,
         std=float(bias.std()) / scale,
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         critics=tuple(((q - returns).mean(axis=1) / scale).tolist()),
         target=target,
         q=float(expected.mean()),

@@ -17,9 +17,10 @@ class Overestimation:
     """Mean bias of min(Q₁, Q₂); above 0 the critics overestimate."""
     std: float
     """Standard deviation of that bias over the states."""
-    low: float
-    """Lower end of the 95 % interval of ``mean``: a bootstrap over the episodes."""
-    high: float
+    low: float | None
+    """Lower end of the 95 % interval of ``mean``: a bootstrap over the episodes; None from a
+    single one, which says nothing about the spread."""
+    high: float | None
     """Upper end."""
     critics: tuple[float, ...]
     """Mean bias of each critic."""
@@ -40,13 +41,12 @@ class Overestimation:
             "q_expected": self.q,
             "q_obtained": self.returns,
             "bias": self.mean,
-            "bias_low": self.low,
-            "bias_high": self.high,
             "bias_std": self.std,
             "bias_open": self.open,
         }
-        found |= {f"bias_q{number}": bias for number, bias in enumerate(self.critics, 1)}
-        return found if self.target is None else found | {"bias_target": self.target}
+        more = {"bias_low": self.low, "bias_high": self.high, "bias_target": self.target}
+        found |= {name: value for name, value in more.items() if value is not None}
+        return found | {f"bias_q{number}": bias for number, bias in enumerate(self.critics, 1)}
 
 
 @dataclass(frozen=True, slots=True)

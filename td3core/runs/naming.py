@@ -8,7 +8,6 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import run_of
 from td3core.runs.metadata import Parent
+from td3core.system import timestamp
 
 _SHOWN = 3
 # "auto" is recorded as resolved, so class and engine differ from every preset.
@@ -107,16 +107,14 @@ def told_apart(names: Sequence[str], created: Sequence[str]) -> list[str]:
     """Add starting times to names that several runs share."""
     counts = Counter(names)
     return [
-        " · ".join(filter(None, (name, _local(made)))) if counts[name] > 1 else name
+        " · ".join(filter(None, (name, _started(made)))) if counts[name] > 1 else name
         for name, made in zip(names, created, strict=True)
     ]
 
 
-def _local(created: str) -> str:
-    try:
-        return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M:%S}"
-    except (ValueError, OverflowError):
-        return created
+def _started(created: str) -> str:
+    made = timestamp.local(created)
+    return created if made is None else f"{made:%Y-%m-%d %H:%M:%S}"
 
 
 def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:

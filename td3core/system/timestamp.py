@@ -1,4 +1,4 @@
-"""Timestamps for files."""
+"""Timestamps in files."""
 
 from datetime import UTC, datetime
 
@@ -6,3 +6,11 @@ from datetime import UTC, datetime
 def now() -> str:
     """Return the current time in UTC as ISO 8601, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def local(text: str) -> datetime | None:
+    """Return a recorded time in local time; None if it is no time."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        return None

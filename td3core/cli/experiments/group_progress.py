@@ -99,7 +99,9 @@ def result_table(group: str, statuses: Sequence[SeedStatus]) -> Table:
     means = []
     for values in ([each.last for each in statuses], [each.best for each in statuses]):
         found = spread(values)
-        means.append(f"{found.mean:.1f} ± {found.std:.1f}" if found else "-")
+        means.append(_number(None if found is None else found.mean))
+        if found is not None and found.std is not None:
+            means[-1] += f" ± {found.std:.1f}"
     table.add_section()
     table.add_row(tr("mean ± std"), "", "", *means)
     return table

@@ -11,6 +11,7 @@ from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.film.side_by_side import compared_agents, film_side_by_side
 from td3core.cli.film.tensorboard import film_for_tensorboard
+from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
 from td3core.cli.terminal import CommandResult, console, print_result
@@ -81,6 +82,7 @@ def film(
     settings = FilmSettings(episodes=episodes, seed=seed, most_s=most_s, size=_parse_size(size))
     scenes = _scenes(sources, runs_dir)
     first = load(scenes[0].path)
+    require_class(*(scene.numerics for scene in scenes))
     obtain_consent(first.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, episodes, first.header.env.max_episode_steps)
     with environment_of(first, scenes[0].path, draws=True), reporter:

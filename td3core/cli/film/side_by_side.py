@@ -8,6 +8,7 @@ from td3core.cli.agents import environment_of
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
+from td3core.cli.numerics import require_class
 from td3core.cli.paths import find_checkpoint
 from td3core.cli.terminal import CommandResult, console, print_result
 from td3core.errors import RequestError
@@ -32,8 +33,10 @@ def film_side_by_side(
 
     first = load(compared[0].path)
     paths = dict.fromkeys(each.path for each in compared[1:])
-    others = [load(path).header.config.choice for path in paths if path != compared[0].path]
-    obtain_consent(first.header.config.choice, *others, given=trust_env)
+    others = [load(path).header.config for path in paths if path != compared[0].path]
+    configs = [first.header.config, *others]
+    require_class(*(each.numerics for each in configs))
+    obtain_consent(*(each.choice for each in configs), given=trust_env)
     reporter = FilmReporter(console, settings.episodes, first.header.env.max_episode_steps)
     with environment_of(first, compared[0].path, draws=True), reporter:
         film = record_side_by_side(compared, out, settings, reporter)

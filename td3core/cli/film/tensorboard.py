@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from td3core.cli.consent import obtain_consent
 from td3core.cli.final_film import show_film
+from td3core.cli.numerics import require_class
 from td3core.cli.terminal import CommandResult, print_result
 from td3core.text import Text, Value
 
@@ -23,6 +24,7 @@ def film_for_tensorboard(
             environment cannot be drawn, or the folder cannot be written.
         RunError: an environment raised an exception.
     """
+    require_class(*(run.config.numerics for run in runs))
     obtain_consent(*dict.fromkeys(run.config.choice for run in runs), given=trust_env)
     films = []
     for run in runs:

@@ -8,6 +8,7 @@ from td3core.checkpoint import load
 from td3core.cli.agents import environment_of
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film.progress import FilmReporter
+from td3core.cli.numerics import require_class
 from td3core.cli.terminal import console
 from td3core.errors import MessageError
 from td3core.exporters.film.growth import Scene, scenes_of_run
@@ -32,6 +33,7 @@ def with_films(
     casts, films, missing = casts_of(comparison), list[Film](), list[str]()
     agents = [load(cast.scenes[0].path) for cast in casts]
     choices = dict.fromkeys(agent.header.config.choice for agent in agents)
+    require_class(*(scene.numerics for cast in casts for scene in cast.scenes))
     obtain_consent(*choices, given=trust_env)
     for cast in casts:
         try:

@@ -173,16 +173,18 @@ def status_on_disk(seed: int, steps: int, found: RunSummary | None) -> SeedStatu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Mean and standard deviation (population) over seeds."""
+    """Mean and sample standard deviation over seeds."""
 
     mean: float
-    std: float
+    std: float | None
+    """None for a single seed."""
     count: int
 
 
 def spread(values: Sequence[float | None]) -> Spread | None:
-    """Return mean and standard deviation of the known values; None without any."""
+    """Return mean and sample standard deviation of the known values; None without any."""
     known = [value for value in values if value is not None]
     if not known:
         return None
-    return Spread(mean=float(np.mean(known)), std=float(np.std(known)), count=len(known))
+    std = float(np.std(known, ddof=1)) if len(known) > 1 else None
+    return Spread(mean=float(np.mean(known)), std=std, count=len(known))

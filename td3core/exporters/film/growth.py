@@ -32,6 +32,8 @@ class Scene:
 
     path: Path
     env_steps: int
+    numerics: str
+    """The numerics class of its run."""
     best: bool = False
     """Whether it is the best one of its run."""
 
@@ -89,12 +91,13 @@ def scenes_of_run(run: RunDirectory) -> list[Scene]:
     # Checkpoints named by their step come first: best and last are often copies of them.
     for path in run.saved():
         try:
-            env_steps = read_header(path).counters.env_steps
+            header = read_header(path)
         except RequestError:
             if exists(path):
                 raise
             continue  # Deleted meanwhile in favour of a newer checkpoint.
-        found.setdefault(env_steps, Scene(path=path, env_steps=env_steps))
+        env_steps, numerics = header.counters.env_steps, header.config.numerics
+        found.setdefault(env_steps, Scene(path=path, env_steps=env_steps, numerics=numerics))
         if path == run.best:
             found[env_steps] = replace(found[env_steps], best=True)
     if not found:
@@ -113,7 +116,12 @@ def scenes_of_files(paths: Sequence[Path]) -> list[Scene]:
     for path, header in zip(paths, headers, strict=True):
         require_same_environment(header, headers[0], path)
     return [
-        Scene(path=path, env_steps=header.counters.env_steps, best=path.stem == "best")
+        Scene(
+            path=path,
+            env_steps=header.counters.env_steps,
+            numerics=header.config.numerics,
+            best=path.stem == "best",
+        )
         for path, header in zip(paths, headers, strict=True)
     ]
 

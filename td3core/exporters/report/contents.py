@@ -187,8 +187,8 @@ def _about_curves(found: Material, figure: FigureData) -> str:
     if not found.single:
         texts.append(
             Text(
-                "Line: interquartile mean of the runs. Band: 95 % interval of a stratified"
-                " bootstrap over them. Thin: the single runs, where there are few."
+                "Line: interquartile mean of the runs. Band: 95 % interval of a bootstrap"
+                " over them. Thin: the single runs, where there are few."
             )
         )
     if figure.threshold is not None:

@@ -2,7 +2,8 @@
 
 from td3core.analysis.aggregate import Estimate
 from td3core.analysis.comparison import Comparison, GroupResult, improvements
-from td3core.analysis.wording import decimals_of, estimate_text
+from td3core.analysis.figure_data import return_label
+from td3core.analysis.wording import DEVIATION_ABOUT, decimals_of, estimate_text, metric_title
 from td3core.config.value_text import format_count, format_duration, typographic
 from td3core.exporters.report.document import (
     Block,
@@ -21,6 +22,8 @@ from td3core.exporters.report.wording import state_of_runs
 from td3core.text import Text, tr
 
 _MOST_PAIRS = 30
+_RETURNS = ("eval", "return")
+"""The metrics of which more is better."""
 
 
 def section_of(found: Material) -> Section:
@@ -39,18 +42,7 @@ def section_of(found: Material) -> Section:
 
 
 def _key_numbers(found: Material) -> KeyNumbers:
-    comparison = found.comparison
-    known = [each for each in comparison.groups if each.final is not None]
-    numbers = []
-    if known and len({each.group.env for each in comparison.groups}) == 1:
-        top = max(known, key=lambda each: each.final.value if each.final else 0.0)
-        about = tr("Final return") if len(comparison.groups) == 1 else tr("Highest final return")
-        detail = _interval(top.final, comparison)
-        if len(comparison.groups) > 1:
-            detail = f"{top.name}  {detail}".strip()
-        numbers.append(KeyNumber(about=about, value=_value(top.final, comparison), detail=detail))
-        if found.single and top.best is not None:
-            numbers.append(KeyNumber(about=tr("Best return"), value=_value(top.best, comparison)))
+    numbers = _finals(found)
     summaries = [run.summary for run in found.runs.values()]
     steps = sum(each.env_steps for each in summaries)
     wall = sum(each.wall_s for each in summaries)
@@ -62,18 +54,33 @@ def _key_numbers(found: Material) -> KeyNumbers:
     return KeyNumbers(numbers=tuple(numbers))
 
 
-def _value(found: Estimate | None, comparison: Comparison) -> str:
-    if found is None:
-        return "–"
-    return typographic(f"{found.value:,.{decimals_of(comparison.metric)}f}")
+def _finals(found: Material) -> list[KeyNumber]:
+    """Return the final value of the only group; of several the highest, if it is the best."""
+    comparison = found.comparison
+    groups, metric = comparison.groups, comparison.metric
+    known = [(each.final.value, each) for each in groups if each.final is not None]
+    if not known or len({each.group.env for each in groups}) > 1:
+        return []
+    _, top = max(known, key=lambda pair: pair[0])
+    value, interval = _texts(top.final, comparison)
+    if len(groups) > 1:
+        if metric not in _RETURNS:
+            return []
+        detail = f"{top.name}  {interval}".strip()
+        return [KeyNumber(about=tr("Highest final return"), value=value, detail=detail)]
+    is_return = metric in _RETURNS
+    about = tr("Final return") if is_return else tr("{metric}, final", metric=return_label(metric))
+    numbers = [KeyNumber(about=about, value=value, detail=interval)]
+    if found.single and top.best is not None:
+        numbers.append(KeyNumber(about=tr("Best return"), value=_texts(top.best, comparison)[0]))
+    return numbers
 
 
-def _interval(found: Estimate | None, comparison: Comparison) -> str:
-    if found is None or found.interval is None:
-        return ""
-    decimals = decimals_of(comparison.metric)
-    low, high = (f"{end:,.{decimals}f}" for end in (found.interval.low, found.interval.high))
-    return typographic(f"[{low}, {high}]")
+def _texts(found: Estimate | None, comparison: Comparison) -> tuple[str, str]:
+    """Return a value and its interval, which is empty if there is none."""
+    text = estimate_text(found, decimals_of(comparison.metric))
+    value, _, interval = typographic(text).partition(" ")
+    return value, interval
 
 
 def table_of(comparison: Comparison) -> DataTable:
@@ -86,13 +93,13 @@ def table_of(comparison: Comparison) -> DataTable:
         *(Column(title=title, number=True) for title in (tr("Final"), "", beside, "")),
     )
     rows = tuple(_row(place, each, comparison) for place, each in enumerate(comparison.groups))
-    return DataTable(columns=columns, rows=rows)
+    return DataTable(columns=columns, rows=rows, about=str(metric_title(comparison.metric)))
 
 
 def _row(place: int, each: GroupResult, comparison: Comparison) -> tuple[str | Cell, ...]:
-    numbers = []
+    numbers = list[str]()
     for found in (each.final, each.deviation or each.best):
-        numbers += [_value(found, comparison), _interval(found, comparison)]
+        numbers += _texts(found, comparison)
     name = Cell(text=each.name, place=place if place < MOST_LINES else None)
     return (name, str(len(each.finals)), *numbers)
 
@@ -103,13 +110,17 @@ def _about(comparison: Comparison) -> str:
         "return": Text("training episodes: a tenth of them, at most 100"),
         "bias": Text("evaluations that measured it"),
     }
-    episodes = what["return"]
-    return tr(
+    about = Text(
         "Final: of each run the mean of its last {what}; then the interquartile mean over the"
-        " runs. In brackets its 95 % bootstrap interval, as in Agarwal et al. 2021. The best of"
-        " many noisy values is too high: judge by the final one.",
-        what=what.get(comparison.metric, episodes),
+        " runs. In brackets its 95 % bootstrap interval, as in Agarwal et al. 2021.",
+        what=what.get(comparison.metric, what["return"]),
     )
+    if comparison.metric == "bias":
+        return f"{about} {tr('Deviation: {about}', about=DEVIATION_ABOUT)}"
+    if comparison.metric in _RETURNS:
+        too_high = tr("The best of many noisy values is too high: judge by the final one.")
+        return f"{about} {too_high}"
+    return str(about)
 
 
 def _table_of_chances(chances: tuple[tuple[GroupResult, GroupResult, Estimate], ...]) -> DataTable:

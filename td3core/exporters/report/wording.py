@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 
 from td3core.config import RunConfig, Tunables, specs
 from td3core.protocol.run_status import RunStatus
 from td3core.protocol.wording import STATES
 from td3core.runs.listing import RunSummary
+from td3core.system import timestamp
 from td3core.text import tr
 
 
@@ -26,10 +26,8 @@ def state_of_runs(runs: Sequence[RunSummary]) -> tuple[str, str]:
 
 def moment(text: str) -> str:
     """Return a recorded time in local time, to the minute; unchanged if it is no time."""
-    try:
-        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
-    except (ValueError, OverflowError):
-        return text
+    found = timestamp.local(text)
+    return text if found is None else f"{found:%Y-%m-%d %H:%M}"
 
 
 def labels() -> dict[str, str]:

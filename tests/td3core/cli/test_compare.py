@@ -155,6 +155,10 @@ def test_both_axes_of_a_figure_have_groups_of_thousands(
         (["Pend*", "--png", "a.svg"], "--png takes a file that ends in .png"),
         (["Pend*", "--svg", "a.svg", "--size", "huge"], "must be WIDTHxHEIGHT in inches"),
         (["Pend*", "--svg", "a.svg", "--size", "5x3000"], "must be WIDTHxHEIGHT in inches"),
+        (["Pend*", "--title", "Hello"], "--title needs --png, --svg or --pdf."),
+        (["Pend*", "--size", "nonsense"], "--size needs --png, --svg or --pdf."),
+        (["Pend*", "--csv", "a.csv", "--columns", "2"], "--columns needs --png, --svg or --pdf."),
+        (["Pend*", "--smooth", "3"], "--smooth needs --csv, --png, --svg or --pdf."),
         (["Pend*", "--svg", "nowhere/a.svg"], "nowhere/a.svg cannot be written"),
         (["Pend*", "--x", "days"], "is not one of"),
     ],
@@ -168,7 +172,7 @@ def test_a_wrong_request_gets_a_sentence(
     status, out, _ = run(*words, "--json")
     assert status == 2
     assert sentence in json.loads(out.splitlines()[-1])["error"]
-    assert not list(tmp_path.glob("*.svg"))
+    assert not [each for each in tmp_path.iterdir() if each.suffix]
 
 
 def test_too_many_runs_are_refused(run, runs_dir: Path, monkeypatch) -> None:

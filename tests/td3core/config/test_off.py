@@ -12,8 +12,8 @@ from td3core.errors import RequestError
 def test_the_reward_floor_is_off_in_words_and_can_be_typed_so() -> None:
     (item,) = (each for each in fields(Tunables) if each.name == "reward_floor")
     assert parse_text(item, " Off ") == item.default == spec(Tunables, "reward_floor").low
-    assert spec(Tunables, "reward_floor").allowed == "off to 1e+09"
-    with pytest.raises(RequestError, match=r"it must be off or a number up to 1e\+09"):
+    assert spec(Tunables, "reward_floor").allowed == "off to 1,000,000,000"
+    with pytest.raises(RequestError, match=r"it must be off or a number up to 1,000,000,000"):
         parse_text(item, "much")
     with pytest.raises(RequestError, match="off or a number"):
         make_settings({"env": "Pendulum-v1", "reward_floor": -2e9})

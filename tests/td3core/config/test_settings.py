@@ -129,8 +129,19 @@ def test_a_number_just_outside_its_range_is_refused_with_name_value_and_range(
     said = refusal(**{name: value})
     assert said.startswith(f"{name} cannot be {value};")
     # The end that stands for "off" is not shown as a number.
-    shown = {"reward_floor": f"off or a number up to {known.high:g}"}
-    assert shown.get(name, f"{known.low:g} to {known.high:g}") in said
+    low, high = (_exact(bound) for bound in (known.low, known.high))
+    shown = {"reward_floor": f"off or a number up to {high}"}
+    assert shown.get(name, f"{low} to {high}") in said
+
+
+def _exact(bound: float) -> str:
+    return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
+
+
+def test_the_largest_seed_is_named_exactly() -> None:
+    said = refusal(seed=3_000_000_000)
+    assert said.endswith("it must be a whole number from 0 to 2,147,483,647.")
+    assert spec(RunConfig, "seed").allowed == "0 to 2,147,483,647"
 
 
 @pytest.mark.parametrize("name", NUMBERS)

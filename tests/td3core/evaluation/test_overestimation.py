@@ -22,6 +22,7 @@ from td3core.evaluation.overestimation import (
     overestimation,
 )
 from td3core.evaluation.result import Overestimation
+from td3core.exporters.report.run_facts import read_facts
 from td3core.inference.critic import Critic
 from td3core.inference.policy import Policy
 from td3core.runs.directory import RunDirectory
@@ -203,7 +204,7 @@ def test_the_interval_holds_a_bias_that_is_the_same_everywhere(
     assert found.std < 1e-4
     assert found == overestimation(episodes, seed), "the same episodes give the same interval"
     if len(sizes) == 1:
-        assert found.low == pytest.approx(found.mean) == found.high
+        assert (found.low, found.high) == (None, None)
 
 
 def test_the_interval_is_that_of_drawing_episodes_again() -> None:
@@ -278,6 +279,22 @@ def test_eval_measures_a_saved_agent_and_says_so(
     assert bias["low"] <= bias["mean"] <= bias["high"]
     assert main(words) == 0
     assert "400 states" in capsys.readouterr().out
+
+
+def test_one_episode_has_no_interval(runs_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = {"steps": 60, "eval_interval": 60, "eval_episodes": 1, "bias_interval": 1}
+    ended = finish(runs_dir, "Pendulum-v1", learning_starts=20, **values)
+    (row,) = read_table(ended.run / "evaluations.csv")
+    assert (row["bias_low"], row["bias_high"]) == ("", "")
+    assert row["bias"] != ""
+    assert read_facts(ended.run).results.bias.shape == (1, 4)
+    words = ["eval", str(ended.last_checkpoint), "--episodes", "1", "--bias"]
+    assert main([*words, "--json"]) == 0
+    bias = json.loads(capsys.readouterr().out)["bias"]
+    assert (bias["low"], bias["high"]) == (None, None)
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert f"bias of the critics {bias['mean']:+.3f}, deviation" in said
 
 
 def test_an_agent_without_critics_is_refused(

@@ -102,6 +102,7 @@ def test_settings_that_every_run_refuses_are_a_wrong_request(command, runs_dir: 
     ("words", "sentence"),
     [
         (("--seeds", "5", "--seed", "1"), "--seeds and --seed exclude each other."),
+        (("--seeds", "1", "--set", "seed=9"), "--seeds and --set seed exclude each other."),
         (("--seeds", "5", "--journal", "x"), "--seeds and --journal exclude each other."),
         (("--seeds", "0"), "seeds cannot be 0."),
         (("--seeds", ""), "seeds is empty."),
@@ -170,9 +171,20 @@ def test_the_table_at_the_end_has_the_mean_over_the_seeds(
     words = ("--seeds", "1-3", "--steps", "60", "--runs-dir", str(runs_dir))
     assert main(["train", STEPS_ENV, *words]) == 0
     out = capsys.readouterr().out
-    # The scripted runs return their seed.
-    assert "2.0 ± 0.8" in out
+    # The scripted runs return their seed. The deviation is that of a sample.
+    assert "2.0 ± 1.0" in out
     assert "10.0 ± 0.0" in out
+
+
+def test_the_mean_over_one_seed_has_no_deviation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs_dir: Path
+) -> None:
+    monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", Stage(finish))
+    words = ("--seeds", "3-3", "--steps", "60", "--runs-dir", str(runs_dir))
+    assert main(["train", STEPS_ENV, *words]) == 0
+    (line,) = (each for each in capsys.readouterr().out.splitlines() if "mean" in each)
+    assert "3.0" in line
+    assert "3.0 ±" not in line
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 import tomli_w
 
 from td3core.analysis.comparison import compare
+from td3core.analysis.wording import estimate_text
 from td3core.cli import app
 from td3core.config import make_settings, parse_value, to_dict
 from td3core.config.presets import compose
@@ -324,6 +325,43 @@ def test_a_comparison_of_environments_ranks_none_of_them(runs_dir: Path) -> None
         "Pendulum-v1 TD3",
         "MountainCarContinuous-v0 TD3",
     }
+
+
+@pytest.mark.parametrize("metric", ["bias", "info.x"])
+def test_no_group_is_called_the_highest_by_a_metric_that_is_no_return(
+    runs_dir: Path, metric: str
+) -> None:
+    paths = [
+        _with_info(write_run(runs_dir, [1.0], [0.0] * 5, tau=tau, bias=[(bias, 0.2)]))
+        for tau, bias in ((0.005, 0.1), (0.01, 40.0))
+    ]
+    results = section(written(*paths, metric=metric), "results")
+    assert "return" not in results.all("dl")[0].text
+    assert "The best of many noisy values" not in results.text
+    assert ("standard deviation of the bias over the states" in results.text) == (metric == "bias")
+    assert "interquartile mean [95% interval]" in results.text
+    (about, *_) = (
+        each.text for each in section(written(paths[1], metric=metric), "results").all("dt")
+    )
+    assert about.endswith(", final")
+
+
+def _with_info(path: Path) -> Path:
+    """Add a column of the environment's info to the episodes of a run."""
+    table = path / "episodes.csv"
+    head, *rows = table.read_text("utf-8").splitlines()
+    table.write_text("\n".join((f"{head},info.x", *(f"{row},2.5" for row in rows), "")), "utf-8")
+    return path
+
+
+def test_the_numbers_of_a_report_are_rounded_as_on_the_terminal(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, [900.1 + 100.2 * seed], seed=seed) for seed in range(3)]
+    paths.append(write_run(runs_dir, [5.0], tau=0.01))
+    page = section(written(*paths), "results")
+    wanted = compare([read_facts(path).results for path in paths]).groups[0].final
+    rows = page.all("table")[0].rows
+    assert " ".join(rows[0][2:4]) == estimate_text(wanted) == "1,000 [900, 1,100]"
+    assert rows[0][2] in page.all("dl")[0].text
 
 
 def test_films_that_make_the_page_too_large_are_left_out_and_named(runs_dir: Path) -> None:
