@@ -336,13 +336,15 @@ def _require_known_sampler() -> None:
 
 
 def _pruner(spec: SweepSpec) -> optuna.pruners.BasePruner:
-    first = int(min(spec.values_of("eval_interval")))
+    warm_up = int(max(spec.values_of("learning_starts")))
     if spec.pruning == "median":
-        warm_up = int(max(spec.values_of("learning_starts")))
         return optuna.pruners.MedianPruner(
             n_startup_trials=_MEDIAN_AFTER_TRIALS, n_warmup_steps=warm_up
         )
     if spec.pruning == "asha":
+        # The first evaluation of any trial must reach the first rung only.
+        interval = int(max(spec.values_of("eval_interval")))
+        first = (warm_up // interval + 1) * interval
         return optuna.pruners.SuccessiveHalvingPruner(
             min_resource=first, reduction_factor=_ASHA_KEEPS_ONE_IN
         )

@@ -185,6 +185,29 @@ def test_a_hopeless_trial_is_stopped_and_marked(runs_dir: Path, pruning: str) ->
     assert run.ending().stopped == "user"
 
 
+@pytest.mark.parametrize(
+    ("settings", "searched"),
+    [
+        ("learning_starts = 2_500\neval_interval = 1_000", ""),
+        ("learning_starts = 2_500", "eval_interval.choices = [10, 1_000]"),
+        ("eval_interval = 1_000", "learning_starts = { low = 100, high = 2_500 }"),
+    ],
+)
+def test_successive_halving_keeps_the_best_third_at_the_first_evaluation(
+    tmp_path: Path, settings: str, searched: str
+) -> None:
+    text = (
+        "environment = 'Pendulum-v1'\nsteps = 100_000\nsampler = 'random'\npruning = 'asha'\n"
+        f"[settings]\n{settings}\n[space]\ntau = {{ low = 0.0, high = 1.0 }}\n{searched}\n"
+    )
+    values = [5.0, 9.0, 7.0, 1.0, 8.0, 2.0, 6.0, 8.5, 3.0]
+    with SweepStudy(tmp_path / "study.db", parse(text, "halved")) as study:
+        for count, value in enumerate(values, start=1):
+            record = study.ask()
+            best = sorted(values[:count])[-max(count // 3, 1) :]
+            assert study.report(record.number, 3_000, value) is (value not in best), count
+
+
 @pytest.mark.slow
 def test_a_grid_ends_when_every_combination_was_tried(runs_dir: Path) -> None:
     text = (
