@@ -168,9 +168,10 @@ def _seeds(found: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _trials(found: Mapping[str, Any], sampler: str, space: Mapping[str, Dimension]) -> int:
-    if "trials" in found or sampler != "grid":
+    if sampler != "grid":
         return _whole(found, "trials", 20, 1, LARGEST_GRID)
-    return max(1, min(LARGEST_GRID, math.prod(len(each.grid()) for each in space.values())))
+    size = max(1, min(LARGEST_GRID, math.prod(len(each.grid()) for each in space.values())))
+    return min(_whole(found, "trials", size, 1, LARGEST_GRID), size)
 
 
 def _minutes(found: Mapping[str, Any]) -> float:

@@ -46,7 +46,6 @@ class SweepRunner:
         self._executor, self._control, self._report = executor, control, report
         self._live: dict[int, LiveTrial] = {}
         self._records: list[TrialRecord] = []
-        self._exhausted = False
         self._message = NO_TEXT
         self._began = time.monotonic()
         self._used_before = study.seconds_used()
@@ -143,12 +142,9 @@ class SweepRunner:
 
     def _ask(self) -> bool:
         """Begin another trial; return False if there is none to begin."""
-        if self._exhausted or len(self._records) >= self._spec.trials or self._over():
+        if len(self._records) >= self._spec.trials or self._over():
             return False
         record = self._study.ask()
-        if record is None:
-            self._exhausted = True
-            return False
         self._records.append(record)
         self._begin(record)
         self._conclude()

@@ -147,14 +147,10 @@ class SweepStudy:
         with self._using_file():
             return [self._record(each) for each in self._study.get_trials(deepcopy=False)]
 
-    def ask(self) -> TrialRecord | None:
-        """Begin the next trial; None if a grid has no points left."""
+    def ask(self) -> TrialRecord:
+        """Begin the next trial."""
         with self._using_file():
             number = len(self._study.get_trials(deepcopy=False))
-        if self._spec.sampler == "grid":
-            size = math.prod(len(each.grid()) for each in self._spec.space.values())
-            if number >= size:
-                return None
         with self._sampling(number):
             trial = self._study.ask(fixed_distributions=self._distributions)
             return self._record(self._frozen(trial.number))

@@ -179,7 +179,7 @@ def test_a_text_that_is_no_toml_is_refused() -> None:
         parse("space = [", "x")
 
 
-def test_a_grid_has_its_own_number_of_trials() -> None:
+def test_a_grid_has_as_many_trials_as_points_at_most() -> None:
     space = {
         "tau": {"low": 0.0, "high": 0.3, "step": 0.1},
         "gamma": {"choices": [0.9, 0.99]},
@@ -187,6 +187,8 @@ def test_a_grid_has_its_own_number_of_trials() -> None:
     }
     found = spec(sampler="grid", space=space)
     assert found.trials == 4 * 2 * 3
+    assert spec(sampler="grid", space=space, trials=5).trials == 5
+    assert spec(sampler="grid", space=space, trials=99).trials == 4 * 2 * 3
     assert found.space["critic_lr"].grid() == pytest.approx((1e-4, 1e-3, 1e-2))
     assert found.space["critic_lr"].grid()[-1] == 1e-2
 
