@@ -216,10 +216,10 @@ class SweepRunner:
         """Record finished trials."""
         for trial in [each for each in self._live.values() if not each.active]:
             if trial.failure:
-                self._study.fail(trial.number, trial.failure)
+                self._study.fail(trial.number, trial.failure, trial.env_steps)
             elif trial.pruned_at is not None:
                 self._label_pruned(trial)
-                self._study.prune(trial.number)
+                self._study.prune(trial.number, trial.env_steps)
             elif trial.finished:
                 self._complete(trial)
             else:
@@ -234,7 +234,7 @@ class SweepRunner:
         value = trial.value(self._spec.objective)
         if value is None:
             reason = Text("a run has no evaluation, or one that is not finite")
-            self._study.fail(trial.number, reason)
+            self._study.fail(trial.number, reason, trial.env_steps)
         else:
             self._study.complete(trial.number, value)
 

@@ -79,9 +79,11 @@ def _trial(
     reason = record.reason
     if record.pruned_at is not None and record.state != "failed":
         reason = Text("pruned at step {step:,}", step=record.pruned_at)
-    value, steps = record.value, spec.steps * len(spec.seeds) if record.state == "done" else 0
+    value, steps = record.value, record.env_steps
+    if record.state == "done":
+        steps = spec.steps * len(spec.seeds)
     if live is not None:
-        steps = sum(run.env_steps for run in live.runs)
+        steps = live.env_steps
         value = live.value(spec.objective)
     return TrialState(
         number=record.number,

@@ -36,7 +36,7 @@ _MEDIAN_AFTER_TRIALS = 4
 _ASHA_KEEPS_ONE_IN = 3
 _PATIENCE_S = 30
 _IMPORTANCE_AFTER_TRIALS = 4
-_REASON, _CLOSING = "reason", "pruned_at"
+_REASON, _CLOSING, _STEPS = "reason", "pruned_at", "env_steps"
 _STUDY = "sweep"
 _DAMAGE = (
     *(SQLAlchemyError, optuna.exceptions.OptunaError, OSError, RuntimeError, ValueError),
@@ -59,6 +59,8 @@ class TrialRecord:
     reason: Text = NO_TEXT
     pruned_at: int | None = None
     """Environment step at which pruning was decided."""
+    env_steps: int = 0
+    """Total over its runs if it was pruned or failed; otherwise the last step reported."""
     seconds: float = 0.0
 
 
@@ -184,14 +186,17 @@ class SweepStudy:
         """Record the objective of a completed trial."""
         self._tell(number, TrialState.COMPLETE, value)
 
-    def prune(self, number: int) -> None:
-        """Record that a trial was pruned."""
+    def prune(self, number: int, env_steps: int) -> None:
+        """Record that a trial was pruned, and the steps of all its runs."""
+        with self._using_file():
+            self._trial(number).set_user_attr(_STEPS, env_steps)
         self._tell(number, TrialState.PRUNED)
 
-    def fail(self, number: int, reason: Text) -> None:
-        """Record that a trial failed, and why."""
+    def fail(self, number: int, reason: Text, env_steps: int) -> None:
+        """Record that a trial failed, why, and the steps of all its runs."""
         with self._using_file():
             self._trial(number).set_user_attr(_REASON, plain(reason))
+            self._trial(number).set_user_attr(_STEPS, env_steps)
         self._tell(number, TrialState.FAIL)
 
     def seconds_used(self) -> float:
@@ -243,6 +248,8 @@ class SweepStudy:
             value=value,
             reason=from_plain(found.user_attrs.get(_REASON, "")),
             pruned_at=found.user_attrs.get(_CLOSING),
+            # Earlier versions did not record it.
+            env_steps=found.user_attrs.get(_STEPS, max(found.intermediate_values, default=0)),
             seconds=(ended - begun).total_seconds() if begun and ended else 0.0,
         )
 

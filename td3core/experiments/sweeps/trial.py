@@ -74,6 +74,11 @@ class LiveTrial:
         return [] if self.closing else [run for run in self.runs if run.state == "waiting"]
 
     @property
+    def env_steps(self) -> int:
+        """The steps until the last evaluation, over all its runs."""
+        return sum(run.env_steps for run in self.runs)
+
+    @property
     def finished(self) -> bool:
         """True if every run has taken its last step."""
         return all(run.state == "finished" for run in self.runs)

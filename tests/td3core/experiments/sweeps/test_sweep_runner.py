@@ -181,6 +181,8 @@ def test_a_hopeless_trial_is_stopped_and_marked(runs_dir: Path, pruning: str) ->
     assert str(state.trials[6].reason).startswith("pruned at step ")
     run = RunDirectory.open(runs_dir / "scripted_t006_s0")
     assert len(run.evaluations()) < 4
+    assert state.trials[6].env_steps == 1_000 * len(run.evaluations())
+    assert read_sweep(SweepFolder(runs_dir, "scripted")).trials == state.trials
     assert "Pruned at step" in run.label().note
     assert run.ending().stopped == "user"
 
@@ -245,6 +247,23 @@ def test_half_the_trials_may_fail(runs_dir: Path) -> None:
     assert read_sweep(SweepFolder(runs_dir, "scripted")).trials == state.trials
 
 
+def test_a_trial_that_failed_has_the_steps_of_its_runs(runs_dir: Path) -> None:
+    executor = ScriptedExecutor(lambda run: rising(run)[run.config.seed :], slots=2)
+    executor.outcomes = {"scripted_t000_s1": Outcome(stopped="failed", message=Text("It broke."))}
+    state, _ = conduct(runs_dir, executor, trials=2, more="seeds = 2")
+    runs = [RunDirectory.open(runs_dir / name) for name in state.trials[0].runs]
+    assert state.trials[0].env_steps == sum(run.evaluations()[-1][0] for run in runs)
+    assert state.trials[1].env_steps == 8_000
+
+
+def test_a_trial_pruned_by_an_earlier_version_has_the_steps_until_then(tmp_path: Path) -> None:
+    spec = parse(TEXT.format(trials=1, more=""), "earlier")
+    with SweepStudy(tmp_path / "study.db", spec) as study:
+        study.ask()
+        study.report(0, 2_000, 1.0)
+        assert study.trials()[0].env_steps == 2_000
+
+
 @pytest.mark.slow
 def test_a_sweep_whose_first_trials_all_fail_gives_up(runs_dir: Path) -> None:
     executor = ScriptedExecutor(rising)
@@ -288,8 +307,8 @@ def lock(study_file: Path) -> sqlite3.Connection:
         lambda study: study.ask(),
         lambda study: study.report(0, 1000, 1.0),
         lambda study: study.complete(0, 1.0),
-        lambda study: study.prune(0),
-        lambda study: study.fail(0, Text("It broke.")),
+        lambda study: study.prune(0, 1000),
+        lambda study: study.fail(0, Text("It broke."), 1000),
         lambda study: study.use_seconds(1.0),
     ],
     ids=["ask", "report", "complete", "prune", "fail", "use_seconds"],
