@@ -109,7 +109,7 @@ class TrialTable(QAbstractTableModel):
 
     def _order(self, trial: TrialState, column: int) -> Any:
         if column >= len(FIRST):
-            found = trial.settings.get(self._names[column - len(FIRST)], "")
+            found = trial.settings.get(self._names[column - len(FIRST)], _LOWEST)
             return found if isinstance(found, int | float) else shown(found)
         value = _LOWEST if trial.value is None else trial.value
         return (trial.number, trial.state, value)[column]

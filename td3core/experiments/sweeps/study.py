@@ -53,7 +53,7 @@ class TrialRecord:
     state: str
     """``running``, ``done``, ``pruned`` or ``failed``."""
     settings: Mapping[str, Any]
-    """Empty if the sweep was killed while they were drawn."""
+    """Without those that its algorithm fixes; empty if the sweep was killed while it drew them."""
     value: float | None
     """The objective; for a pruned trial the last one reported."""
     reason: Text = NO_TEXT
@@ -159,7 +159,7 @@ class SweepStudy:
 
     def settings_of(self, record: TrialRecord) -> TrialRecord:
         """Sample the settings that a trial lacks if the sweep was killed while sampling them."""
-        if len(record.settings) == len(self._distributions):
+        if record.settings:
             return record
         with self._sampling(record.number):
             trial = self._trial(record.number)
@@ -237,14 +237,14 @@ class SweepStudy:
         if value is None and found.intermediate_values:
             value = found.intermediate_values[max(found.intermediate_values)]
         begun, ended = found.datetime_start, found.datetime_complete
-        complete = len(found.params) == len(self._distributions)
-        params = found.params if complete else {}
+        settings = {}
+        if len(found.params) == len(self._distributions):
+            params = {n: decode(self._spec, n, found.params[n]) for n in self._spec.space}
+            settings = self._spec.without_fixed(params)
         return TrialRecord(
             number=found.number,
             state=_STATES[found.state],
-            settings={name: decode(self._spec, name, params[name]) for name in self._spec.space}
-            if complete
-            else {},
+            settings=settings,
             value=value,
             reason=from_plain(found.user_attrs.get(_REASON, "")),
             pruned_at=found.user_attrs.get(_CLOSING),

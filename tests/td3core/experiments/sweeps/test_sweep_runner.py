@@ -232,6 +232,25 @@ def test_a_grid_ends_when_every_combination_was_tried(runs_dir: Path) -> None:
     assert (len(state.trials), state.wanted) == (6, 6)
 
 
+def test_a_trial_has_no_value_of_a_setting_that_its_algorithm_fixes(tmp_path: Path) -> None:
+    text = (
+        "environment = 'Pendulum-v1'\nsteps = 2_000\nsampler = 'grid'\n[space]\n"
+        "algorithm.choices = ['td3', 'ddpg']\npolicy_delay = { low = 1, high = 2 }\n"
+    )
+    with SweepStudy(tmp_path / "study.db", parse(text, "both")) as study:
+        tried = [study.settings_of(study.ask()).settings for _ in range(4)]
+    assert sorted(map(str, tried)) == sorted(
+        map(
+            str,
+            [
+                {"algorithm": "td3", "policy_delay": 1},
+                {"algorithm": "td3", "policy_delay": 2},
+                *[{"algorithm": "ddpg"}] * 2,
+            ],
+        )
+    )
+
+
 # Failures ----------------------------------------------------------------------------------------
 
 
