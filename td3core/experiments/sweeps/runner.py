@@ -49,7 +49,7 @@ class SweepRunner:
         self._message = NO_TEXT
         self._began = time.monotonic()
         self._used_before = study.seconds_used()
-        self._finished_before = 0
+        self._ended_before = 0
         self._shown_at = 0.0
 
     def run(self) -> SweepState:
@@ -98,7 +98,7 @@ class SweepRunner:
     def _pick_up(self) -> None:
         """Continue the trials that were running when the sweep was stopped or killed."""
         self._records = self._study.trials()
-        self._finished_before = sum(each.state != "running" for each in self._records)
+        self._ended_before = sum(each.state != "running" for each in self._records)
         for record in self._records:
             if record.state == "running":
                 self._begin(self._study.settings_of(record))
@@ -274,8 +274,10 @@ class SweepRunner:
 
     def _all_failed(self) -> bool:
         ended = [each for each in self._records if each.state != "running"]
-        enough = min(_GIVE_UP_AFTER, self._spec.trials)
-        return len(ended) >= enough and all(each.state == "failed" for each in ended)
+        # Continued after its first trials failed, a sweep tries as many others before it gives up.
+        enough = min(_GIVE_UP_AFTER, self._spec.trials - self._ended_before)
+        here = len(ended) - self._ended_before
+        return here >= enough and all(each.state == "failed" for each in ended)
 
     def _must_stop(self) -> bool:
         if self._folder.take_stop():
@@ -316,5 +318,5 @@ class SweepRunner:
 
     def _rate(self) -> float:
         """Return the number of trials concluded per second, in this process."""
-        ended = sum(each.state != "running" for each in self._records) - self._finished_before
+        ended = sum(each.state != "running" for each in self._records) - self._ended_before
         return ended / max(time.monotonic() - self._began, 1e-9)

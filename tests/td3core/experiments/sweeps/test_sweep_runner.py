@@ -294,6 +294,30 @@ def test_a_sweep_whose_first_trials_all_fail_gives_up(runs_dir: Path) -> None:
     assert str(state.message) == "All of the first 5 trials failed; the last one: No such file."
 
 
+def test_a_sweep_that_gave_up_can_be_continued_once_the_reason_is_gone(runs_dir: Path) -> None:
+    broken = Outcome(stopped="failed", message=Text("No space left on device."))
+    names = [f"scripted_t{number:03d}_s0" for number in range(12)]
+    for failed in (5, 10):
+        executor = ScriptedExecutor(rising)
+        executor.outcomes = dict.fromkeys(names, broken)
+        state, runner = conduct(runs_dir, executor, trials=12)
+        assert runner.failed
+        assert state.count("failed") == failed
+        assert f"All of the first {failed} trials failed" in str(state.message)
+    state, runner = conduct(runs_dir, ScriptedExecutor(rising), trials=12)
+    assert not runner.failed
+    assert (state.count("failed"), state.count("done")) == (10, 2)
+
+
+def test_a_complete_sweep_without_a_result_has_failed(runs_dir: Path) -> None:
+    broken = Outcome(stopped="failed", message=Text("It broke."))
+    executor = ScriptedExecutor(rising)
+    executor.outcomes = {f"scripted_t00{number}_s0": broken for number in range(2)}
+    for _ in range(2):
+        _, runner = conduct(runs_dir, executor, trials=2)
+        assert runner.failed
+
+
 @pytest.mark.slow
 def test_a_worker_that_is_lost_three_times_fails_its_trial(runs_dir: Path) -> None:
     executor = ScriptedExecutor(rising)
