@@ -68,6 +68,8 @@ def sweep(
     if target in _ACTIONS and not Path(target).is_file():
         if name is None:
             raise RequestError("sweep {action} needs the name of a sweep.", action=target)
+        if target != "resume":
+            _require_no_training(target, jobs, ray, sinks)
         found = SweepFolder.find(folder, name)
         if target == "stop":
             return _stop(found)
@@ -84,6 +86,20 @@ def sweep(
     request = SweepRequest(text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray)
     with told_of_all_runs(sinks):
         return _conduct(request, as_json=as_json)
+
+
+def _require_no_training(action: str, jobs: int | None, ray: str | None, sinks: Sinks) -> None:
+    """Refuse the options of training.
+
+    Raises:
+        RequestError: one of them is given.
+    """
+    given = [option for option, value in (("--jobs", jobs), ("--ray", ray)) if value is not None]
+    given += [sink.option for sink in sinks]
+    if given:
+        raise RequestError(
+            "sweep {action} takes no {option}: it trains nothing.", action=action, option=given[0]
+        )
 
 
 def _conduct(request: "SweepRequest", *, as_json: bool) -> CommandResult:
