@@ -58,7 +58,6 @@ class SweepState:
     path: str
     wanted: int
     """Number of requested trials."""
-    steps_per_trial: int
     seconds: float = 0.0
     time_left_s: float | None = None
     running: bool = False
@@ -292,6 +291,8 @@ def _state_of(found: dict[str, Any], *, running: bool) -> SweepState:
         for each in found["trials"]
     )
     message = from_plain(found.get("message", ""))
+    # Written by earlier versions.
+    found.pop("steps_per_trial", None)
     return SweepState(**{**found, "trials": trials, "message": message, "running": running})
 
 

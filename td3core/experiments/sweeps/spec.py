@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, default, given
+from td3core.config import RunConfig, Tunables, given
 from td3core.config.algorithms import fixed_by
 from td3core.config.env_choice import EnvChoice
 from td3core.config.presets import compose
@@ -153,8 +153,3 @@ def setting_types() -> dict[str, Any]:
     found = {item.name: item.type for cls in (RunConfig, Tunables) for item in setting_fields(cls)}
     found[LR_FINAL] = float
     return {name: kind for name, kind in found.items() if name not in SET_BY_SWEEP}
-
-
-def default_steps() -> int:
-    """Return the default number of steps of a run."""
-    return int(default("steps"))

@@ -34,7 +34,6 @@ def state_of(
         objective=spec.objective,
         path=str(folder.path),
         wanted=spec.trials,
-        steps_per_trial=spec.steps * len(spec.seeds),
         seconds=seconds,
         time_left_s=left,
         running=running,

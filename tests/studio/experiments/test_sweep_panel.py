@@ -189,7 +189,6 @@ def test_a_thousand_trials_are_drawn_with_a_few_lines(
             objective="area",
             path=str(folder.path),
             wanted=1000,
-            steps_per_trial=1,
             trials=trials,
             space=space,
         )

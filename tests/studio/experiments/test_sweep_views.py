@@ -42,7 +42,6 @@ def state_of(trials: int, folder: Path = Path()) -> SweepState:
         objective="last_eval",
         path=str(folder),
         wanted=6,
-        steps_per_trial=1500,
         trials=done,
         space=SPACE,
     )

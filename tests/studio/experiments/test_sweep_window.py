@@ -45,7 +45,6 @@ STATE = SweepState(
     objective="last_eval",
     path="",
     wanted=4,
-    steps_per_trial=100,
     space=SPACE,
     trials=tuple(
         TrialState(

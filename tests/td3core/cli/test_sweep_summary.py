@@ -22,7 +22,6 @@ STATE = SweepState(
     objective="area",
     path="somewhere",
     wanted=1,
-    steps_per_trial=100,
     trials=(TrialState(number=0, state="done", settings=FOUND, value=-1.0),),
 )
 

@@ -13,7 +13,6 @@ STATE = SweepState(
     objective="area",
     path="somewhere",
     wanted=2,
-    steps_per_trial=100,
     message=Text("All of the first {count} trials failed", count=2),
     trials=(
         TrialState(
@@ -48,6 +47,7 @@ def test_a_state_of_an_earlier_version_is_read_with_its_words(tmp_path: Path) ->
     (file,) = folder.path.glob("*.json")
     found = json.loads(file.read_text())
     found["message"] = "The time limit was reached {braces}"
+    found["steps_per_trial"] = 100
     for trial in found["trials"]:
         trial["reason"] = "pruned at step 7"
     file.write_text(json.dumps(found))
