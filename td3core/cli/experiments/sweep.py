@@ -15,6 +15,7 @@ from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
 from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
+from td3core.protocol.trial_status import TrialStatus
 from td3core.text import Text, marked
 
 if TYPE_CHECKING:
@@ -148,8 +149,9 @@ def _stop(folder: "SweepFolder") -> CommandResult:
 def as_dict(state: "SweepState") -> dict[str, Any]:
     """Return the keys of ``--json``."""
     best = state.best
-    counts = {each: state.count(each) for each in ("done", "running", "pruned", "failed")}
-    over = not counts["running"] and sum(counts.values()) >= state.wanted
+    states = (TrialStatus.DONE, TrialStatus.RUNNING, TrialStatus.PRUNED, TrialStatus.FAILED)
+    counts = {str(each): state.count(each) for each in states}
+    over = not counts[TrialStatus.RUNNING] and sum(counts.values()) >= state.wanted
     return {
         "name": state.name,
         "path": state.path,

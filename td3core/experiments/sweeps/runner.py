@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from td3core.config import check_together
 from td3core.errors import RequestError, message_of
+from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.sweeps.executor import Executor, RunEnd
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.spec import SweepSpec
@@ -18,6 +19,7 @@ from td3core.experiments.sweeps.state import state_of
 from td3core.experiments.sweeps.study import SweepStudy, TrialRecord
 from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
 from td3core.protocol.control import Control
+from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import write_label
 from td3core.text import NO_TEXT, Text
@@ -90,6 +92,12 @@ class SweepRunner:
         return self._all_failed()
 
     @property
+    def _ended_here(self) -> int:
+        """The number of trials that ended in this process."""
+        ended = sum(each.state is not TrialStatus.RUNNING for each in self._records)
+        return ended - self._ended_before
+
+    @property
     def _seconds(self) -> float:
         return self._used_before + time.monotonic() - self._began
 
@@ -98,9 +106,9 @@ class SweepRunner:
     def _pick_up(self) -> None:
         """Continue the trials that were running when the sweep was stopped or killed."""
         self._records = self._study.trials()
-        self._ended_before = sum(each.state != "running" for each in self._records)
+        self._ended_before = self._ended_here
         for record in self._records:
-            if record.state == "running":
+            if record.state is TrialStatus.RUNNING:
                 self._begin(self._study.settings_of(record))
 
     def _begin(self, record: TrialRecord) -> None:
@@ -125,7 +133,8 @@ class SweepRunner:
                 run.path = path
                 run.read()
                 ending = RunDirectory.open(path).ending()
-                run.state = "finished" if ending and ending.stopped == "finished" else "waiting"
+                if ending and ending.stopped == "finished":
+                    run.state = SeedState.FINISHED
 
     def _start_what_fits(self) -> None:
         """Start waiting runs, and begin new trials, while slots are free."""
@@ -161,7 +170,7 @@ class SweepRunner:
             trial.failure = message_of(problem)
             self._stop(trial)
             return
-        run.state = "running"
+        run.state = SeedState.TRAINING
 
     # Following ----------------------------------------------------------------------------------
 
@@ -173,7 +182,7 @@ class SweepRunner:
             for run in trial.runs
             if run.path == end.run
         )
-        run.state = "waiting"
+        run.state = SeedState.WAITING
         if end.outcome is None:
             run.losses += 1
             if run.losses >= _MOST_LOSSES and not trial.closing:
@@ -183,7 +192,7 @@ class SweepRunner:
         elif end.outcome.stopped == "failed":
             trial.failure = trial.failure or end.outcome.message
         elif end.outcome.stopped == "finished":
-            run.state = "finished"
+            run.state = SeedState.FINISHED
             run.losses = 0
         elif not trial.closing and not self._control.stopping:
             # Stopped by someone else, such as the user in the window.
@@ -265,7 +274,7 @@ class SweepRunner:
         return False
 
     def _give_up(self) -> None:
-        failed = [each for each in self._records if each.state == "failed"]
+        failed = [each for each in self._records if each.state is TrialStatus.FAILED]
         self._message = Text(
             "All of the first {count} trials failed; the last one: {reason}",
             count=len(failed),
@@ -273,11 +282,10 @@ class SweepRunner:
         )
 
     def _all_failed(self) -> bool:
-        ended = [each for each in self._records if each.state != "running"]
         # Continued after its first trials failed, a sweep tries as many others before it gives up.
         enough = min(_GIVE_UP_AFTER, self._spec.trials - self._ended_before)
-        here = len(ended) - self._ended_before
-        return here >= enough and all(each.state == "failed" for each in ended)
+        useless = (TrialStatus.RUNNING, TrialStatus.FAILED)
+        return self._ended_here >= enough and all(each.state in useless for each in self._records)
 
     def _must_stop(self) -> bool:
         if self._folder.take_stop():
@@ -318,5 +326,4 @@ class SweepRunner:
 
     def _rate(self) -> float:
         """Return the number of trials concluded per second, in this process."""
-        ended = sum(each.state != "running" for each in self._records) - self._ended_before
-        return ended / max(time.monotonic() - self._began, 1e-9)
+        return self._ended_here / max(time.monotonic() - self._began, 1e-9)

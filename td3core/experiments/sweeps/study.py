@@ -29,6 +29,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.sweeps.spec import Choices, Range, SweepSpec
+from td3core.protocol.trial_status import TrialStatus
 from td3core.system.regular_files import require_own
 from td3core.text import NO_TEXT, Text, from_plain, plain
 
@@ -50,8 +51,7 @@ class TrialRecord:
     """One trial as recorded in the study."""
 
     number: int
-    state: str
-    """``running``, ``done``, ``pruned`` or ``failed``."""
+    state: TrialStatus
     settings: Mapping[str, Any]
     """Without those that its algorithm fixes; empty if the sweep was killed while it drew them."""
     value: float | None
@@ -65,11 +65,11 @@ class TrialRecord:
 
 
 _STATES = {
-    TrialState.RUNNING: "running",
-    TrialState.WAITING: "running",
-    TrialState.COMPLETE: "done",
-    TrialState.PRUNED: "pruned",
-    TrialState.FAIL: "failed",
+    TrialState.RUNNING: TrialStatus.RUNNING,
+    TrialState.WAITING: TrialStatus.RUNNING,
+    TrialState.COMPLETE: TrialStatus.DONE,
+    TrialState.PRUNED: TrialStatus.PRUNED,
+    TrialState.FAIL: TrialStatus.FAILED,
 }
 
 
@@ -134,7 +134,7 @@ class SweepStudy:
 
     def importance(self) -> dict[str, float]:
         """Return how much each setting matters, by PED-ANOVA; empty with too few trials."""
-        complete = [each for each in self.trials() if each.state == "done"]
+        complete = [each for each in self.trials() if each.state is TrialStatus.DONE]
         if len(complete) < _IMPORTANCE_AFTER_TRIALS:
             return {}
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()

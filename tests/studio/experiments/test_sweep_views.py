@@ -15,6 +15,7 @@ from studio.experiments.sweep_plots import SweepPlots, View
 from studio.experiments.sweep_table import SORT, TrialTable
 from studio.theme.theme import load_theme
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.protocol.trial_status import TrialStatus
 from td3core.system.files import make_folder
 
 PATIENCE_MS = 30_000
@@ -29,7 +30,7 @@ def state_of(trials: int, folder: Path = Path()) -> SweepState:
     done = tuple(
         TrialState(
             number=number,
-            state="done",
+            state=TrialStatus.DONE,
             settings={"actor_lr": 1e-4 * 2**number, "tau": 0.005 * 1.5**number},
             value=-1474.0 + 200 * number,
             env_steps=1500,

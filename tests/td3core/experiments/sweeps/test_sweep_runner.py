@@ -16,6 +16,7 @@ from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.state import importance_of, read_sweep
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
+from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import RunLock
 from td3core.text import Text
@@ -37,7 +38,7 @@ def settings_of(state: SweepState) -> list[dict[str, object]]:
 
 def test_the_best_trial_is_the_one_with_the_highest_objective(runs_dir: Path) -> None:
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=6)
-    assert state.count("done") == 6
+    assert state.count(TrialStatus.DONE) == 6
     assert state.best is not None
     best = min(abs(trial.settings["tau"] - 0.3) for trial in state.trials)
     assert state.best.value == pytest.approx(-best)
@@ -176,7 +177,7 @@ def test_a_hopeless_trial_is_stopped_and_marked(runs_dir: Path, pruning: str) ->
 
     executor = ScriptedExecutor(curve)
     state, _ = conduct(runs_dir, executor, trials=7, more=f"pruning = '{pruning}'")
-    assert state.trials[6].state == "pruned"
+    assert state.trials[6].state is TrialStatus.PRUNED
     assert "scripted_t006_s0" in executor.stopped
     assert str(state.trials[6].reason).startswith("pruned at step ")
     run = RunDirectory.open(runs_dir / "scripted_t006_s0")
@@ -260,7 +261,7 @@ def test_half_the_trials_may_fail(runs_dir: Path) -> None:
     broken = Outcome(stopped="failed", message=Text("The environment broke at step 7."))
     executor.outcomes = {f"scripted_t00{number}_s0": broken for number in (0, 2, 4)}
     state, runner = conduct(runs_dir, executor, trials=6)
-    assert (state.count("failed"), state.count("done")) == (3, 3)
+    assert (state.count(TrialStatus.FAILED), state.count(TrialStatus.DONE)) == (3, 3)
     assert str(state.trials[2].reason) == "The environment broke at step 7."
     assert not runner.failed
     assert read_sweep(SweepFolder(runs_dir, "scripted")).trials == state.trials
@@ -302,11 +303,11 @@ def test_a_sweep_that_gave_up_can_be_continued_once_the_reason_is_gone(runs_dir:
         executor.outcomes = dict.fromkeys(names, broken)
         state, runner = conduct(runs_dir, executor, trials=12)
         assert runner.failed
-        assert state.count("failed") == failed
+        assert state.count(TrialStatus.FAILED) == failed
         assert f"All of the first {failed} trials failed" in str(state.message)
     state, runner = conduct(runs_dir, ScriptedExecutor(rising), trials=12)
     assert not runner.failed
-    assert (state.count("failed"), state.count("done")) == (10, 2)
+    assert (state.count(TrialStatus.FAILED), state.count(TrialStatus.DONE)) == (10, 2)
 
 
 def test_a_complete_sweep_without_a_result_has_failed(runs_dir: Path) -> None:
@@ -325,7 +326,7 @@ def test_a_worker_that_is_lost_three_times_fails_its_trial(runs_dir: Path) -> No
     state, _ = conduct(runs_dir, executor, trials=2)
     assert executor.started.count("scripted_t000_s0") == 3
     assert "its process was killed" in str(state.trials[0].reason)
-    assert [trial.state for trial in state.trials] == ["failed", "done"]
+    assert [trial.state for trial in state.trials] == [TrialStatus.FAILED, TrialStatus.DONE]
 
 
 @pytest.mark.slow
@@ -418,9 +419,9 @@ def test_a_stopped_sweep_keeps_its_trial_for_the_next_time(runs_dir: Path) -> No
     executor = ScriptedExecutor(rising)
     state, _ = conduct(runs_dir, executor, control=control, report=stop_at_the_first_trial)
     assert executor.stopped == ["scripted_t000_s0"]
-    assert [trial.state for trial in state.trials] == ["running"]
+    assert [trial.state for trial in state.trials] == [TrialStatus.RUNNING]
     state, _ = conduct(runs_dir, ScriptedExecutor(rising))
-    assert state.count("done") == 4
+    assert state.count(TrialStatus.DONE) == 4
 
 
 def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
@@ -437,7 +438,7 @@ def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
     control, executor = Control(), Hanging(rising)
     state, _ = conduct(runs_dir, executor, control=control, report=lambda _: control.stop())
     assert executor.stopped == ["scripted_t000_s0"]
-    assert [trial.state for trial in state.trials] == ["running"]
+    assert [trial.state for trial in state.trials] == [TrialStatus.RUNNING]
 
 
 @pytest.mark.slow
@@ -445,9 +446,9 @@ def test_a_time_limit_ends_the_sweep_and_a_greater_one_continues_it(runs_dir: Pa
     limit = "time_limit_min = 0.0000001"
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), more=limit)
     assert "time limit" in str(state.message)
-    assert state.count("done") == 0
+    assert state.count(TrialStatus.DONE) == 0
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), more="time_limit_min = 60")
-    assert state.count("done") == 4
+    assert state.count(TrialStatus.DONE) == 4
 
 
 def test_a_stop_that_comes_while_a_sweep_starts_is_not_lost(
@@ -467,7 +468,7 @@ def test_a_stop_that_comes_while_a_sweep_starts_is_not_lost(
     state, failed = launch.conduct(request, Control(), lambda _: None)
     assert not failed
     assert executor.stopped == ["scripted_t000_s0"]
-    assert state.count("done") == 0
+    assert state.count(TrialStatus.DONE) == 0
 
 
 def test_the_file_of_a_sweep_that_is_running_is_left_alone(runs_dir: Path) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.protocol.trial_status import TrialStatus
 from td3core.text import Text
 
 STATE = SweepState(
@@ -17,12 +18,12 @@ STATE = SweepState(
     trials=(
         TrialState(
             number=0,
-            state="pruned",
+            state=TrialStatus.PRUNED,
             settings={"tau": 0.01},
             runs=("small_t000_s0",),
             reason=Text("pruned at step {step:,}", step=1_200),
         ),
-        TrialState(number=1, state="failed", settings={}, reason=Text("it was stopped")),
+        TrialState(number=1, state=TrialStatus.FAILED, settings={}, reason=Text("it was stopped")),
     ),
     space={"tau": {"low": 0.001, "high": 0.1, "log": True, "whole": False}},
 )
