@@ -50,6 +50,7 @@ from studio.widgets.controls import (
 from studio.widgets.figure_export import make_export_button
 from studio.widgets.sight import Sight
 from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.protocol.trial_status import TrialStatus
 from td3core.text import Text, tr
 
 _LOOK_EVERY_MS = 1_000
@@ -403,7 +404,7 @@ class SweepPanel(QWidget):
 
     def _ask_importance(self) -> None:
         """Compute the importance in a separate process, when there are new trials."""
-        done = self._state.count("done") if self._state else 0
+        done = self._state.count(TrialStatus.DONE) if self._state else 0
         wanted = self._view is View.IMPORTANCE and self.name
         if wanted and done != self._done_when_asked and not self._measure.busy:
             self._done_when_asked = done

@@ -36,6 +36,7 @@ from studio.widgets.figure_export import (
 from td3core.config import label_of
 from td3core.errors import unwritable
 from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.protocol.trial_status import TrialStatus
 from td3core.text import Text, tr
 
 
@@ -55,6 +56,7 @@ VIEWS = {
     View.IMPORTANCE: Text("Importance"),
 }
 """Titles of the views."""
+_DRAWN = (TrialStatus.DONE, TrialStatus.PRUNED)
 _MOST_LINES = 500
 _SHADES = 8
 """All lines of one shade are drawn as one item: a thousand items would be slow."""
@@ -150,11 +152,11 @@ class SweepPlots(QWidget):
         self.area.clear()
         self._note.clear()
         self._legend = ()
-        drawn = [t for t in self._trials() if t.value is not None and t.state in ("done", "pruned")]
+        drawn = [t for t in self._trials() if t.value is not None and t.state in _DRAWN]
         if self._state is None or not drawn:
             self._say(tr("Shown after the first trial."))
         elif self._view is View.BEST:
-            self._draw_best([each for each in drawn if each.state == "done"])
+            self._draw_best([each for each in drawn if each.state is TrialStatus.DONE])
         elif self._view is View.PARALLEL:
             self._draw_parallel(drawn[-_MOST_LINES:])
         elif self._view is View.SLICES:

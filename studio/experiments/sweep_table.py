@@ -9,7 +9,7 @@ from studio.formatting import format_duration, format_number, typographic
 from studio.theme.theme import Theme
 from td3core.config import label_of
 from td3core.experiments.sweeps.folder import SweepState, TrialState
-from td3core.protocol.wording import TRIAL_STATES
+from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus
 from td3core.text import Text, tr
 
 Index = QModelIndex | QPersistentModelIndex
@@ -102,14 +102,14 @@ class TrialTable(QAbstractTableModel):
         if column >= len(FIRST):
             return shown(trial.settings.get(self._names[column - len(FIRST)], ""))
         value = "" if trial.value is None else format_number(trial.value)
-        state = str(TRIAL_STATES.get(trial.state, trial.state))
+        state = str(TRIAL_STATES[trial.state])
         if trial.number == self._best:
             state = tr("{state}, best", state=state)
         return (str(trial.number), state, value)[column]
 
     def _order(self, trial: TrialState, column: int) -> Any:
         if column >= len(FIRST):
-            found = trial.settings.get(self._names[column - len(FIRST)], "")
+            found = trial.settings.get(self._names[column - len(FIRST)], _LOWEST)
             return found if isinstance(found, int | float) else shown(found)
         value = _LOWEST if trial.value is None else trial.value
         return (trial.number, trial.state, value)[column]
@@ -117,7 +117,10 @@ class TrialTable(QAbstractTableModel):
     def _colour(self, trial: TrialState) -> QColor | None:
         if trial.number == self._best:
             return QColor(self._theme.good)
-        named = {"failed": self._theme.bad, "pruned": self._theme.muted}
+        named = {
+            TrialStatus.FAILED: self._theme.bad,
+            TrialStatus.PRUNED: self._theme.muted,
+        }
         return QColor(named[trial.state]) if trial.state in named else None
 
 
@@ -125,8 +128,8 @@ def words_of(state: SweepState) -> str:
     """Return the status of a sweep, in one line."""
     trials = Text.counted("{n} trial", "{n} trials", n=state.wanted)
     words = [f"{state.environment}, {trials}"]
-    for name, text in TRIAL_STATES.items():
-        count = state.count(name)
+    for status, text in TRIAL_STATES.items():
+        count = state.count(status)
         if count:
             words.append(tr("{count} {state}", count=count, state=text))
     if state.best is not None and state.best.value is not None:

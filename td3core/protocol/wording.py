@@ -13,13 +13,6 @@ STATES = {
     RunStatus.FAILED: Text("failed"),
     RunStatus.INTERRUPTED: Text("interrupted"),
 }
-TRIAL_STATES = {
-    "running": Text("running"),
-    "done": Text("done"),
-    "pruned": Text("pruned"),
-    "failed": Text("failed"),
-}
-"""Names of the states of a sweep's trials."""
 PHASES = {
     Phase.WARM_UP: Text("warm-up"),
     Phase.LEARNING: Text("learning"),

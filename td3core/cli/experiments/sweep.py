@@ -15,6 +15,7 @@ from td3core.config.env_choice import EnvChoice
 from td3core.errors import RequestError
 from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
+from td3core.protocol.trial_status import TrialStatus
 from td3core.text import Text, marked
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def sweep(
     if target in _ACTIONS and not Path(target).is_file():
         if name is None:
             raise RequestError("sweep {action} needs the name of a sweep.", action=target)
+        if target != "resume":
+            _require_no_training(target, jobs, ray, sinks)
         found = SweepFolder.find(folder, name)
         if target == "stop":
             return _stop(found)
@@ -84,6 +87,20 @@ def sweep(
     request = SweepRequest(text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray)
     with told_of_all_runs(sinks):
         return _conduct(request, as_json=as_json)
+
+
+def _require_no_training(action: str, jobs: int | None, ray: str | None, sinks: Sinks) -> None:
+    """Refuse the options of training.
+
+    Raises:
+        RequestError: one of them is given.
+    """
+    given = [option for option, value in (("--jobs", jobs), ("--ray", ray)) if value is not None]
+    given += [sink.option for sink in sinks]
+    if given:
+        raise RequestError(
+            "sweep {action} takes no {option}: it trains nothing.", action=action, option=given[0]
+        )
 
 
 def _conduct(request: "SweepRequest", *, as_json: bool) -> CommandResult:
@@ -132,8 +149,9 @@ def _stop(folder: "SweepFolder") -> CommandResult:
 def as_dict(state: "SweepState") -> dict[str, Any]:
     """Return the keys of ``--json``."""
     best = state.best
-    counts = {each: state.count(each) for each in ("done", "running", "pruned", "failed")}
-    over = not counts["running"] and sum(counts.values()) >= state.wanted
+    states = (TrialStatus.DONE, TrialStatus.RUNNING, TrialStatus.PRUNED, TrialStatus.FAILED)
+    counts = {str(each): state.count(each) for each in states}
+    over = not counts[TrialStatus.RUNNING] and sum(counts.values()) >= state.wanted
     return {
         "name": state.name,
         "path": state.path,

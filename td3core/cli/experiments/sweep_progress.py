@@ -11,6 +11,7 @@ from rich.table import Column, Table
 from td3core.cli.terminal import printable
 from td3core.config.value_text import format_duration, typed
 from td3core.errors import brief
+from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus
 from td3core.text import tr
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class SweepProgress:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live = Live(console=console, transient=True, auto_refresh=False)
-        self._known: dict[int, str] = {}
+        self._known: dict[int, TrialStatus] = {}
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -41,9 +42,9 @@ class SweepProgress:
             heading = tr("Sweep {path}", path=state.path)
             self._console.print(escape(printable(heading)), soft_wrap=True)
         for trial in state.trials:
-            if trial.state != self._known.get(trial.number):
+            if trial.state is not self._known.get(trial.number):
                 self._known[trial.number] = trial.state
-                if trial.state != "running":
+                if trial.state is not TrialStatus.RUNNING:
                     self._console.print(escape(printable(_line(trial))), soft_wrap=True)
         if self._console.is_terminal:
             self._live.update(_live_view(state), refresh=True)
@@ -54,9 +55,9 @@ def summary(state: "SweepState") -> list[str]:
     counts = tr(
         "{name}: {done} done, {pruned} pruned, {failed} failed of {wanted} trials",
         name=state.name,
-        done=state.count("done"),
-        pruned=state.count("pruned"),
-        failed=state.count("failed"),
+        done=state.count(TrialStatus.DONE),
+        pruned=state.count(TrialStatus.PRUNED),
+        failed=state.count(TrialStatus.FAILED),
         wanted=state.wanted,
     )
     best = state.best
@@ -80,19 +81,21 @@ def trials_table(state: "SweepState") -> None:
 
 def _live_view(state: "SweepState") -> RenderableType:
     best = state.best
-    running = state.count("running")
+    running = state.count(TrialStatus.RUNNING)
     line = tr("{done} of {wanted} trials", done=len(state.trials) - running, wanted=state.wanted)
     line += "  " + tr(
         "{running} running  {done} done  {pruned} pruned  {failed} failed",
         running=running,
-        done=state.count("done"),
-        pruned=state.count("pruned"),
-        failed=state.count("failed"),
+        done=state.count(TrialStatus.DONE),
+        pruned=state.count(TrialStatus.PRUNED),
+        failed=state.count(TrialStatus.FAILED),
     )
     if state.time_left_s is not None:
         line += "  " + tr("about {duration} left", duration=format_duration(state.time_left_s))
-    shown_trials = [each for each in state.trials if each.state == "running"]
-    shown_trials += [each for each in reversed(state.trials) if each.state != "running"]
+    shown_trials = [each for each in state.trials if each.state is TrialStatus.RUNNING]
+    shown_trials += [
+        each for each in reversed(state.trials) if each.state is not TrialStatus.RUNNING
+    ]
     heading = tr("no trial completed yet")
     if best is not None:
         heading = tr(
@@ -132,9 +135,7 @@ def _line(trial: "TrialState") -> str:
 
 
 def _state(trial: "TrialState") -> str:
-    from td3core.protocol.wording import TRIAL_STATES
-
-    return str(TRIAL_STATES.get(trial.state, trial.state))
+    return str(TRIAL_STATES[trial.state])
 
 
 def _settings(settings: Mapping[str, Any]) -> str:

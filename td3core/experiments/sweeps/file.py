@@ -7,7 +7,7 @@ from typing import Any
 
 from td3core.config import given, make_settings
 from td3core.config.algorithms import fixed_by, unused_by
-from td3core.config.presets import load_presets, preset_for
+from td3core.config.presets import compose, load_presets
 from td3core.config.run_config import HIGHEST_SEED
 from td3core.config.settings import LR_FINAL
 from td3core.errors import RequestError, brief, unknown_name
@@ -21,7 +21,6 @@ from td3core.experiments.sweeps.spec import (
     Dimension,
     Range,
     SweepSpec,
-    default_steps,
     setting_types,
 )
 from td3core.system.regular_files import parse_toml
@@ -134,17 +133,8 @@ def _presets(found: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _steps(found: Mapping[str, Any], environment: str, presets: tuple[str, ...]) -> int:
-    known = 0 if "steps" in found else _preset_steps(environment, presets)
+    known = 0 if "steps" in found else compose(environment, presets, {})[0].steps
     return _whole(found, "steps", known, 1, 10**10)
-
-
-def _preset_steps(environment: str, presets: tuple[str, ...]) -> int:
-    known = load_presets() if presets else {}
-    named = [known[name] for name in presets]
-    own = preset_for(environment)
-    chain = [own] if own is not None and not any(each.env for each in named) else []
-    steps = [each.values["steps"] for each in [*chain, *named] if "steps" in each.values]
-    return int(steps[-1]) if steps else default_steps()
 
 
 def _sweep_name(found: Mapping[str, Any], default_name: str) -> str:
@@ -168,9 +158,10 @@ def _seeds(found: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _trials(found: Mapping[str, Any], sampler: str, space: Mapping[str, Dimension]) -> int:
-    if "trials" in found or sampler != "grid":
+    if sampler != "grid":
         return _whole(found, "trials", 20, 1, LARGEST_GRID)
-    return max(1, min(LARGEST_GRID, math.prod(len(each.grid()) for each in space.values())))
+    size = max(1, min(LARGEST_GRID, math.prod(len(each.grid()) for each in space.values())))
+    return min(_whole(found, "trials", size, 1, LARGEST_GRID), size)
 
 
 def _minutes(found: Mapping[str, Any]) -> float:

@@ -16,6 +16,7 @@ from td3core.config import RunConfig, Tunables
 from td3core.errors import RequestError, file_reason, unknown_name, unwritable
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.protocol.trial_status import TrialStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
@@ -35,8 +36,7 @@ class TrialState:
     """One trial as shown by terminal and window."""
 
     number: int
-    state: str
-    """``running``, ``done``, ``pruned`` or ``failed``."""
+    state: TrialStatus
     settings: Mapping[str, Any]
     value: float | None = None
     env_steps: int = 0
@@ -58,7 +58,6 @@ class SweepState:
     path: str
     wanted: int
     """Number of requested trials."""
-    steps_per_trial: int
     seconds: float = 0.0
     time_left_s: float | None = None
     running: bool = False
@@ -70,12 +69,16 @@ class SweepState:
     @property
     def best(self) -> TrialState | None:
         """The completed trial with the highest objective."""
-        done = [each for each in self.trials if each.state == "done" and each.value is not None]
+        done = [
+            each
+            for each in self.trials
+            if each.state is TrialStatus.DONE and each.value is not None
+        ]
         return max(done, key=lambda each: each.value or 0.0) if done else None
 
-    def count(self, state: str) -> int:
+    def count(self, state: TrialStatus) -> int:
         """Return how many trials are in a state."""
-        return sum(each.state == state for each in self.trials)
+        return sum(each.state is state for each in self.trials)
 
 
 class SweepFolder:
@@ -287,11 +290,18 @@ def _state_of(found: dict[str, Any], *, running: bool) -> SweepState:
     """
     trials = tuple(
         TrialState(
-            **{**each, "runs": tuple(each["runs"]), "reason": from_plain(each.get("reason", ""))}
+            **{
+                **each,
+                "state": TrialStatus(each["state"]),
+                "runs": tuple(each["runs"]),
+                "reason": from_plain(each.get("reason", "")),
+            }
         )
         for each in found["trials"]
     )
     message = from_plain(found.get("message", ""))
+    # Written by earlier versions.
+    found.pop("steps_per_trial", None)
     return SweepState(**{**found, "trials": trials, "message": message, "running": running})
 
 

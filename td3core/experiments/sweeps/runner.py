@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from td3core.config import check_together
 from td3core.errors import RequestError, message_of
+from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.sweeps.executor import Executor, RunEnd
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.spec import SweepSpec
@@ -18,6 +19,7 @@ from td3core.experiments.sweeps.state import state_of
 from td3core.experiments.sweeps.study import SweepStudy, TrialRecord
 from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
 from td3core.protocol.control import Control
+from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import write_label
 from td3core.text import NO_TEXT, Text
@@ -46,11 +48,10 @@ class SweepRunner:
         self._executor, self._control, self._report = executor, control, report
         self._live: dict[int, LiveTrial] = {}
         self._records: list[TrialRecord] = []
-        self._exhausted = False
         self._message = NO_TEXT
         self._began = time.monotonic()
         self._used_before = study.seconds_used()
-        self._finished_before = 0
+        self._ended_before = 0
         self._shown_at = 0.0
 
     def run(self) -> SweepState:
@@ -91,6 +92,12 @@ class SweepRunner:
         return self._all_failed()
 
     @property
+    def _ended_here(self) -> int:
+        """The number of trials that ended in this process."""
+        ended = sum(each.state is not TrialStatus.RUNNING for each in self._records)
+        return ended - self._ended_before
+
+    @property
     def _seconds(self) -> float:
         return self._used_before + time.monotonic() - self._began
 
@@ -99,9 +106,9 @@ class SweepRunner:
     def _pick_up(self) -> None:
         """Continue the trials that were running when the sweep was stopped or killed."""
         self._records = self._study.trials()
-        self._finished_before = sum(each.state != "running" for each in self._records)
+        self._ended_before = self._ended_here
         for record in self._records:
-            if record.state == "running":
+            if record.state is TrialStatus.RUNNING:
                 self._begin(self._study.settings_of(record))
 
     def _begin(self, record: TrialRecord) -> None:
@@ -126,7 +133,8 @@ class SweepRunner:
                 run.path = path
                 run.read()
                 ending = RunDirectory.open(path).ending()
-                run.state = "finished" if ending and ending.stopped == "finished" else "waiting"
+                if ending and ending.stopped == "finished":
+                    run.state = SeedState.FINISHED
 
     def _start_what_fits(self) -> None:
         """Start waiting runs, and begin new trials, while slots are free."""
@@ -143,12 +151,9 @@ class SweepRunner:
 
     def _ask(self) -> bool:
         """Begin another trial; return False if there is none to begin."""
-        if self._exhausted or len(self._records) >= self._spec.trials or self._over():
+        if len(self._records) >= self._spec.trials or self._over():
             return False
         record = self._study.ask()
-        if record is None:
-            self._exhausted = True
-            return False
         self._records.append(record)
         self._begin(record)
         self._conclude()
@@ -165,7 +170,7 @@ class SweepRunner:
             trial.failure = message_of(problem)
             self._stop(trial)
             return
-        run.state = "running"
+        run.state = SeedState.TRAINING
 
     # Following ----------------------------------------------------------------------------------
 
@@ -177,7 +182,7 @@ class SweepRunner:
             for run in trial.runs
             if run.path == end.run
         )
-        run.state = "waiting"
+        run.state = SeedState.WAITING
         if end.outcome is None:
             run.losses += 1
             if run.losses >= _MOST_LOSSES and not trial.closing:
@@ -187,7 +192,7 @@ class SweepRunner:
         elif end.outcome.stopped == "failed":
             trial.failure = trial.failure or end.outcome.message
         elif end.outcome.stopped == "finished":
-            run.state = "finished"
+            run.state = SeedState.FINISHED
             run.losses = 0
         elif not trial.closing and not self._control.stopping:
             # Stopped by someone else, such as the user in the window.
@@ -220,10 +225,10 @@ class SweepRunner:
         """Record finished trials."""
         for trial in [each for each in self._live.values() if not each.active]:
             if trial.failure:
-                self._study.fail(trial.number, trial.failure)
+                self._study.fail(trial.number, trial.failure, trial.env_steps)
             elif trial.pruned_at is not None:
                 self._label_pruned(trial)
-                self._study.prune(trial.number)
+                self._study.prune(trial.number, trial.env_steps)
             elif trial.finished:
                 self._complete(trial)
             else:
@@ -238,7 +243,7 @@ class SweepRunner:
         value = trial.value(self._spec.objective)
         if value is None:
             reason = Text("a run has no evaluation, or one that is not finite")
-            self._study.fail(trial.number, reason)
+            self._study.fail(trial.number, reason, trial.env_steps)
         else:
             self._study.complete(trial.number, value)
 
@@ -269,7 +274,7 @@ class SweepRunner:
         return False
 
     def _give_up(self) -> None:
-        failed = [each for each in self._records if each.state == "failed"]
+        failed = [each for each in self._records if each.state is TrialStatus.FAILED]
         self._message = Text(
             "All of the first {count} trials failed; the last one: {reason}",
             count=len(failed),
@@ -277,9 +282,10 @@ class SweepRunner:
         )
 
     def _all_failed(self) -> bool:
-        ended = [each for each in self._records if each.state != "running"]
-        enough = min(_GIVE_UP_AFTER, self._spec.trials)
-        return len(ended) >= enough and all(each.state == "failed" for each in ended)
+        # Continued after its first trials failed, a sweep tries as many others before it gives up.
+        enough = min(_GIVE_UP_AFTER, self._spec.trials - self._ended_before)
+        useless = (TrialStatus.RUNNING, TrialStatus.FAILED)
+        return self._ended_here >= enough and all(each.state in useless for each in self._records)
 
     def _must_stop(self) -> bool:
         if self._folder.take_stop():
@@ -320,5 +326,4 @@ class SweepRunner:
 
     def _rate(self) -> float:
         """Return the number of trials concluded per second, in this process."""
-        ended = sum(each.state != "running" for each in self._records) - self._finished_before
-        return ended / max(time.monotonic() - self._began, 1e-9)
+        return self._ended_here / max(time.monotonic() - self._began, 1e-9)

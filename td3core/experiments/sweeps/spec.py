@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, default, given
+from td3core.config import RunConfig, Tunables, given
+from td3core.config.algorithms import fixed_by
 from td3core.config.env_choice import EnvChoice
 from td3core.config.presets import compose
 from td3core.config.settings import LR_FINAL
@@ -114,8 +115,17 @@ class SweepSpec:
         Raises:
             RequestError: a value is refused.
         """
-        values = {**_OWN_PROCESS, **self.settings, **chosen, "steps": self.steps, "seed": seed}
+        values = self.without_fixed({**_OWN_PROCESS, **self.settings, **chosen})
+        values |= {"steps": self.steps, "seed": seed}
         return compose(self.environment, self.presets, values)
+
+    def without_fixed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of a trial without those that its algorithm fixes.
+
+        Only if the sweep searches the algorithm: others may use them.
+        """
+        fixed = fixed_by(values) if "algorithm" in self.space else {}
+        return {name: value for name, value in values.items() if name not in fixed}
 
     def env_choices(self) -> tuple[EnvChoice, ...]:
         """Return every environment that its runs may make: one per value of ``env_args``."""
@@ -143,8 +153,3 @@ def setting_types() -> dict[str, Any]:
     found = {item.name: item.type for cls in (RunConfig, Tunables) for item in setting_fields(cls)}
     found[LR_FINAL] = float
     return {name: kind for name, kind in found.items() if name not in SET_BY_SWEEP}
-
-
-def default_steps() -> int:
-    """Return the default number of steps of a run."""
-    return int(default("steps"))

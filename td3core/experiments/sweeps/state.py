@@ -9,6 +9,7 @@ from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialStat
 from td3core.experiments.sweeps.spec import Choices, Dimension, SweepSpec
 from td3core.experiments.sweeps.study import SweepStudy, TrialRecord
 from td3core.experiments.sweeps.trial import LiveTrial
+from td3core.protocol.trial_status import TrialStatus
 from td3core.text import NO_TEXT, Text
 
 
@@ -24,7 +25,7 @@ def state_of(
     rate: float = 0.0,
 ) -> SweepState:
     """Return the state of a sweep; ``rate`` is in trials per second."""
-    ended = sum(each.state != "running" for each in records)
+    ended = sum(each.state is not TrialStatus.RUNNING for each in records)
     left = (spec.trials - ended) / rate if running and rate else None
     if left is not None and spec.time_limit_min:
         left = min(left, max(spec.time_limit_min * 60 - seconds, 0.0))
@@ -34,7 +35,6 @@ def state_of(
         objective=spec.objective,
         path=str(folder.path),
         wanted=spec.trials,
-        steps_per_trial=spec.steps * len(spec.seeds),
         seconds=seconds,
         time_left_s=left,
         running=running,
@@ -77,11 +77,13 @@ def _trial(
 ) -> TrialState:
     paths = [folder.run_path(record.number, seed) for seed in spec.seeds]
     reason = record.reason
-    if record.pruned_at is not None and record.state != "failed":
+    if record.pruned_at is not None and record.state is not TrialStatus.FAILED:
         reason = Text("pruned at step {step:,}", step=record.pruned_at)
-    value, steps = record.value, spec.steps * len(spec.seeds) if record.state == "done" else 0
+    value, steps = record.value, record.env_steps
+    if record.state is TrialStatus.DONE:
+        steps = spec.steps * len(spec.seeds)
     if live is not None:
-        steps = sum(run.env_steps for run in live.runs)
+        steps = live.env_steps
         value = live.value(spec.objective)
     return TrialState(
         number=record.number,

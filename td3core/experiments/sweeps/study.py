@@ -29,6 +29,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.sweeps.spec import Choices, Range, SweepSpec
+from td3core.protocol.trial_status import TrialStatus
 from td3core.system.regular_files import require_own
 from td3core.text import NO_TEXT, Text, from_plain, plain
 
@@ -36,7 +37,7 @@ _MEDIAN_AFTER_TRIALS = 4
 _ASHA_KEEPS_ONE_IN = 3
 _PATIENCE_S = 30
 _IMPORTANCE_AFTER_TRIALS = 4
-_REASON, _CLOSING = "reason", "pruned_at"
+_REASON, _CLOSING, _STEPS = "reason", "pruned_at", "env_steps"
 _STUDY = "sweep"
 _DAMAGE = (
     *(SQLAlchemyError, optuna.exceptions.OptunaError, OSError, RuntimeError, ValueError),
@@ -50,24 +51,25 @@ class TrialRecord:
     """One trial as recorded in the study."""
 
     number: int
-    state: str
-    """``running``, ``done``, ``pruned`` or ``failed``."""
+    state: TrialStatus
     settings: Mapping[str, Any]
-    """Empty if the sweep was killed while they were drawn."""
+    """Without those that its algorithm fixes; empty if the sweep was killed while it drew them."""
     value: float | None
     """The objective; for a pruned trial the last one reported."""
     reason: Text = NO_TEXT
     pruned_at: int | None = None
     """Environment step at which pruning was decided."""
+    env_steps: int = 0
+    """Total over its runs if it was pruned or failed; otherwise the last step reported."""
     seconds: float = 0.0
 
 
 _STATES = {
-    TrialState.RUNNING: "running",
-    TrialState.WAITING: "running",
-    TrialState.COMPLETE: "done",
-    TrialState.PRUNED: "pruned",
-    TrialState.FAIL: "failed",
+    TrialState.RUNNING: TrialStatus.RUNNING,
+    TrialState.WAITING: TrialStatus.RUNNING,
+    TrialState.COMPLETE: TrialStatus.DONE,
+    TrialState.PRUNED: TrialStatus.PRUNED,
+    TrialState.FAIL: TrialStatus.FAILED,
 }
 
 
@@ -132,7 +134,7 @@ class SweepStudy:
 
     def importance(self) -> dict[str, float]:
         """Return how much each setting matters, by PED-ANOVA; empty with too few trials."""
-        complete = [each for each in self.trials() if each.state == "done"]
+        complete = [each for each in self.trials() if each.state is TrialStatus.DONE]
         if len(complete) < _IMPORTANCE_AFTER_TRIALS:
             return {}
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
@@ -147,21 +149,17 @@ class SweepStudy:
         with self._using_file():
             return [self._record(each) for each in self._study.get_trials(deepcopy=False)]
 
-    def ask(self) -> TrialRecord | None:
-        """Begin the next trial; None if a grid has no points left."""
+    def ask(self) -> TrialRecord:
+        """Begin the next trial."""
         with self._using_file():
             number = len(self._study.get_trials(deepcopy=False))
-        if self._spec.sampler == "grid":
-            size = math.prod(len(each.grid()) for each in self._spec.space.values())
-            if number >= size:
-                return None
         with self._sampling(number):
             trial = self._study.ask(fixed_distributions=self._distributions)
             return self._record(self._frozen(trial.number))
 
     def settings_of(self, record: TrialRecord) -> TrialRecord:
         """Sample the settings that a trial lacks if the sweep was killed while sampling them."""
-        if len(record.settings) == len(self._distributions):
+        if record.settings:
             return record
         with self._sampling(record.number):
             trial = self._trial(record.number)
@@ -188,14 +186,17 @@ class SweepStudy:
         """Record the objective of a completed trial."""
         self._tell(number, TrialState.COMPLETE, value)
 
-    def prune(self, number: int) -> None:
-        """Record that a trial was pruned."""
+    def prune(self, number: int, env_steps: int) -> None:
+        """Record that a trial was pruned, and the steps of all its runs."""
+        with self._using_file():
+            self._trial(number).set_user_attr(_STEPS, env_steps)
         self._tell(number, TrialState.PRUNED)
 
-    def fail(self, number: int, reason: Text) -> None:
-        """Record that a trial failed, and why."""
+    def fail(self, number: int, reason: Text, env_steps: int) -> None:
+        """Record that a trial failed, why, and the steps of all its runs."""
         with self._using_file():
             self._trial(number).set_user_attr(_REASON, plain(reason))
+            self._trial(number).set_user_attr(_STEPS, env_steps)
         self._tell(number, TrialState.FAIL)
 
     def seconds_used(self) -> float:
@@ -236,17 +237,19 @@ class SweepStudy:
         if value is None and found.intermediate_values:
             value = found.intermediate_values[max(found.intermediate_values)]
         begun, ended = found.datetime_start, found.datetime_complete
-        complete = len(found.params) == len(self._distributions)
-        params = found.params if complete else {}
+        settings = {}
+        if len(found.params) == len(self._distributions):
+            params = {n: decode(self._spec, n, found.params[n]) for n in self._spec.space}
+            settings = self._spec.without_fixed(params)
         return TrialRecord(
             number=found.number,
             state=_STATES[found.state],
-            settings={name: decode(self._spec, name, params[name]) for name in self._spec.space}
-            if complete
-            else {},
+            settings=settings,
             value=value,
             reason=from_plain(found.user_attrs.get(_REASON, "")),
             pruned_at=found.user_attrs.get(_CLOSING),
+            # Earlier versions did not record it.
+            env_steps=found.user_attrs.get(_STEPS, max(found.intermediate_values, default=0)),
             seconds=(ended - begun).total_seconds() if begun and ended else 0.0,
         )
 
@@ -336,13 +339,15 @@ def _require_known_sampler() -> None:
 
 
 def _pruner(spec: SweepSpec) -> optuna.pruners.BasePruner:
-    first = int(min(spec.values_of("eval_interval")))
+    warm_up = int(max(spec.values_of("learning_starts")))
     if spec.pruning == "median":
-        warm_up = int(max(spec.values_of("learning_starts")))
         return optuna.pruners.MedianPruner(
             n_startup_trials=_MEDIAN_AFTER_TRIALS, n_warmup_steps=warm_up
         )
     if spec.pruning == "asha":
+        # The first evaluation of any trial must reach the first rung only.
+        interval = int(max(spec.values_of("eval_interval")))
+        first = (warm_up // interval + 1) * interval
         return optuna.pruners.SuccessiveHalvingPruner(
             min_resource=first, reduction_factor=_ASHA_KEEPS_ONE_IN
         )

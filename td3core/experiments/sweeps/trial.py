@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.sweeps.objective import value_of, value_until
 from td3core.runs.directory import RunDirectory
 from td3core.text import NO_TEXT, Text
@@ -18,8 +19,8 @@ class TrialRun:
     seed: int
     path: Path | None = None
     """None until its folder is made."""
-    state: str = "waiting"
-    """``waiting``, ``running`` or ``finished``."""
+    state: SeedState = SeedState.WAITING
+    """Waiting, training or finished."""
     losses: int = 0
     """Number of times its worker was lost."""
     evaluations: list[tuple[int, float]] = field(default_factory=list)
@@ -66,24 +67,29 @@ class LiveTrial:
     @property
     def active(self) -> list[TrialRun]:
         """The runs that train now."""
-        return [run for run in self.runs if run.state == "running"]
+        return [run for run in self.runs if run.state is SeedState.TRAINING]
 
     @property
     def waiting(self) -> list[TrialRun]:
         """The runs that wait for a slot."""
-        return [] if self.closing else [run for run in self.runs if run.state == "waiting"]
+        return [] if self.closing else [run for run in self.runs if run.state is SeedState.WAITING]
+
+    @property
+    def env_steps(self) -> int:
+        """The steps until the last evaluation, over all its runs."""
+        return sum(run.env_steps for run in self.runs)
 
     @property
     def finished(self) -> bool:
         """True if every run has taken its last step."""
-        return all(run.state == "finished" for run in self.runs)
+        return all(run.state is SeedState.FINISHED for run in self.runs)
 
     def new_values(self, objective: str) -> list[tuple[int, float]]:
         """Return (step, objective so far) of the steps that may be reported now.
 
         The objective is the mean over the runs that have begun, all of them evaluated at that step.
         """
-        begun = [run for run in self.runs if run.state != "waiting"]
+        begun = [run for run in self.runs if run.state is not SeedState.WAITING]
         if not begun or not all(run.evaluations for run in begun):
             return []
         common = set.intersection(*({step for step, _ in run.evaluations} for run in begun))

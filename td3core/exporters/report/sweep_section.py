@@ -24,7 +24,7 @@ from td3core.exporters.report.document import (
 )
 from td3core.exporters.report.figures import WIDE_IN
 from td3core.exporters.report.wording import labels
-from td3core.protocol.wording import TRIAL_STATES
+from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus
 from td3core.text import Text, tr
 
 _MOST_TRIALS, _MOST_SETTINGS = 10, 8
@@ -38,8 +38,7 @@ class TrialFacts:
     """One trial."""
 
     number: int
-    state: str
-    """``running``, ``done``, ``pruned`` or ``failed``."""
+    state: TrialStatus
     value: float | None
     settings: Mapping[str, Any]
 
@@ -62,7 +61,7 @@ class SweepFacts:
 
     def best(self) -> list[TrialFacts]:
         """Return the completed trials that have a value, the best first."""
-        done = [t for t in self.trials if t.state == "done" and t.value is not None]
+        done = [t for t in self.trials if t.state is TrialStatus.DONE and t.value is not None]
         return sorted(done, key=lambda trial: -(trial.value or 0.0))
 
 
@@ -83,7 +82,7 @@ def section_of(sweep: SweepFacts) -> Section:
 
 
 def _summary(sweep: SweepFacts) -> str:
-    counts = {state: sum(t.state == state for t in sweep.trials) for state in TRIAL_STATES}
+    counts = {state: sum(t.state is state for t in sweep.trials) for state in TRIAL_STATES}
     told = ", ".join(f"{count} {TRIAL_STATES[state]}" for state, count in counts.items() if count)
     text = Text(
         "{n} of {wanted} trials in {duration}: {states}. Objective: {objective}.",
@@ -101,7 +100,9 @@ def _values(sweep: SweepFacts) -> Plot | None:
     known = [
         (trial.number, trial.value)
         for trial in sweep.trials
-        if trial.state == "done" and trial.value is not None and math.isfinite(trial.value)
+        if trial.state is TrialStatus.DONE
+        and trial.value is not None
+        and math.isfinite(trial.value)
     ]
     if not known:
         return None

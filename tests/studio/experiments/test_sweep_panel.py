@@ -13,6 +13,7 @@ from studio.formatting import format_number
 from studio.share.report_dialog import ReportDialog
 from studio.window.main_window import MainWindow
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
 from td3core.system.files import make_folder
 from tests.studio.disk_guard import DiskGuard
@@ -168,14 +169,14 @@ def test_a_sweep_runs_in_the_background_and_closing_the_window_stops_it(
     state = SweepFolder(tmp_path / "runs", "small").read_state()
     assert state is not None
     assert not state.running
-    assert state.count("failed") == 0
+    assert state.count(TrialStatus.FAILED) == 0
 
 
 def test_a_thousand_trials_are_drawn_with_a_few_lines(
     qtbot, window: MainWindow, find: Find, tmp_path: Path
 ) -> None:
     trials = tuple(
-        TrialState(number=n, state="done", settings={"tau": n / 1000}, value=float(n % 7))
+        TrialState(number=n, state=TrialStatus.DONE, settings={"tau": n / 1000}, value=float(n % 7))
         for n in range(1000)
     )
     space = {"tau": {"low": 0.0, "high": 1.0, "log": False, "whole": False}}
@@ -189,7 +190,6 @@ def test_a_thousand_trials_are_drawn_with_a_few_lines(
             objective="area",
             path=str(folder.path),
             wanted=1000,
-            steps_per_trial=1,
             trials=trials,
             space=space,
         )

@@ -1,17 +1,21 @@
 """What the panel of sweeps shows of trials in a narrow dock: whole numbers, whole sentences."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_plots import SweepPlots, View
+from studio.experiments.sweep_table import SORT, TrialTable
 from studio.theme.theme import load_theme
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.protocol.trial_status import TrialStatus
 from td3core.system.files import make_folder
 
 PATIENCE_MS = 30_000
@@ -26,7 +30,7 @@ def state_of(trials: int, folder: Path = Path()) -> SweepState:
     done = tuple(
         TrialState(
             number=number,
-            state="done",
+            state=TrialStatus.DONE,
             settings={"actor_lr": 1e-4 * 2**number, "tau": 0.005 * 1.5**number},
             value=-1474.0 + 200 * number,
             env_steps=1500,
@@ -39,7 +43,6 @@ def state_of(trials: int, folder: Path = Path()) -> SweepState:
         objective="last_eval",
         path=str(folder),
         wanted=6,
-        steps_per_trial=1500,
         trials=done,
         space=SPACE,
     )
@@ -70,6 +73,26 @@ def test_every_slice_has_the_ends_of_its_setting_below_and_its_label(plots: Swee
     assert plots.area.getItem(0, 1) is None
     plots.resize(600, 620)
     assert plots.area.getItem(0, 1) is not None
+
+
+def test_a_trial_whose_algorithm_fixes_a_setting_is_drawn_with_the_others(
+    qtbot, plots: SweepPlots
+) -> None:
+    state = state_of(6)
+    fixed = replace(state.trials[2], settings={"actor_lr": 1e-3})
+    state = replace(state, trials=(*state.trials[:2], fixed, *state.trials[3:]))
+    plots.show_state(state)
+    for view in View:
+        plots.show_view(view)
+        plots.area.grab()
+    plots.show_view(View.SLICES)
+    (points,) = plots.area.getItem(1, 0).listDataItems()
+    assert np.isfinite(points.getData()[0]).sum() == 5
+    table = TrialTable(load_theme("light"))
+    table.show_state(state)
+    assert [
+        table.data(table.index(2, 4), role) for role in (Qt.ItemDataRole.DisplayRole, SORT)
+    ] == ["", -np.inf]
 
 
 def test_negative_values_have_a_minus_sign(qtbot, plots: SweepPlots) -> None:

@@ -27,6 +27,7 @@ from studio.tasks.cli_process import CliProcess
 from studio.theme.theme import load_theme
 from studio.window.main_window import MainWindow
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.lock import RunLock
 from td3core.system import allowed_code
 from td3core.system.files import make_folder
@@ -45,12 +46,11 @@ STATE = SweepState(
     objective="last_eval",
     path="",
     wanted=4,
-    steps_per_trial=100,
     space=SPACE,
     trials=tuple(
         TrialState(
             number=n,
-            state="done" if n < 3 else "running",
+            state=TrialStatus.DONE if n < 3 else TrialStatus.RUNNING,
             settings={"tau": 0.01 * (n + 1), "batch_size": 32 * (1 + n % 2)},
             value=-200.0 + 10 * n if n < 3 else None,
             env_steps=100,

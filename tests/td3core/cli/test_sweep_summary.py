@@ -8,6 +8,7 @@ from rich.console import Console
 from td3core.cli.experiments.sweep_progress import SweepProgress, summary
 from td3core.config import parse_value
 from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.protocol.trial_status import TrialStatus
 
 FOUND = {
     "actor_lr": 0.00031415926535897935,
@@ -22,8 +23,7 @@ STATE = SweepState(
     objective="area",
     path="somewhere",
     wanted=1,
-    steps_per_trial=100,
-    trials=(TrialState(number=0, state="done", settings=FOUND, value=-1.0),),
+    trials=(TrialState(number=0, state=TrialStatus.DONE, settings=FOUND, value=-1.0),),
 )
 
 

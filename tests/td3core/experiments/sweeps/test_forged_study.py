@@ -16,6 +16,7 @@ from td3core.errors import RequestError
 from td3core.experiments.sweeps.executor import LocalExecutor
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.state import importance_of, read_sweep
+from td3core.protocol.trial_status import TrialStatus
 from tests.td3core.experiments.sweeps.scripted_runs import ScriptedExecutor, conduct, rising
 
 CMAES = "sampler = 'cmaes'"
@@ -57,7 +58,7 @@ def test_a_pickle_in_a_study_is_never_opened(runs_dir: Path, tmp_path: Path) -> 
     read_sweep(folder)
     importance_of(folder)
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=3, more=CMAES)
-    assert state.count("done") == 3
+    assert state.count(TrialStatus.DONE) == 3
     assert not trap.exists()
 
 

@@ -101,6 +101,17 @@ def test_a_sweep_that_does_not_exist_is_refused(
     assert not runs_dir.exists()
 
 
+@pytest.mark.parametrize("action", ["show", "stop"])
+@pytest.mark.parametrize("option", ["--jobs", "--ray", "--tensorboard"])
+def test_an_option_of_training_is_refused_where_nothing_is_trained(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], action: str, option: str
+) -> None:
+    words = ["sweep", action, "any", option, "2", "--runs-dir", str(runs_dir)]
+    status, found = answer(capsys, *words)
+    assert status == 2
+    assert found["error"] == f"sweep {action} takes no {option}: it trains nothing."
+
+
 def kill(process: psutil.Process) -> None:
     os.kill(process.pid, signal.SIGKILL)
 

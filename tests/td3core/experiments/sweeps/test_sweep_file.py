@@ -83,6 +83,23 @@ def test_a_setting_that_makes_no_difference_is_not_searched(
     assert name in parse(text, "file", begun=True).space
 
 
+@pytest.mark.parametrize(
+    ("settings", "chosen"),
+    [({}, {"policy_delay": 3}), ({"policy_delay": 3}, {})],
+    ids=["searched", "set"],
+)
+def test_a_setting_that_the_algorithm_of_a_trial_fixes_is_left_to_it(
+    settings: dict[str, object], chosen: dict[str, object]
+) -> None:
+    space: dict[str, object] = {"algorithm": {"choices": ["td3", "ddpg"]}}
+    space |= {name: {"low": 1, "high": 4} for name in chosen}
+    found = spec(settings=settings, space=space)
+    for algorithm, delay in (("td3", 3), ("ddpg", 1)):
+        config, tunables = found.run_settings({"algorithm": algorithm} | chosen, 0)
+        check_together(config, tunables)
+        assert tunables.policy_delay == delay
+
+
 @pytest.mark.parametrize("name", bundled_sweeps())
 def test_a_bundled_sweep_describes_runs_that_can_start(name: str) -> None:
     _, found = read_sweep_file(name)
@@ -179,7 +196,7 @@ def test_a_text_that_is_no_toml_is_refused() -> None:
         parse("space = [", "x")
 
 
-def test_a_grid_has_its_own_number_of_trials() -> None:
+def test_a_grid_has_as_many_trials_as_points_at_most() -> None:
     space = {
         "tau": {"low": 0.0, "high": 0.3, "step": 0.1},
         "gamma": {"choices": [0.9, 0.99]},
@@ -187,6 +204,8 @@ def test_a_grid_has_its_own_number_of_trials() -> None:
     }
     found = spec(sampler="grid", space=space)
     assert found.trials == 4 * 2 * 3
+    assert spec(sampler="grid", space=space, trials=5).trials == 5
+    assert spec(sampler="grid", space=space, trials=99).trials == 4 * 2 * 3
     assert found.space["critic_lr"].grid() == pytest.approx((1e-4, 1e-3, 1e-2))
     assert found.space["critic_lr"].grid()[-1] == 1e-2
 

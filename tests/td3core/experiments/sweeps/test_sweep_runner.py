@@ -16,6 +16,7 @@ from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.state import importance_of, read_sweep
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
+from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import RunLock
 from td3core.text import Text
@@ -37,7 +38,7 @@ def settings_of(state: SweepState) -> list[dict[str, object]]:
 
 def test_the_best_trial_is_the_one_with_the_highest_objective(runs_dir: Path) -> None:
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=6)
-    assert state.count("done") == 6
+    assert state.count(TrialStatus.DONE) == 6
     assert state.best is not None
     best = min(abs(trial.settings["tau"] - 0.3) for trial in state.trials)
     assert state.best.value == pytest.approx(-best)
@@ -80,7 +81,7 @@ def test_a_range_is_searched_to_its_end_however_fine_its_steps_are(
         "buffer_size = { low = 5000, high = 999999, step = 2 }",
     )
     with SweepStudy(tmp_path / "study.db", parse(text, "fine")) as study:
-        drawn = [record.settings for _ in range(8) if (record := study.ask())]
+        drawn = [study.ask().settings for _ in range(8)]
     for name, low, step in (("tau", 0.0, 1e-6), ("buffer_size", 5000, 2)):
         values = [each[name] for each in drawn]
         assert len(set(values)) == 8, name
@@ -176,13 +177,38 @@ def test_a_hopeless_trial_is_stopped_and_marked(runs_dir: Path, pruning: str) ->
 
     executor = ScriptedExecutor(curve)
     state, _ = conduct(runs_dir, executor, trials=7, more=f"pruning = '{pruning}'")
-    assert state.trials[6].state == "pruned"
+    assert state.trials[6].state is TrialStatus.PRUNED
     assert "scripted_t006_s0" in executor.stopped
     assert str(state.trials[6].reason).startswith("pruned at step ")
     run = RunDirectory.open(runs_dir / "scripted_t006_s0")
     assert len(run.evaluations()) < 4
+    assert state.trials[6].env_steps == 1_000 * len(run.evaluations())
+    assert read_sweep(SweepFolder(runs_dir, "scripted")).trials == state.trials
     assert "Pruned at step" in run.label().note
     assert run.ending().stopped == "user"
+
+
+@pytest.mark.parametrize(
+    ("settings", "searched"),
+    [
+        ("learning_starts = 2_500\neval_interval = 1_000", ""),
+        ("learning_starts = 2_500", "eval_interval.choices = [10, 1_000]"),
+        ("eval_interval = 1_000", "learning_starts = { low = 100, high = 2_500 }"),
+    ],
+)
+def test_successive_halving_keeps_the_best_third_at_the_first_evaluation(
+    tmp_path: Path, settings: str, searched: str
+) -> None:
+    text = (
+        "environment = 'Pendulum-v1'\nsteps = 100_000\nsampler = 'random'\npruning = 'asha'\n"
+        f"[settings]\n{settings}\n[space]\ntau = {{ low = 0.0, high = 1.0 }}\n{searched}\n"
+    )
+    values = [5.0, 9.0, 7.0, 1.0, 8.0, 2.0, 6.0, 8.5, 3.0]
+    with SweepStudy(tmp_path / "study.db", parse(text, "halved")) as study:
+        for count, value in enumerate(values, start=1):
+            record = study.ask()
+            best = sorted(values[:count])[-max(count // 3, 1) :]
+            assert study.report(record.number, 3_000, value) is (value not in best), count
 
 
 @pytest.mark.slow
@@ -204,7 +230,26 @@ def test_a_grid_ends_when_every_combination_was_tried(runs_dir: Path) -> None:
         state = SweepRunner(spec, folder, study, executor, Control()).run()
     tried = {(t.settings["tau"], tuple(t.settings["actor_hidden"])) for t in state.trials}
     assert tried == {(tau, hidden) for tau in (0.0, 0.25, 0.5) for hidden in ((8,), (8, 8))}
-    assert len(state.trials) == 6
+    assert (len(state.trials), state.wanted) == (6, 6)
+
+
+def test_a_trial_has_no_value_of_a_setting_that_its_algorithm_fixes(tmp_path: Path) -> None:
+    text = (
+        "environment = 'Pendulum-v1'\nsteps = 2_000\nsampler = 'grid'\n[space]\n"
+        "algorithm.choices = ['td3', 'ddpg']\npolicy_delay = { low = 1, high = 2 }\n"
+    )
+    with SweepStudy(tmp_path / "study.db", parse(text, "both")) as study:
+        tried = [study.settings_of(study.ask()).settings for _ in range(4)]
+    assert sorted(map(str, tried)) == sorted(
+        map(
+            str,
+            [
+                {"algorithm": "td3", "policy_delay": 1},
+                {"algorithm": "td3", "policy_delay": 2},
+                *[{"algorithm": "ddpg"}] * 2,
+            ],
+        )
+    )
 
 
 # Failures ----------------------------------------------------------------------------------------
@@ -216,10 +261,27 @@ def test_half_the_trials_may_fail(runs_dir: Path) -> None:
     broken = Outcome(stopped="failed", message=Text("The environment broke at step 7."))
     executor.outcomes = {f"scripted_t00{number}_s0": broken for number in (0, 2, 4)}
     state, runner = conduct(runs_dir, executor, trials=6)
-    assert (state.count("failed"), state.count("done")) == (3, 3)
+    assert (state.count(TrialStatus.FAILED), state.count(TrialStatus.DONE)) == (3, 3)
     assert str(state.trials[2].reason) == "The environment broke at step 7."
     assert not runner.failed
     assert read_sweep(SweepFolder(runs_dir, "scripted")).trials == state.trials
+
+
+def test_a_trial_that_failed_has_the_steps_of_its_runs(runs_dir: Path) -> None:
+    executor = ScriptedExecutor(lambda run: rising(run)[run.config.seed :], slots=2)
+    executor.outcomes = {"scripted_t000_s1": Outcome(stopped="failed", message=Text("It broke."))}
+    state, _ = conduct(runs_dir, executor, trials=2, more="seeds = 2")
+    runs = [RunDirectory.open(runs_dir / name) for name in state.trials[0].runs]
+    assert state.trials[0].env_steps == sum(run.evaluations()[-1][0] for run in runs)
+    assert state.trials[1].env_steps == 8_000
+
+
+def test_a_trial_pruned_by_an_earlier_version_has_the_steps_until_then(tmp_path: Path) -> None:
+    spec = parse(TEXT.format(trials=1, more=""), "earlier")
+    with SweepStudy(tmp_path / "study.db", spec) as study:
+        study.ask()
+        study.report(0, 2_000, 1.0)
+        assert study.trials()[0].env_steps == 2_000
 
 
 @pytest.mark.slow
@@ -233,6 +295,30 @@ def test_a_sweep_whose_first_trials_all_fail_gives_up(runs_dir: Path) -> None:
     assert str(state.message) == "All of the first 5 trials failed; the last one: No such file."
 
 
+def test_a_sweep_that_gave_up_can_be_continued_once_the_reason_is_gone(runs_dir: Path) -> None:
+    broken = Outcome(stopped="failed", message=Text("No space left on device."))
+    names = [f"scripted_t{number:03d}_s0" for number in range(12)]
+    for failed in (5, 10):
+        executor = ScriptedExecutor(rising)
+        executor.outcomes = dict.fromkeys(names, broken)
+        state, runner = conduct(runs_dir, executor, trials=12)
+        assert runner.failed
+        assert state.count(TrialStatus.FAILED) == failed
+        assert f"All of the first {failed} trials failed" in str(state.message)
+    state, runner = conduct(runs_dir, ScriptedExecutor(rising), trials=12)
+    assert not runner.failed
+    assert (state.count(TrialStatus.FAILED), state.count(TrialStatus.DONE)) == (10, 2)
+
+
+def test_a_complete_sweep_without_a_result_has_failed(runs_dir: Path) -> None:
+    broken = Outcome(stopped="failed", message=Text("It broke."))
+    executor = ScriptedExecutor(rising)
+    executor.outcomes = {f"scripted_t00{number}_s0": broken for number in range(2)}
+    for _ in range(2):
+        _, runner = conduct(runs_dir, executor, trials=2)
+        assert runner.failed
+
+
 @pytest.mark.slow
 def test_a_worker_that_is_lost_three_times_fails_its_trial(runs_dir: Path) -> None:
     executor = ScriptedExecutor(rising)
@@ -240,7 +326,7 @@ def test_a_worker_that_is_lost_three_times_fails_its_trial(runs_dir: Path) -> No
     state, _ = conduct(runs_dir, executor, trials=2)
     assert executor.started.count("scripted_t000_s0") == 3
     assert "its process was killed" in str(state.trials[0].reason)
-    assert [trial.state for trial in state.trials] == ["failed", "done"]
+    assert [trial.state for trial in state.trials] == [TrialStatus.FAILED, TrialStatus.DONE]
 
 
 @pytest.mark.slow
@@ -265,8 +351,8 @@ def lock(study_file: Path) -> sqlite3.Connection:
         lambda study: study.ask(),
         lambda study: study.report(0, 1000, 1.0),
         lambda study: study.complete(0, 1.0),
-        lambda study: study.prune(0),
-        lambda study: study.fail(0, Text("It broke.")),
+        lambda study: study.prune(0, 1000),
+        lambda study: study.fail(0, Text("It broke."), 1000),
         lambda study: study.use_seconds(1.0),
     ],
     ids=["ask", "report", "complete", "prune", "fail", "use_seconds"],
@@ -333,9 +419,9 @@ def test_a_stopped_sweep_keeps_its_trial_for_the_next_time(runs_dir: Path) -> No
     executor = ScriptedExecutor(rising)
     state, _ = conduct(runs_dir, executor, control=control, report=stop_at_the_first_trial)
     assert executor.stopped == ["scripted_t000_s0"]
-    assert [trial.state for trial in state.trials] == ["running"]
+    assert [trial.state for trial in state.trials] == [TrialStatus.RUNNING]
     state, _ = conduct(runs_dir, ScriptedExecutor(rising))
-    assert state.count("done") == 4
+    assert state.count(TrialStatus.DONE) == 4
 
 
 def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
@@ -352,7 +438,7 @@ def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
     control, executor = Control(), Hanging(rising)
     state, _ = conduct(runs_dir, executor, control=control, report=lambda _: control.stop())
     assert executor.stopped == ["scripted_t000_s0"]
-    assert [trial.state for trial in state.trials] == ["running"]
+    assert [trial.state for trial in state.trials] == [TrialStatus.RUNNING]
 
 
 @pytest.mark.slow
@@ -360,9 +446,9 @@ def test_a_time_limit_ends_the_sweep_and_a_greater_one_continues_it(runs_dir: Pa
     limit = "time_limit_min = 0.0000001"
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), more=limit)
     assert "time limit" in str(state.message)
-    assert state.count("done") == 0
+    assert state.count(TrialStatus.DONE) == 0
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), more="time_limit_min = 60")
-    assert state.count("done") == 4
+    assert state.count(TrialStatus.DONE) == 4
 
 
 def test_a_stop_that_comes_while_a_sweep_starts_is_not_lost(
@@ -382,7 +468,7 @@ def test_a_stop_that_comes_while_a_sweep_starts_is_not_lost(
     state, failed = launch.conduct(request, Control(), lambda _: None)
     assert not failed
     assert executor.stopped == ["scripted_t000_s0"]
-    assert state.count("done") == 0
+    assert state.count(TrialStatus.DONE) == 0
 
 
 def test_the_file_of_a_sweep_that_is_running_is_left_alone(runs_dir: Path) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.protocol.trial_status import TrialStatus
 from td3core.text import Text
 
 STATE = SweepState(
@@ -13,17 +14,16 @@ STATE = SweepState(
     objective="area",
     path="somewhere",
     wanted=2,
-    steps_per_trial=100,
     message=Text("All of the first {count} trials failed", count=2),
     trials=(
         TrialState(
             number=0,
-            state="pruned",
+            state=TrialStatus.PRUNED,
             settings={"tau": 0.01},
             runs=("small_t000_s0",),
             reason=Text("pruned at step {step:,}", step=1_200),
         ),
-        TrialState(number=1, state="failed", settings={}, reason=Text("it was stopped")),
+        TrialState(number=1, state=TrialStatus.FAILED, settings={}, reason=Text("it was stopped")),
     ),
     space={"tau": {"low": 0.001, "high": 0.1, "log": True, "whole": False}},
 )
@@ -48,6 +48,7 @@ def test_a_state_of_an_earlier_version_is_read_with_its_words(tmp_path: Path) ->
     (file,) = folder.path.glob("*.json")
     found = json.loads(file.read_text())
     found["message"] = "The time limit was reached {braces}"
+    found["steps_per_trial"] = 100
     for trial in found["trials"]:
         trial["reason"] = "pruned at step 7"
     file.write_text(json.dumps(found))
