@@ -218,7 +218,7 @@ def test_without_h264_a_film_is_mpeg4_and_without_that_it_is_refused(
     assert (len(frames), duration, codec, frames[0].shape) == (50, 2.0, "mpeg4", (50, 60, 3))
     monkeypatch.setattr(writer, "ENCODERS", ())
     with (
-        pytest.raises(RequestError, match="encode no MP4"),
+        pytest.raises(RequestError, match="cannot encode MP4"),
         FilmWriter(tmp_path / "b.mp4", 25) as f,
     ):
         f.write(picture)

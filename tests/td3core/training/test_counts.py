@@ -98,7 +98,12 @@ def test_updates_are_one_for_each_step_after_the_warm_up_times_updates_per_step(
     assert (outcome.env_steps, outcome.updates) == (60, 40 * each)
     assert checkpoint.read_header(outcome.run / "checkpoints/last.safetensors").counters == (
         checkpoint.Counters(
-            env_steps=60, updates=40 * each, episodes=6, exploration_noise=0.1, stored=60
+            env_steps=60,
+            updates=40 * each,
+            sampled=40 * each * TINY["batch_size"],
+            episodes=6,
+            exploration_noise=0.1,
+            stored=60,
         )
     )
 
