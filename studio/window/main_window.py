@@ -178,7 +178,8 @@ class MainWindow(QMainWindow):
         self.docks = Docks(self, self.panels)
         self.panel_keys = PanelKeys(self, self.docks, self.comparison, self.banner)
         self.help = HelpWindows(self.toolbar, self.panel_keys, self)
-        self.stage = ReplayStage(self, self.docks.dock("replay"), self._show_plots_as_strip)
+        dock = self.docks.dock("replay")
+        self.stage = ReplayStage(self, dock, self.replay, self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)
 
     def _connect_user(self) -> None:
