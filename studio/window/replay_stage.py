@@ -132,6 +132,11 @@ class ReplayStage(QObject):
             show = self._window.showMaximized if self._was_maximised else self._window.showNormal
             show()
         self._set_strip(False)
+        self._hide_others()
+        # Qt gives up the row of tabs of a panel opened meanwhile; restored over it, it would stay.
+        arranged = self._window.layout()
+        assert arranged is not None
+        arranged.activate()
         self._window.restoreState(layout)
 
     def _hide_others(self) -> None:
