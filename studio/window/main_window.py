@@ -456,6 +456,7 @@ class MainWindow(QMainWindow):
         """Adapt to whatever is training: a run, a group, a sweep, or the trial of a change."""
         obstacle = self.many.obstacle()
         self.runs.run_actions.set_obstacle(obstacle)
+        self.runs.set_expecting(self._trains)
         self.replay.set_training(self._trains, branches_wait=obstacle is not None)
         self._close_if_asked()
 
