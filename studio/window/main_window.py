@@ -244,7 +244,7 @@ class MainWindow(QMainWindow):
         comparing.opened.connect(self._show_comparison)
         # The widgets of the comparison are made when it is first opened.
         comparing.opened.connect(self.panel_keys.sort_tabs)
-        comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
+        comparing.closed.connect(self._show_plots)
         for announced in (self.model.run_started, self.model.run_opened):
             announced.connect(comparing.close)
             announced.connect(self.start.dismiss)
@@ -419,11 +419,21 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_comparison(self) -> None:
+        focus = self.focusWidget()
         self._centre.setCurrentWidget(self.comparison)
         # Plots and table need the height; Ctrl+R brings the list back. The runs of a group are
         # controlled in its panel.
         for name in ("runs", *(() if self.comparison.session.group else ("many",)), "sweeps"):
             self.docks.close(name)
+        if focus is None or focus is self or not focus.isVisible():
+            self.comparison.table.tree.setFocus()
+
+    @Slot()
+    def _show_plots(self) -> None:
+        focus = self.focusWidget()
+        self._centre.setCurrentWidget(self.plots)
+        if focus is not None and self.comparison.isAncestorOf(focus):
+            self.plots.card(self.plots.large).plot.setFocus()
 
     @Slot()
     def _toggle_runs(self) -> None:
