@@ -31,6 +31,8 @@ from td3core.runs.metadata import RunLabel
 from td3core.text import Text, tr
 
 _SOON_MS = 400
+_RESCAN_MS = 3_000
+"""Milliseconds between scans while runs are training."""
 _ONE_LINE = 80
 """Width in characters from which search and buttons fit side by side."""
 _NO_RUNS = Text("No runs yet. Press Train, and your first one will be listed here.")
@@ -52,7 +54,7 @@ class RunBrowser(QWidget):
         self.setObjectName("runs_browser")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._runs_dir = runs_dir.absolute()
-        self._resume_available = self._asked_again = self._read_once = False
+        self._resume_available = self._asked_again = self._read_once = self._expecting = False
         self._announced: bool | None = None
         """Whether interrupted runs were announced; None until a scan has looked for them."""
         self._held_back: list[Callable[[], None]] = []
@@ -64,6 +66,10 @@ class RunBrowser(QWidget):
         self._soon.setSingleShot(True)
         self._soon.setInterval(_SOON_MS)
         self._soon.setObjectName("scan_timer")
+        self._rescan = QTimer(self)
+        self._rescan.setSingleShot(True)
+        self._rescan.setInterval(_RESCAN_MS)
+        self._rescan.setObjectName("rescan_timer")
         self._sight = Sight(self)
         self.run_actions = RunActions(self.view, self.model, self.proxy)
         self._lay_out()
@@ -125,6 +131,7 @@ class RunBrowser(QWidget):
         self.search.textChanged.connect(self._search)
         self.view.itemDelegate().closeEditor.connect(self._take_held_back)
         self._soon.timeout.connect(self.refresh)
+        self._rescan.timeout.connect(self._catch_up)
         self._sight.changed.connect(self._catch_up)
         self._scanner.reported.connect(self._take)
         self._scanner.finished.connect(self._on_scanned)
@@ -168,9 +175,16 @@ class RunBrowser(QWidget):
         self.model.set_training(path.absolute())
         self.refresh_soon()
 
+    def set_expecting(self, expecting: bool) -> None:
+        """Set whether runs may start and end at any time: a group, a sweep or a trial trains."""
+        if expecting is not self._expecting:
+            self._expecting = expecting
+            self.refresh_soon()
+
     def shutdown(self) -> None:
         """Stop reading runs, and wait for pending writes."""
         self._soon.stop()
+        self._rescan.stop()
         self._scanner.cancel()
         self.view.shutdown()
         self.run_actions.shutdown()
@@ -190,13 +204,14 @@ class RunBrowser(QWidget):
 
     @Slot()
     def _catch_up(self) -> None:
-        """Scan for what changed while the list could not be seen."""
+        """Scan for what has changed since the last time, if the list is visible."""
         if self._sight.seen:
             self.refresh()
 
     @Slot()
     def refresh(self) -> None:
         """Scan the folder for changes now."""
+        self._rescan.stop()
         if self._scanner.busy:
             self._asked_again = True
             return
@@ -234,8 +249,12 @@ class RunBrowser(QWidget):
         if self._asked_again:
             self._asked_again = False
             self.refresh()
-        elif self._resume_available:
+            return
+        if self._resume_available:
             self._announce_interrupted()
+        # Nobody announces what other processes do to their runs.
+        if self._sight.seen and (self._expecting or self.model.any_running()):
+            self._rescan.start()
 
     def _announce_interrupted(self) -> None:
         """Announce the runs interrupted before the window was shown, and when none is left."""

@@ -291,6 +291,10 @@ class RunTreeModel(QAbstractItemModel):
         rows.sort(key=lambda row: sort_key(row, RunColumn.STARTED, ""), reverse=True)
         return [row.path for row in rows]
 
+    def any_running(self) -> bool:
+        """Return whether a run is training."""
+        return any(self._state(row) == RunStatus.RUNNING for row in self.rows.values())
+
     def _state(self, row: RunRow) -> str:
         if row.summary is None:
             return DAMAGED

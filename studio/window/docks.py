@@ -5,6 +5,7 @@ from functools import partial
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent, QScreen
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QWidget
+from shiboken6 import isValid
 
 from studio.theme.sizes import scaled
 from studio.widgets.column_fit import ColumnFit
@@ -78,6 +79,7 @@ class Docks(QObject):
         # Qt would hide a dock that is shown but behind other tabs.
         action.triggered.disconnect()
         action.triggered.connect(partial(self._toggle, spec.name))
+        dock.installEventFilter(self)
         dock.visibilityChanged.connect(partial(self._on_visible, spec.name))
         self._docks[spec.name] = dock
 
@@ -129,7 +131,16 @@ class Docks(QObject):
                 self._window.resizeDocks([dock], [spec.size], _direction(spec))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Let the picture grow with the window; by default Qt gives all new space to the plots."""
+        """Let the picture grow with the window, and take the focus out of a panel that closes.
+
+        By default Qt gives all new space to the plots, and the focus to the Train button.
+        """
+        if event.type() == QEvent.Type.Hide and isinstance(watched, QDockWidget):
+            focus = self._window.focusWidget()
+            if watched.isHidden() and focus is not None and watched.isAncestorOf(focus):
+                self._window.setFocus()
+                # A panel that only moves is shown again within one event.
+                QTimer.singleShot(0, self, partial(self._return_focus, focus))
         if watched is self._window and event.type() == QEvent.Type.LayoutRequest:
             self._tabs_changed.start()
         if watched is self._window and isinstance(event, QResizeEvent):
@@ -141,6 +152,10 @@ class Docks(QObject):
             self._set_first_sizes()
             self._grow(1.0)
         return super().eventFilter(watched, event)
+
+    def _return_focus(self, before: QWidget) -> None:
+        if isValid(before) and before.isVisible() and self._window.focusWidget() is self._window:
+            before.setFocus()
 
     def _grow(self, by: float) -> None:
         for name, dock in self._docks.items():

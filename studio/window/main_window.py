@@ -178,7 +178,8 @@ class MainWindow(QMainWindow):
         self.docks = Docks(self, self.panels)
         self.panel_keys = PanelKeys(self, self.docks, self.comparison, self.banner)
         self.help = HelpWindows(self.toolbar, self.panel_keys, self)
-        self.stage = ReplayStage(self, self.docks.dock("replay"), self._show_plots_as_strip)
+        dock = self.docks.dock("replay")
+        self.stage = ReplayStage(self, dock, self.replay, self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)
 
     def _connect_user(self) -> None:
@@ -243,7 +244,7 @@ class MainWindow(QMainWindow):
         comparing.opened.connect(self._show_comparison)
         # The widgets of the comparison are made when it is first opened.
         comparing.opened.connect(self.panel_keys.sort_tabs)
-        comparing.closed.connect(partial(self._centre.setCurrentWidget, self.plots))
+        comparing.closed.connect(self._show_plots)
         for announced in (self.model.run_started, self.model.run_opened):
             announced.connect(comparing.close)
             announced.connect(self.start.dismiss)
@@ -418,11 +419,21 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_comparison(self) -> None:
+        focus = self.focusWidget()
         self._centre.setCurrentWidget(self.comparison)
         # Plots and table need the height; Ctrl+R brings the list back. The runs of a group are
         # controlled in its panel.
         for name in ("runs", *(() if self.comparison.session.group else ("many",)), "sweeps"):
             self.docks.close(name)
+        if focus is None or focus is self or not focus.isVisible():
+            self.comparison.table.tree.setFocus()
+
+    @Slot()
+    def _show_plots(self) -> None:
+        focus = self.focusWidget()
+        self._centre.setCurrentWidget(self.plots)
+        if focus is not None and self.comparison.isAncestorOf(focus):
+            self.plots.card(self.plots.large).plot.setFocus()
 
     @Slot()
     def _toggle_runs(self) -> None:
@@ -455,6 +466,7 @@ class MainWindow(QMainWindow):
         """Adapt to whatever is training: a run, a group, a sweep, or the trial of a change."""
         obstacle = self.many.obstacle()
         self.runs.run_actions.set_obstacle(obstacle)
+        self.runs.set_expecting(self._trains)
         self.replay.set_training(self._trains, branches_wait=obstacle is not None)
         self._close_if_asked()
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from PySide6.QtCore import QByteArray, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QToolBar, QWidget
+from shiboken6 import isValid
 
 _STRIP = 300
 """Width in pixels of the plots next to a large replay."""
@@ -28,14 +29,23 @@ class ReplayStage(QObject):
     """The new :class:`StageSize` of the replay."""
 
     def __init__(
-        self, window: QMainWindow, dock: QDockWidget, set_strip: Callable[[bool], None]
+        self,
+        window: QMainWindow,
+        dock: QDockWidget,
+        pane: QWidget,
+        set_strip: Callable[[bool], None],
     ) -> None:
-        """Enlarge the replay in ``dock``; ``set_strip`` lays out the plots as a strip, or not."""
+        """Enlarge the replay: ``pane`` in ``dock``.
+
+        ``set_strip`` lays out the plots as a strip, or not.
+        """
         super().__init__(window)
-        self._window, self._dock, self._set_strip = window, dock, set_strip
+        self._window, self._dock, self._pane, self._set_strip = window, dock, pane, set_strip
         self._size = StageSize.DOCK
         self._layout: QByteArray | None = None
         self._was_maximised = False
+        self._focus: QWidget | None = None
+        """The widget that had the focus before the replay took it."""
         self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), window)
         self._escape.setEnabled(False)
         self._escape.activated.connect(self.leave)
@@ -63,6 +73,7 @@ class ReplayStage(QObject):
     def _show(self, size: StageSize) -> None:
         if size is self._size:
             return
+        focus = self._window.focusWidget()
         if self._layout is not None:
             self._restore()
         self._size = size
@@ -71,14 +82,15 @@ class ReplayStage(QObject):
         self.changed.emit(size.value)
         if size is not StageSize.DOCK:
             self._enlarge(full=size is StageSize.FULL)
+            self._take_focus(focus)
+        else:
+            self._return_focus()
 
     def _enlarge(self, *, full: bool) -> None:
         window = self._window
         self._layout = window.saveState()
         self._was_maximised = window.isMaximized()
-        for dock in window.findChildren(QDockWidget):
-            if dock is not self._dock:
-                dock.hide()
+        self._hide_others()
         self._dock.setFloating(False)
         self._dock.show()
         self._set_strip(not full)
@@ -93,6 +105,20 @@ class ReplayStage(QObject):
             across = Qt.Orientation.Horizontal
             window.resizeDocks([self._dock], [window.width() - strip], across)
 
+    def _take_focus(self, before: QWidget | None) -> None:
+        """Give the replay the focus if the widget that had it is hidden now, or none had it."""
+        if before is None or before is self._window or not before.isVisible():
+            self._focus = before
+            self._pane.setFocus()
+
+    def _return_focus(self) -> None:
+        """Give the focus back, unless the user has moved it to another part."""
+        before, self._focus = self._focus, None
+        now = self._window.focusWidget()
+        free = now is None or now is self._window or self._dock.isAncestorOf(now)
+        if free and before is not None and isValid(before) and before.isVisible():
+            before.setFocus()
+
     def _restore(self) -> None:
         layout, self._layout = self._layout, None
         assert layout is not None
@@ -106,7 +132,17 @@ class ReplayStage(QObject):
             show = self._window.showMaximized if self._was_maximised else self._window.showNormal
             show()
         self._set_strip(False)
+        self._hide_others()
+        # Qt gives up the row of tabs of a panel opened meanwhile; restored over it, it would stay.
+        arranged = self._window.layout()
+        assert arranged is not None
+        arranged.activate()
         self._window.restoreState(layout)
+
+    def _hide_others(self) -> None:
+        for dock in self._window.findChildren(QDockWidget):
+            if dock is not self._dock:
+                dock.hide()
 
     def _around(self) -> list[QWidget]:
         """Return the widgets around the docks."""

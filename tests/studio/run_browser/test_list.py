@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtCore import QItemSelectionModel, Qt, QTimer
 from PySide6.QtWidgets import QLabel
 from pytestqt.modeltest import ModelTester
 
 from studio.formatting import format_return
 from studio.run_browser import scanner
+from studio.run_browser.browser import RunBrowser
 from studio.run_browser.columns import RunColumn, started
 from studio.run_browser.rows import Found, RunRow
 from studio.run_browser.scanner import scan
@@ -18,7 +19,7 @@ from studio.session.history import read_history
 from td3core.runs.lock import RunLock
 from td3core.runs.naming import description_of
 from tests.studio.fake_runs import make_run, return_at
-from tests.studio.run_browser.runs_list import choose, listed, read_again
+from tests.studio.run_browser.runs_list import choose, listed, read_again, wait_until_read
 
 
 def test_an_empty_folder_is_met_with_a_friendly_sentence(qtbot, browser, runs_dir) -> None:
@@ -214,6 +215,53 @@ def test_that_a_run_was_killed_is_seen_though_it_changes_no_file(root, runs_dir)
     (row,) = said[-1].rows
     assert row.summary is not None
     assert row.summary.state == "interrupted"
+
+
+def rescan_timer(browser: RunBrowser) -> QTimer:
+    found = browser.findChild(QTimer, "rescan_timer")
+    assert found is not None
+    return found
+
+
+def test_a_list_in_sight_follows_a_run_that_another_process_trains(
+    qtbot, browser, runs_dir
+) -> None:
+    run = make_run(runs_dir, stopped=None)
+    rescan_timer(browser).setInterval(10)
+    with RunLock(run.path):
+        read_again(qtbot, browser)
+        assert listed(browser, RunColumn.STATE) == ["running"]
+    qtbot.waitUntil(lambda: listed(browser, RunColumn.STATE) == ["interrupted"], timeout=20_000)
+    # Once nothing runs, nothing is read again.
+    wait_until_read(qtbot, browser)
+    assert not rescan_timer(browser).isActive()
+
+
+def test_a_list_out_of_sight_does_not_follow_a_run(qtbot, browser, runs_dir) -> None:
+    run = make_run(runs_dir, stopped=None)
+    timer = rescan_timer(browser)
+    with RunLock(run.path):
+        read_again(qtbot, browser)
+        assert timer.isActive()
+        browser.hide()
+        timer.setInterval(10)
+        qtbot.waitUntil(lambda: not timer.isActive())
+        assert not browser.reading
+        browser.show()
+        qtbot.waitUntil(timer.isActive, timeout=20_000)
+
+
+def test_a_list_in_sight_finds_runs_that_start_while_others_are_expected(
+    qtbot, browser, runs_dir
+) -> None:
+    read_again(qtbot, browser)
+    browser.set_expecting(True)
+    qtbot.waitUntil(rescan_timer(browser).isActive, timeout=20_000)
+    rescan_timer(browser).setInterval(10)
+    run = make_run(runs_dir)
+    qtbot.waitUntil(lambda: run.path in browser.model.rows, timeout=20_000)
+    browser.set_expecting(False)
+    qtbot.waitUntil(lambda: not rescan_timer(browser).isActive() and not browser.reading)
 
 
 @pytest.mark.slow

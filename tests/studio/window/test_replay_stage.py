@@ -1,9 +1,15 @@
 """The replay takes most of the window or the whole screen, and gives the room back."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QWidget
+from pathlib import Path
 
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QDockWidget, QTabBar, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.window.main_window import MainWindow
 from studio.window.replay_stage import StageSize
+from tests.studio.fake_runs import make_run
 
 WAIT_MS = 20_000
 
@@ -45,3 +51,61 @@ def test_f9_makes_the_replay_large_f11_fills_the_screen_and_escape_leaves(
     assert cards[0].x() != cards[1].x()
     assert window.replay.checkpoints.isVisible()
     assert window.start.isVisible()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_F9, Qt.Key.Key_F11])
+def test_space_plays_an_enlarged_replay_and_the_list_has_the_focus_again_after_it(
+    qtbot: QtBot,
+    window: MainWindow,
+    runs_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    key: Qt.Key,
+) -> None:
+    played: list[None] = []
+    monkeypatch.setattr(window.replay, "toggle_play", lambda: played.append(None))
+    run = make_run(runs_dir)
+    window.runs.refresh()
+    qtbot.waitUntil(lambda: run.path in window.runs.model.rows, timeout=WAIT_MS)
+    window.show_runs()
+    qtbot.waitUntil(window.runs.view.hasFocus)
+    qtbot.keyClick(window, key)
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Space)
+    assert played
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert QApplication.focusWidget() is window.runs.view
+    # A part that stays visible keeps the focus.
+    plot = window.plots.card(window.plots.large).plot
+    for _ in range(2):
+        plot.setFocus()
+        qtbot.keyClick(window, Qt.Key.Key_F9)
+        assert QApplication.focusWidget() is plot
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_F9, Qt.Key.Key_F11])
+@pytest.mark.parametrize("panel", ["runs", "many", "health", "log", "sweeps", "instruments"])
+def test_a_panel_opened_beside_a_large_replay_leaves_no_row_of_tabs(
+    qtbot: QtBot, window: MainWindow, key: Qt.Key, panel: str
+) -> None:
+    def rows_seen() -> list[list[str]]:
+        direct = Qt.FindChildOption.FindDirectChildrenOnly
+        bars = window.findChildren(QTabBar, options=direct)
+        return sorted(
+            [bar.tabText(at) for at in range(bar.count())]
+            for bar in bars
+            if bar.isVisible() and bar.geometry().intersects(window.rect())
+        )
+
+    window.docks.open("runs")
+    qtbot.waitUntil(lambda: window.docks.is_seen("runs"))
+    before = rows_seen()
+    qtbot.keyClick(window, key)
+    qtbot.waitUntil(lambda: not window.docks.is_seen("runs"))
+    window.docks.open(panel)
+    qtbot.waitUntil(lambda: window.docks.is_seen(panel))
+    print("OPENED", rows_seen())
+    for _ in range(5):
+        qtbot.wait(60)
+        print("OPENED", rows_seen(), window.docks.dock(panel).geometry())
+    qtbot.keyClick(window, key)
+    # At once: if Qt forgets a row here, it may stay over the window for good.
+    assert rows_seen() == before

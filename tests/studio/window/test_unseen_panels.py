@@ -87,6 +87,24 @@ def test_the_list_of_runs_scans_nothing_behind_a_tab_and_catches_up(
     qtbot.waitUntil(lambda: run.path in window.runs.model.rows, timeout=WAIT_MS)
 
 
+def test_the_list_of_runs_is_read_again_while_a_sweep_or_a_trial_trains(
+    qtbot: QtBot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show(qtbot, window, "runs")
+    rescan = timer(window.runs, "rescan_timer")
+    qtbot.waitUntil(lambda: not window.runs.reading, timeout=WAIT_MS)
+    assert not rescan.isActive()
+    trials = window.health.trials
+    with monkeypatch.context() as patched:
+        patched.setattr(type(trials), "trains", property(lambda _: True))
+        trials.busy_changed.emit(True)
+        qtbot.waitUntil(rescan.isActive, timeout=WAIT_MS)
+        run = make_run(runs_dir)
+        qtbot.waitUntil(lambda: run.path in window.runs.model.rows, timeout=WAIT_MS)
+    trials.busy_changed.emit(False)
+    qtbot.waitUntil(lambda: not window.runs.reading and not rescan.isActive(), timeout=WAIT_MS)
+
+
 @pytest.mark.parametrize("way", ["covered", "closed"])
 def test_the_sweeps_are_looked_for_only_while_they_can_be_seen(
     qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch, way: str

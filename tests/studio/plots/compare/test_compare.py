@@ -106,6 +106,29 @@ def groups(runs_dir: Path) -> list[Path]:
     return two_groups(runs_dir, seeds=3)
 
 
+def test_the_keyboard_goes_to_the_table_of_a_comparison_and_on_to_the_large_plot(
+    qtbot, window, find, groups
+) -> None:
+    choose_runs(qtbot, window, find, groups)
+    qtbot.waitUntil(window.runs.view.hasFocus)
+    find("runs_compare_button").click()
+    settle(qtbot, window)
+    assert window.focusWidget() is find("compare_table")
+    # As the start of a run does.
+    window.comparison.session.close()
+    assert window.focusWidget() is window.plots.card(window.plots.large).plot
+
+
+def test_a_comparison_leaves_the_focus_in_a_field_that_stays(qtbot, window, find, groups) -> None:
+    find("seeds_edit").setFocus()
+    qtbot.waitUntil(find("seeds_edit").hasFocus)
+    window.comparison.session.compare(groups)
+    settle(qtbot, window)
+    assert window.focusWidget() is find("seeds_edit")
+    window.comparison.session.close()
+    assert window.focusWidget() is find("seeds_edit")
+
+
 def test_the_runs_chosen_are_shown_as_groups_with_the_numbers_of_the_core(
     qtbot, window, find, groups
 ) -> None:
