@@ -180,7 +180,7 @@ def plain_float(number: float) -> float | dict[str, str]:
     return number if math.isfinite(number) else {"number": repr(number)}
 
 
-def with_setting_names(values: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+def _with_setting_names(values: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return values read from a file, with those it marks as setting names converted."""
     names = kept.get("settings")
     known = names if isinstance(names, list | tuple) else ()
@@ -190,8 +190,10 @@ def with_setting_names(values: Mapping[str, Any], kept: Mapping[str, Any]) -> di
     }
 
 
-def from_plain(found: Any) -> Text:
+def from_plain(found: Any, value_of: Callable[[Any], Any] | None = None) -> Text:
     """Return the text that :func:`plain` wrote, or a plain string of an earlier version.
+
+    ``value_of`` reverses the ``plain_of`` of its fields' values.
 
     Earlier versions wrote NaN and infinities as strings; these remain strings.
 
@@ -202,8 +204,9 @@ def from_plain(found: Any) -> Text:
         case str():
             return Text(found)
         case {"template": str(template), "values": dict(values)}:
-            known = {str(name): _value_of(value) for name, value in values.items()}
-            text = Text(template, **with_setting_names(known, found))
+            of = value_of or _value_of
+            known = {str(name): of(value) for name, value in values.items()}
+            text = Text(template, **_with_setting_names(known, found))
             text.plural = found["plural"] if isinstance(found.get("plural"), str) else None
         case _:
             raise ValueError("no text")

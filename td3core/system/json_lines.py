@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.text import Text, plain, plain_float, with_setting_names
+from td3core.text import Text, from_plain, plain, plain_float
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -137,15 +137,7 @@ def _plain_text(text: Text) -> object:
 
 
 def _text_of(value: Any, _: type) -> Text:
-    """Return a text; earlier versions wrote a plain English string."""
-    if isinstance(value, str):
-        return Text(value)
-    values = {name: _anything_of(each, object) for name, each in value["values"].items()}
-    values = with_setting_names(values, value)
-    template, plural = str(value["template"]), value.get("plural")
-    if plural is None:
-        return Text(template, **values)
-    return Text.counted(template, str(plural), **values)
+    return from_plain(value, lambda each: _anything_of(each, object))
 
 
 def _anything_of(value: Any, _: type) -> Any:
