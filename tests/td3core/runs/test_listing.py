@@ -403,9 +403,7 @@ def test_a_run_is_locked_before_it_can_be_listed(
         write(path, data)
 
     monkeypatch.setattr(directory, "write_atomically", look)
-    control = Control()
-    control.stop()
-    outcome = train(*tiny("Pendulum-v1"), control, lambda _: None, runs_dir)
+    outcome = train(*tiny("Pendulum-v1", steps=1), Control(), lambda _: None, runs_dir)
     assert isinstance(outcome, Ended)
     assert held
     assert all(held)
