@@ -8,11 +8,11 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.formatting import format_count, format_duration, format_return, typographic
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory
-from studio.session.journal import SAME_GESTURE_S
 from studio.session.markers import Marker
-from studio.session.record import RunRecord, seconds_of
+from studio.session.record import RunRecord
 from td3core.analysis.advice import Rule
 from td3core.protocol import events, wording
+from td3core.runs.journal import SAME_GESTURE_S, seconds_of
 from td3core.text import Text, Value, tr
 
 

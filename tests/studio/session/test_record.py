@@ -11,12 +11,13 @@ from PySide6.QtCore import QTimer
 
 from studio.session.curves import RunCurves
 from studio.session.history import read_history
-from studio.session.journal import SAME_GESTURE_S, RunJournal
+from studio.session.journal import RunJournal
 from studio.session.model import RunModel
 from studio.session.record import RunRecord
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from td3core.protocol.control import Control
+from td3core.runs.journal import SAME_GESTURE_S
 from td3core.text import Text
 from tests.studio.fake_runs import make_run
 from tests.support.events import ended
