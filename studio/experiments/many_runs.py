@@ -34,7 +34,7 @@ class ManyRuns(QObject):
 
     refused = Signal(object)
     withdrawn = Signal(object)
-    """A refusal that no longer applies: the run or group in the way has ended."""
+    """A text that no longer applies: the run or group that it is about has ended."""
     beginning = Signal()
     panel_wanted = Signal()
     group_changed = Signal()
@@ -67,6 +67,8 @@ class ManyRuns(QObject):
         """Whether the next queued run starts when the current training ends."""
         self._stop_asked = False
         """Whether the last run or group was asked to stop."""
+        self._going_on: Text | None = None
+        """What :attr:`went_on` has said of the run or group that trains."""
         self._consent = consent
         self.session = GroupSession(self._obtain_consent, self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
@@ -220,7 +222,8 @@ class ManyRuns(QObject):
             # The queue's message about the previous run stays.
             self.beginning.emit()
         elif stopped:
-            self.went_on.emit(self._what_goes_on(run))
+            self._going_on = self._what_goes_on(run)
+            self.went_on.emit(self._going_on)
         if run.checkpoint is not None:
             self.branch_wanted.emit(run.checkpoint, run.config, run.tunables)
         elif run.seeds:
@@ -292,7 +295,7 @@ class ManyRuns(QObject):
         if state is SessionState.STARTING and self._controller.busy:
             self._expect_start()
         elif state is SessionState.IDLE:
-            self.withdrawn.emit(_RUN_BUSY)
+            self._withdraw(_RUN_BUSY)
             if self._goes_on:
                 self._goes_on = False
                 self.queue.on_ended()
@@ -316,9 +319,16 @@ class ManyRuns(QObject):
         if busy:
             self._expect_start()
             return
-        self.withdrawn.emit(_GROUP_BUSY)
+        self._withdraw(_GROUP_BUSY)
         if self.session.group is not None:
             self.withdrawn.emit(_busy_with(self.session.group))
+
+    def _withdraw(self, refusal: Text) -> None:
+        """Withdraw what was said while the run or group that has ended was training."""
+        self.withdrawn.emit(refusal)
+        if self._going_on is not None:
+            self.withdrawn.emit(self._going_on)
+            self._going_on = None
 
     @Slot()
     def _on_group_ended(self) -> None:

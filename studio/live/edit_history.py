@@ -4,9 +4,9 @@ import time
 from dataclasses import dataclass
 
 from studio.live.controls import LiveValue
-from studio.session.journal import SAME_GESTURE_S
 from td3core.config import Tunables, changes
 from td3core.config.piecewise import is_text
+from td3core.runs.journal import SAME_GESTURE_S
 
 
 @dataclass(slots=True)

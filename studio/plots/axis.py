@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
@@ -33,6 +33,21 @@ _Label = tuple[QRectF, Any, str]
 """Rectangle, alignment and text of a label."""
 
 
+class _Form(NamedTuple):
+    """How the numbers of an axis are written."""
+
+    divisor: float
+    unit: str
+    digits: str
+    """A format specification."""
+
+    def text(self, value: float) -> str:
+        """Return a number in this form: 1475, 1.5k, 1.48M."""
+        if not value:
+            return "0"
+        return typographic(f"{value / self.divisor:{self.digits}}{self.unit}")
+
+
 class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     """An axis labelled 500, 20k, 1.5M: short enough for plots side by side."""
 
@@ -41,6 +56,10 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
     _laid_out: str | None = None
     _keeps_labels = False
     _name_style: Mapping[str, Any] = MappingProxyType({})
+    _form: _Form | None = None
+    """The common form of all labels; None while each level of ticks has its own."""
+    _levels: list[tuple[_Form, list[float], float]]
+    """While labels are laid out: form, values and spacing of each level of ticks."""
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
@@ -90,9 +109,12 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         Qt draws pyqtgraph's translucent colours forty times slower. Labels that would extend beyond
         the axis, which pyqtgraph drops, are moved inside: the last tick keeps its label.
         """
-        self._keeps_labels = True
+        self._keeps_labels, self._levels = True, []
         specs = super().generateDrawSpecs(p)
-        self._keeps_labels = False
+        self._form = self._common_form(specs)
+        if self._form is not None:
+            specs = super().generateDrawSpecs(p)
+        self._keeps_labels, self._form = False, None
         if specs is None or self._theme is None:
             return specs
         axis, ticks, labels = specs
@@ -104,6 +126,15 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
             if colour.rgba() not in pens:
                 pens[colour.rgba()] = pg.mkPen(self._theme.on_panel(colour, colour.alphaF()))
         return axis, [(pens[pen.color().rgba()], *ends) for pen, *ends in ticks], labels
+
+    def _common_form(self, specs: Any) -> _Form | None:
+        """Return the form that suits all labels; None if they have the same one already."""
+        drawn = {text for _, _, text in specs[2]} if specs is not None else set()
+        levels = [each for each in self._levels if drawn.intersection(map(each[0].text, each[1]))]
+        if len({form for form, _, _ in levels}) < 2:
+            return None
+        values = [value for _, level, _ in levels for value in level]
+        return _shortest_form(values, min(spacing for *_, spacing in levels))
 
     def boundingRect(self) -> QRectF:  # noqa: N802
         """Return the area of the axis, which pyqtgraph also uses to decide which labels fit."""
@@ -181,7 +212,11 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
             return [_power(value) if spacing else "" for value in values]
         if spacing is None:
             return [_power(value) for value in values]
-        return [typographic(_short(value * scale, spacing * scale)) for value in values]
+        scaled = [value * scale for value in values]
+        form = self._form or _shortest_form(scaled, spacing * scale)
+        if self._keeps_labels:
+            self._levels.append((form, scaled, spacing * scale))
+        return list(map(form.text, scaled))
 
 
 class _Room:
@@ -189,7 +224,7 @@ class _Room:
 
     def __init__(self, axis: ShortAxis, low: float, scale: float, size: float) -> None:
         """Take the start of the axis, its pixels per unit and its length in pixels."""
-        self._axis, self._low, self._scale, self._size = axis, low, scale, size
+        self._low, self._scale, self._size = low, scale, size
         self._metrics = QFontMetricsF(axis.style["tickFont"] or QFont())
         self._across = axis.orientation == "bottom"
         height = self._metrics.height()
@@ -217,8 +252,8 @@ class _Room:
     def _extents(self, values: Sequence[float], spacing: float) -> list[float]:
         if not self._across:
             return [self._metrics.height()] * len(values)
-        texts = self._axis.tickStrings(values, 1.0, spacing)
-        return [self._metrics.horizontalAdvance(text) for text in texts]
+        form = _shortest_form(values, spacing)
+        return [self._metrics.horizontalAdvance(form.text(value)) for value in values]
 
 
 def _labels(room: _Room, low: float, high: float) -> tuple[float, list[float]]:
@@ -326,13 +361,19 @@ def _power(exponent: float) -> str:
     return f"{float(digits):g}e{int(power)}"
 
 
-def _short(value: float, spacing: float) -> str:
-    """Return the shortest of 1475, 1.5k and 1.48M that tells the ticks apart."""
-    if spacing < 1 and abs(value) < 1e3:
-        return f"{value:.4g}"
+def _shortest_form(values: Sequence[float], spacing: float) -> _Form:
+    """Return the form that tells ticks apart whose longest label is the shortest."""
+    largest = max(map(abs, values), default=0.0)
+    if spacing < 1 and largest < 1e3:
+        return _Form(1.0, "", ".4g")
     forms = []
     for limit, unit in ((1e6, "M"), (1e3, "k"), (1.0, "")):
-        if abs(value) >= limit or not unit:
+        if largest >= limit or not unit:
             decimals = max(0, math.ceil(-math.log10(spacing / limit) - 1e-9)) if spacing else 0
-            forms.append(f"{value / limit:.{decimals}f}{unit}")
-    return min(forms, key=len)
+            forms.append(_Form(limit, unit, f".{decimals}f"))
+
+    def lengths(form: _Form) -> tuple[int, int]:
+        found = [len(form.text(value)) for value in values]
+        return max(found, default=0), sum(found)
+
+    return min(forms, key=lengths)

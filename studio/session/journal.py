@@ -8,10 +8,8 @@ from studio.formatting import format_count
 from studio.session.markers import Marker
 from td3core.errors import brief
 from td3core.protocol.wording import JOURNAL
+from td3core.runs.journal import SAME_GESTURE_S
 from td3core.text import Text, tr
-
-SAME_GESTURE_S = 1.5
-"""Changes of a setting within this time count as one, as while its slider is dragged."""
 
 _LONGEST_MESSAGE = 100
 """In characters: the message is shown on one line of a plot."""

@@ -9,12 +9,11 @@ from studio.formatting import format_count, format_duration, format_return, typo
 from studio.session.curves import RunCurves
 from studio.session.history import RunHistory
 from studio.session.markers import Marker
-from studio.session.record import RunRecord, seconds_of
+from studio.session.record import RunRecord
 from td3core.analysis.advice import Rule
 from td3core.protocol import events, wording
+from td3core.runs.journal import SAME_GESTURE_S, seconds_of
 from td3core.text import Text, Value, tr
-
-_SETTLED_MS = 600
 
 
 class RunModel(QObject):
@@ -47,7 +46,7 @@ class RunModel(QObject):
         self._unlogged: dict[int, Marker] = {}
         self._gesture = QTimer(self)
         self._gesture.setSingleShot(True)
-        self._gesture.setInterval(_SETTLED_MS)
+        self._gesture.setInterval(round(1000 * SAME_GESTURE_S))
         self._gesture.timeout.connect(self._log_changes)
 
     # Displayed data -----------------------------------------------------------------------------
@@ -177,7 +176,7 @@ class RunModel(QObject):
     def _on_tuned(self, event: events.Tuned) -> None:
         made_at = seconds_of(event.time) if event.time else time.time()
         for marker in self._record.add_changes(event, made_at):
-            # Logged once the slider rests: a drag is one change, not a hundred lines.
+            # Logged once no change can extend it: a drag is one change, not a hundred lines.
             self._unlogged[id(marker)] = marker
             self._gesture.start()
         self.tuned.emit(event)
@@ -191,6 +190,7 @@ class RunModel(QObject):
         self.curves_changed.emit()
 
     def _end(self, event: events.Ended | events.Failed | events.Interrupted) -> None:
+        self._log_changes()
         if isinstance(event, events.Ended):
             duration = format_duration(event.wall_s)
             ending = wording.ending(event)

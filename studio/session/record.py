@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 
 from studio.session.curves import RunCurves
@@ -13,6 +12,7 @@ from td3core.analysis.advice import Health, Rule, load_rules
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from td3core.protocol.time_left import TimeLeft
+from td3core.runs.journal import seconds_of
 from td3core.runs.naming import with_env
 
 
@@ -125,11 +125,3 @@ class RunRecord:
         self.journal.add_entry(
             JournalEntry(event.env_steps, event.event, event.time, event.message)
         )
-
-
-def seconds_of(time: str) -> float:
-    """Return a time of the journal in seconds since 1970; NaN if empty."""
-    try:
-        return datetime.fromisoformat(time).timestamp()
-    except (ValueError, OverflowError):
-        return math.nan

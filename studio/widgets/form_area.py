@@ -1,4 +1,4 @@
-"""A form or panel that scrolls vertically only and is never narrower than its content."""
+"""A form or panel that scrolls vertically, and sideways only in a window too narrow for it."""
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
@@ -9,14 +9,14 @@ _NO_LIMIT = 16_777_215
 
 
 class FormArea(QScrollArea):
-    """Scrolls a form; at least as wide as the form and its scroll bar together."""
+    """Scrolls a form; usually as wide as the form and its scroll bar together, or wider."""
 
     grown = Signal()
     """The form needs more height than before."""
 
     def __init__(self, content: QWidget) -> None:
         super().__init__()
-        self._content, self._limits_height = content, False
+        self._content, self._limits_height, self._sideways = content, False, False
         self.setWidget(content)
         self.setWidgetResizable(True)
         # The style sheet removes the frame; until then it would take up width.
@@ -26,7 +26,9 @@ class FormArea(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """Return the smallest width that cuts nothing off."""
+        """Return the smallest width that cuts nothing off; any width if it scrolls sideways."""
+        if self._sideways:
+            return super().minimumSizeHint()
         around = self.verticalScrollBar().sizeHint().width()
         width = self._content.minimumSizeHint().width() + around
         return QSize(width, super().minimumSizeHint().height())
@@ -34,6 +36,16 @@ class FormArea(QScrollArea):
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return at least the minimum."""
         return super().sizeHint().expandedTo(self.minimumSizeHint())
+
+    def scroll_sideways(self, allowed: bool) -> None:
+        """Allow the form to be wider than this area, or end that."""
+        if allowed is not self._sideways:
+            self._sideways = allowed
+            policy = Qt.ScrollBarPolicy
+            self.setHorizontalScrollBarPolicy(
+                policy.ScrollBarAsNeeded if allowed else policy.ScrollBarAlwaysOff
+            )
+            self.updateGeometry()
 
     def wanted_height(self) -> int:
         """Return the height at which nothing needs scrolling."""

@@ -1,6 +1,7 @@
 """Opens the inspection of a checkpoint's replay buffer from a plot or the list of agents."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
@@ -8,9 +9,11 @@ from PySide6.QtWidgets import QWidget
 
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.session.model import RunModel
+from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.controls import bring_to_front
 from td3core.runs.layout import run_of
+from td3core.runs.naming import full_name_of
 
 
 class Inspecting(QObject):
@@ -26,6 +29,7 @@ class Inspecting(QObject):
         super().__init__(window)
         self._model, self._agents = model, agents
         self._theme, self._window = theme, window
+        self._naming = BackgroundTask("name-run", self)
         agents.inspect_requested.connect(self.show)
 
     def nearest(self, step: float) -> tuple[int, Path] | None:
@@ -37,12 +41,19 @@ class Inspecting(QObject):
     @Slot(Path)
     def show(self, path: Path) -> None:
         """Inspect a checkpoint."""
+        record, run = self._model.record, run_of(path.absolute())
+        self._naming.cancel()
+        if run is None:
+            self._open(path, path.absolute().parent.name)
+        elif record.run is not None and record.run.absolute() == run:
+            self._open(path, record.title)
+        else:
+            self._naming.read(lambda _: full_name_of(run), partial(self._open, path))
+
+    def _open(self, path: Path, title: str) -> None:
         # Imported on first use, so that it does not delay the start.
         from studio.inspection.dialog import InspectionDialog
 
-        record, run = self._model.record, run_of(path.absolute())
-        ours = record.run is not None and record.run.absolute() == run
-        title = record.title if ours else (run or path.absolute().parent).name
         for dialog in self._window.findChildren(InspectionDialog):
             dialog.close()
         bring_to_front(InspectionDialog(path, title, self._theme(), self._window))

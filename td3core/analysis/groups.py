@@ -9,6 +9,7 @@ from typing import Any
 from td3core.analysis.results import RunResults, settings_of
 from td3core.config import RunConfig, Tunables, specs, title_of
 from td3core.config.presets import PLUS
+from td3core.config.value_text import format_count, format_value
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.runs.naming import told_apart, with_env
 from td3core.text import tr
@@ -21,7 +22,9 @@ _LONGEST = 40
 _WITHOUT_EFFECT = ("threads",)
 """Settings in which runs of one group may differ: a group chooses the number of threads of its
 runs, which does not affect learning."""
-_IN_NAME_ONLY = ("preset", "env", "history")
+HISTORY = "history"
+"""The key of :func:`~td3core.analysis.results.settings_of` for a branch and live changes."""
+_IN_NAME_ONLY = ("preset", "env", HISTORY)
 """Settings that a group's name expresses in other words, or not at all."""
 
 
@@ -44,9 +47,15 @@ class ComparedGroup:
             return run.title
         return tr("seed {seed}", seed=run.config.seed)
 
-    def values(self, setting: str) -> str:
-        """Return the value of a setting as text; several values are listed."""
-        found = dict.fromkeys(value_text(settings_of(run)[setting]) for run in self.runs)
+    def values(self, setting: str, called: Callable[[str], str] = str) -> str:
+        """Return the value of a setting as text; several values are listed.
+
+        ``called`` returns the names of settings in a history, see :func:`group_runs`.
+        """
+        if setting == HISTORY and called is not str:
+            found = dict.fromkeys(_history(run, called) or tr("none") for run in self.runs)
+        else:
+            found = dict.fromkeys(value_text(settings_of(run)[setting]) for run in self.runs)
         return brief(", ".join(found), _LONGEST)
 
 
@@ -61,7 +70,8 @@ def group_runs(
         runs: the runs.
         by: ``settings``: runs that were started as a group, or whose settings differ only in the
             seed; ``run``: each run by itself; or names of settings that runs of a group share.
-        called: returns the name of a setting in the name of a group; by default its key.
+        called: returns the name of a setting in the name of a group; by default its key, and the
+            key of a history.
 
     Raises:
         RequestError: there is no such setting, or a group would pool several environments.
@@ -147,14 +157,31 @@ def _names(
             groups, _run_names(groups), _setting_names(groups, called), strict=True
         )
     ]
-    others = [_with_history(name, each[0]) for each, name in zip(groups, names, strict=True)]
+    others = [
+        _with_history(name, each[0], called) for each, name in zip(groups, names, strict=True)
+    ]
     folders = [each[0].group or name for each, name in zip(groups, names, strict=True)]
     return _unique([names, others, folders, names])
 
 
-def _with_history(name: str, run: RunResults) -> str:
+def _with_history(name: str, run: RunResults, called: Callable[[str], str]) -> str:
     """Add to a group's name the history of its runs: a branch, live changes."""
-    return f"{name} ({brief(run.history, _LONGEST)})" if run.history else name
+    history = _history(run, called)
+    return f"{name} ({brief(history, _LONGEST)})" if history else name
+
+
+def _history(run: RunResults, called: Callable[[str], str]) -> str:
+    """Return a run's branch and live changes: its key, or in words if settings have names."""
+    if called is str:
+        return run.history
+    parts = []
+    if run.parent is not None:
+        parent = {"run": run.parent.run, "step": format_count(run.parent.env_steps)}
+        parts.append(tr("branched from {run} at step {step}", **parent))
+    for change in run.gestures:
+        text, step = f"{called(change.name)} {format_value(change.new)}", change.env_steps
+        parts.append(tr("{change} at step {step}", change=text, step=format_count(step)))
+    return ", ".join(parts)
 
 
 def _run_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:

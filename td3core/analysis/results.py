@@ -16,7 +16,8 @@ from td3core.config.info_columns import PREFIX
 from td3core.errors import RequestError, unknown_name
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import changes_of
+from td3core.runs.journal import Change, changes_of, gestures_of
+from td3core.runs.metadata import Parent
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
 from td3core.text import SettingName
@@ -55,6 +56,10 @@ class RunResults:
     """The group it was started in, if on record."""
     history: str = ""
     """Other distinctions: the checkpoint it was branched from, live changes."""
+    parent: Parent | None = None
+    """The checkpoint it was branched from."""
+    gestures: tuple[Change, ...] = ()
+    """Its live changes; those of one drag of a slider are one."""
     evaluations: Doubles
     """Environment steps, mean return and seconds since the start, shape (n, 3)."""
     episodes: Doubles
@@ -224,6 +229,8 @@ def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResul
         created=run.created,
         group=run.group,
         history=_history(run),
+        parent=run.parent,
+        gestures=tuple(gestures_of(run.journal())),
         live=live,
         **_tables(measured),
     )
@@ -310,7 +317,7 @@ def settings_of(run: RunResults) -> dict[str, Any]:
 
 
 def _history(run: RunDirectory) -> str:
-    """Describe the history of a run besides training with its settings; usually empty."""
+    """Return what a run has besides training with its settings, as a key; usually empty."""
     parts = []
     if run.parent is not None:
         parts.append(f"branched from {run.parent.run} at {run.parent.env_steps}")

@@ -13,9 +13,11 @@ Scheduled changes are in the journal from the start, before the first step. They
 import contextlib
 import errno
 import json
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,9 @@ Entry = dict[str, Any]
 
 MOST_BYTES = 64 * 2**20
 """Larger than any real journal."""
+
+SAME_GESTURE_S = 1.5
+"""Changes of a setting within this time count as one, as while its slider is dragged."""
 
 _SCHEDULE = "schedule"
 
@@ -94,6 +99,29 @@ def changes_of(entries: Iterable[Entry]) -> list[Change]:
     """Return the live changes among the lines of a journal, by step."""
     found = [Change(e["step"], e["field"], e["new"]) for e in entries if "field" in e]
     return sorted(found, key=lambda change: change.env_steps)
+
+
+def gestures_of(entries: Iterable[Entry]) -> list[Change]:
+    """Return :func:`changes_of`; of the many changes of one drag of a slider, only the last."""
+    found: list[Change] = []
+    places: dict[str, tuple[int, float]] = {}
+    for entry in entries:
+        for change in changes_of([entry]):
+            time = seconds_of(str(entry.get("time", "")))
+            place, before = places.get(change.name, (len(found), math.nan))
+            if not 0 <= time - before < SAME_GESTURE_S:
+                place = len(found)
+            found[place:] = [change, *found[place + 1 :]]
+            places[change.name] = place, time
+    return sorted(found, key=lambda change: change.env_steps)
+
+
+def seconds_of(time: str) -> float:
+    """Return a time of the journal in seconds since 1970; NaN if empty."""
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> list[Entry]:

@@ -26,6 +26,7 @@ from studio.widgets.controls import describe
 from studio.widgets.labels import plain_tip
 from td3core.analysis.aggregate import Estimate
 from td3core.analysis.comparison import GroupResult, improvement
+from td3core.analysis.groups import HISTORY
 from td3core.analysis.results import RunResults
 from td3core.analysis.wording import (
     BEST_ABOUT,
@@ -47,6 +48,7 @@ _FIGURES = {
     3: Text("{figure} {interval}", figure=BEST_ABOUT, interval=INTERVAL_ABOUT),
 }
 _DEVIATION = Text("{figure} {interval}", figure=DEVIATION_ABOUT, interval=INTERVAL_ABOUT)
+_HISTORY = Text("The branch and the live changes of its runs")
 _RENAME = Text("Double-click or press F2 to rename. The name goes into the figure.")
 _KEY = Qt.ItemDataRole.UserRole
 _SWATCH_PX, _LINE_PX = 10, 16
@@ -187,7 +189,7 @@ class CompareTable(QWidget):
         differing = shown.comparison.differing
         of_bias = shown.comparison.metric == "bias"
         heads = [*_HEADS[:3], Text("Deviation")] if of_bias else _HEADS
-        labels = [*map(str, heads), *map(sign_of, differing)]
+        labels = [*map(str, heads), *map(_head, differing)]
         # ``setHeaderLabels`` alone would add columns, but never remove any.
         self.tree.setColumnCount(len(labels))
         self.tree.setHeaderLabels(labels)
@@ -195,7 +197,7 @@ class CompareTable(QWidget):
             self.tree.headerItem().setToolTip(column, plain_tip(str(about)))
             self.tree.headerItem().setTextAlignment(column, _RIGHT)
         for column, name in enumerate(differing, len(heads)):
-            self.tree.headerItem().setToolTip(column, plain_tip(label_of(name)))
+            self.tree.headerItem().setToolTip(column, plain_tip(_about(name)))
         for place, each in enumerate(shown.comparison.groups):
             item = self._group_row(each, place, shown)
             self.tree.addTopLevelItem(item)
@@ -244,7 +246,9 @@ class CompareTable(QWidget):
     def _group_row(self, each: GroupResult, place: int, shown: ShownComparison) -> QTreeWidgetItem:
         decimals = decimals_of(shown.comparison.metric)
         figures = [_figure(found, decimals) for found in (each.final, each.deviation or each.best)]
-        values = [typographic(each.group.values(name)) for name in shown.comparison.differing]
+        values = [
+            typographic(each.group.values(name, sign_of)) for name in shown.comparison.differing
+        ]
         item = QTreeWidgetItem([each.name, str(len(each.finals)), *figures, *values])
         item.setData(0, _KEY, each.name)
         item.setIcon(0, self._swatch(place))
@@ -391,6 +395,14 @@ def _runs(group: QTreeWidgetItem) -> list[QTreeWidgetItem]:
     """Return the rows of a group's runs."""
     found = (group.child(at) for at in range(group.childCount()))
     return [row for row in found if row is not None]
+
+
+def _head(setting: str) -> str:
+    return tr("History") if setting == HISTORY else sign_of(setting)
+
+
+def _about(setting: str) -> str:
+    return str(_HISTORY) if setting == HISTORY else label_of(setting)
 
 
 def _figure(found: Estimate | None, decimals: int) -> str:

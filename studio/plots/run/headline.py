@@ -11,6 +11,7 @@ from studio.formatting import format_count, format_duration, format_return
 from studio.session.model import RunModel
 from studio.widgets.controls import set_styled
 from studio.widgets.labels import SteadyLabels
+from td3core.protocol.events import Phase
 from td3core.text import Text, tr
 
 _NONE = "–"
@@ -45,7 +46,10 @@ class Headline(QWidget):
         self._narrow = False
         for name, (about, _) in _CAPTIONS.items():
             layout.addWidget(self._make_cell(name, str(about)))
-        for changed in (model.status_changed, model.curves_changed, model.run_ended):
+        for changed in (
+            *(model.run_started, model.run_opened, model.run_ended),
+            *(model.status_changed, model.evaluated),
+        ):
             changed.connect(self.refresh)
         self.refresh()
 
@@ -114,7 +118,7 @@ class Headline(QWidget):
         """Show the numbers of the current run."""
         model, means = self._model, self._model.record.curves.evaluations.column("mean")
         means = means[np.isfinite(means)]
-        now, running = model.record.progress, model.in_progress
+        now, running = model.record.progress, self._runs
         texts = {
             "last": format_return(float(means[-1])) if len(means) else "",
             "best": format_return(float(means.max())) if len(means) else "",
@@ -124,11 +128,18 @@ class Headline(QWidget):
         for name, text in texts.items():
             self._values[name].setText(text or _NONE)
 
+    @property
+    def _runs(self) -> bool:
+        """Whether the current run is in progress and not paused."""
+        now = self._model.record.progress
+        paused = now is not None and now.phase is Phase.PAUSED
+        return self._model.in_progress and not paused
+
     def _time_left(self) -> str:
         model = self._model
         if model.preparing:
             return tr("preparing")
-        if not model.in_progress:
+        if not self._runs:
             return ""
         left = model.record.seconds_left
         return tr("estimating") if left is None else format_duration(left)

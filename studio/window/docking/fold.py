@@ -1,7 +1,13 @@
-"""Folds the panels of both sides into one row of tabs while the window is too narrow."""
+"""Folds the panels of both sides into one row of tabs while the window is too narrow.
+
+If it is still too narrow then, as with large fonts, the forms in the panels scroll sideways, and if
+that does not suffice the plots as well.
+"""
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QDockWidget, QMainWindow
+
+from studio.widgets.form_area import FormArea
 
 _SMALLEST = (560, 360)
 """Smallest size of the window, whatever its panels need: they fold and scroll."""
@@ -20,6 +26,8 @@ class Fold(QObject):
         """The layout to restore; None while nothing is folded."""
         self._needed = 0
         """The smallest width that needs no folding."""
+        self._needed_folded = 0
+        """The smallest width at which nothing that is folded needs to scroll sideways."""
         self._held = False
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -48,7 +56,7 @@ class Fold(QObject):
         if event.type() in (kinds.Resize, kinds.LayoutRequest, kinds.Show):
             self._soon.start()
         elif event.type() in (kinds.FontChange, kinds.StyleChange):
-            self._needed = 0
+            self._needed = self._needed_folded = 0
             self._soon.start()
         return super().eventFilter(watched, event)
 
@@ -64,6 +72,25 @@ class Fold(QObject):
                 self._fold()
         elif width >= self._needed:
             self._unfold()
+        self._scroll(width)
+
+    def _scroll(self, width: int) -> None:
+        """Let forms, then the plots, scroll sideways while the folded window is too narrow."""
+        panels = (dock.widget() for dock in self._window.findChildren(QDockWidget))
+        forms = [panel for panel in panels if isinstance(panel, FormArea)]
+        plots = self._window.findChildren(FormArea, "centre_area")
+        layout = self._window.layout()
+        assert layout is not None
+        if not self.folded or width >= self._needed_folded:
+            for area in (*forms, *plots):
+                area.scroll_sideways(False)
+        for areas in (forms, plots):
+            needed = self._window.minimumSizeHint().width()
+            if self.folded and needed > width:
+                self._needed_folded = max(self._needed_folded, needed)
+                for area in areas:
+                    area.scroll_sideways(True)
+                layout.invalidate()
 
     def _fold(self) -> None:
         docks = [d for d in self._window.findChildren(QDockWidget) if self._at_a_side(d)]

@@ -153,7 +153,8 @@ def test_stop_says_what_the_queue_goes_on_with_and_how_to_end_it(
     monkeypatch.setattr(played, "suffixes", map("_{}".format, range(9)))
     lesson = replace(lessons[0], arms=(*lessons[0].arms[:2], lessons[0].arms[0]))
     train_lesson(window.many, lesson)
-    endings = ("To end it, remove what waits under “Group and queue”, then press Stop.", "waited.")
+    how = "To end it, remove the waiting runs under “Group and queue”, then press Stop."
+    endings = (how, "its last run.")
     for arm, ending in zip(lesson.arms[1:], endings, strict=True):
         before = played.last
         before.show(0, SeedState.TRAINING)
@@ -163,9 +164,11 @@ def test_stop_says_what_the_queue_goes_on_with_and_how_to_end_it(
         start = f"The queue continues with Pendulum-v1 · {arm.name} · 3 seeds"
         assert window.banner.text.startswith(start)
         assert window.banner.text.endswith(ending)
-        window.banner.hide()
+    # It is over with the last one.
+    played.last.end()
+    assert not window.banner.isVisible()
     # One that ends by itself has no need of words.
-    train_lesson(window.many, replace(lesson, arms=lesson.arms[:1]))
+    train_lesson(window.many, replace(lesson, arms=lesson.arms[:2]))
     before = played.last
     before.end()
     qtbot.waitUntil(lambda: played.last is not before)

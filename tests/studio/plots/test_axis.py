@@ -1,6 +1,7 @@
 """The labels of axes, whatever range they show."""
 
 import math
+import re
 from itertools import pairwise
 
 import pytest
@@ -69,6 +70,21 @@ def test_numbers_close_together_far_from_zero_have_two_labels(canvas, low) -> No
         found = labels(canvas, "left")
         assert len(found) >= 2, (low, span, found)
         assert len(set(found)) == len(found), (low, span, found)
+
+
+@pytest.mark.parametrize("height", [80, 150, 250, 400, 700])
+def test_all_labels_of_an_axis_have_one_unit_and_as_many_decimals(canvas, height) -> None:
+    canvas.resize(scaled(105), scaled(height))
+    canvas.lay_out_now()
+    for low, high in (
+        *((-1210.0, -940.0), (-1030.0, -960.0), (0.0, 2100.0), (0.0, 13_000.0), (900.0, 1010.0)),
+        *((0.0, 1_600_000.0), (950_000.0, 1_020_000.0), (-120_000.0, 40_000.0)),
+    ):
+        canvas.getViewBox().setRange(yRange=(low, high), padding=0.0)
+        found = labels(canvas, "left")
+        assert len(set(found)) == len(found) >= 2, (low, high, found)
+        kinds = {re.sub(r"\d", "0", label.lstrip("−0123456789")) for label in found if label != "0"}
+        assert len(kinds) == 1, (low, high, found)
 
 
 def number(label: str) -> float:

@@ -10,6 +10,9 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
 from studio.plots.catalogue import PLOTS
+from td3core.config import RunConfig, Tunables
+from td3core.protocol.events import Phase
+from tests.support.events import progress, started
 
 pytestmark = pytest.mark.shared_window
 
@@ -29,6 +32,17 @@ def test_no_number_and_no_caption_is_cut_off_in_a_window_of_1024_pixels(qtbot, w
         value.setText(text)
         for label in value.parentWidget().findChildren(QLabel):
             assert label.sizeHint().width() <= label.width(), label.text()
+
+
+def test_a_paused_run_has_neither_speed_nor_time_left(window, find) -> None:
+    tell = window.model.handle
+    tell(started(RunConfig(env="Pendulum-v1", steps=10_000), Tunables()))
+    tell(progress(500))
+    assert (find("headline_speed").text(), find("headline_left").text()) == ("100", "2 min")
+    tell(progress(500, phase=Phase.PAUSED))
+    assert (find("headline_speed").text(), find("headline_left").text()) == ("–", "–")
+    tell(progress(520))
+    assert find("headline_speed").text() == "100"
 
 
 def test_a_plot_made_large_in_a_small_window_can_be_maximised(qtbot, window, find) -> None:

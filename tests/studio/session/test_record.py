@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QTimer
 
 from studio.session.curves import RunCurves
 from studio.session.history import read_history
@@ -16,8 +17,10 @@ from studio.session.record import RunRecord
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from td3core.protocol.control import Control
+from td3core.runs.journal import SAME_GESTURE_S
 from td3core.text import Text
 from tests.studio.fake_runs import make_run
+from tests.support.events import ended
 from tests.support.events import started as begun
 from tests.td3core.helpers import run, tiny
 from tests.td3core.training.resuming import branched
@@ -223,6 +226,27 @@ def test_a_change_that_a_schedule_makes_is_no_part_of_a_drag(qapp) -> None:
     model.handle(tuned(20, 0.02, scheduled=True))
     model.handle(tuned(30, 0.03, scheduled=False))
     assert [marker.scheduled for marker in model.record.journal.markers] == [True, True, False]
+
+
+def test_a_change_is_logged_when_no_later_one_counts_as_part_of_it(qapp) -> None:
+    model, said = RunModel(), []
+    model.message_added.connect(lambda level, text: said.append((level, str(text))))
+    model.handle(started("run"))
+    model.handle(tuned(10, 0.01, scheduled=False))
+    logs = model.findChild(QTimer)
+    assert logs.isActive()
+    assert logs.interval() >= 1000 * SAME_GESTURE_S
+    logs.timeout.emit()
+    assert said[1:] == [("change", "step 10: τ 0.005 → 0.01")]
+
+
+def test_a_change_just_before_the_end_is_logged_before_it(qapp) -> None:
+    model, said = RunModel(), []
+    model.message_added.connect(lambda level, _: said.append(level))
+    model.handle(started("run"))
+    model.handle(tuned(10, 0.01, scheduled=False))
+    model.handle(ended())
+    assert said[1:] == ["change", "info"]
 
 
 def test_the_log_says_in_short_what_was_done(qapp) -> None:

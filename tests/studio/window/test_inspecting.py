@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QMenu
 from studio.inspection.dialog import InspectionDialog
 from studio.window.inspecting import Inspecting
 from studio.window.main_window import MainWindow
+from td3core.runs.layout import CHECKPOINTS
+from tests.studio.fake_runs import make_run
 from tests.td3core.helpers import finish
 
 PATIENCE_MS = 60_000
@@ -54,3 +56,14 @@ def test_a_plot_offers_the_checkpoint_nearest_to_a_point(
     )
     for each in dialogs(window):
         each.reject()
+
+
+def test_a_checkpoint_of_another_run_is_titled_with_the_name_of_that_run(
+    qtbot, window: MainWindow, runs_dir: Path
+) -> None:
+    other = make_run(runs_dir, name="mine").path
+    window.findChild(Inspecting).show(other / CHECKPOINTS / "best.safetensors")
+    qtbot.waitUntil(lambda: len(dialogs(window)) == 1)
+    (dialog,) = dialogs(window)
+    assert dialog.heading.text() == "best.safetensors of Pendulum-v1 · mine"
+    dialog.reject()

@@ -5,13 +5,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QSettings, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QDockWidget, QTabBar, QWidget
 
 from studio.health.board import AdviceBoard
 from studio.session.controller import RunController, SessionState
 from studio.theme.theme import Theme, load_theme, take_off_theme
+from studio.widgets.form_area import FormArea
 from studio.window.main_window import MainWindow
 from studio.window.panels import PANELS, PanelContext, PanelSpec
 from td3core.analysis.advice import load_rules
@@ -278,6 +279,30 @@ def test_panels_fold_in_a_narrow_window_and_unfold_in_a_wide_one(qtbot, build) -
     assert {n: window.dockWidgetArea(dock_of(window, n)) for n in places} == places
     assert dock_of(window, "live").isHidden()
     assert not window.tabifiedDockWidgets(dock_of(window, "replay"))
+
+
+def test_what_is_too_wide_for_a_folded_window_scrolls_sideways(qtbot, font_scale, build) -> None:
+    font_scale(2.0)
+    window = build()
+    window.resize(1024, 700)
+    for panel, name in (("many", "queue_remove_button"), ("sweeps", "sweep_stop_button")):
+        window.docks.open(panel)
+        qtbot.waitUntil(lambda panel=panel: window.docks.is_seen(panel))
+        qtbot.waitUntil(lambda: window.minimumSizeHint().width() <= 1024)
+        button = window.findChild(QWidget, name)
+
+        def end(button: QWidget = button) -> QPoint:
+            return button.mapTo(window, button.rect().bottomRight())
+
+        qtbot.waitUntil(lambda: window.rect().contains(end()))
+    bar = window.findChild(FormArea, "centre_area").horizontalScrollBar()
+    qtbot.waitUntil(lambda: bar.isVisible() and bar.maximum() > 0)
+    font_scale(1.0)
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: not window.docks.fold.folded and not bar.isVisible())
+    off = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+    areas = window.findChildren(FormArea)
+    qtbot.waitUntil(lambda: {area.horizontalScrollBarPolicy() for area in areas} == {off})
 
 
 @pytest.mark.parametrize("size", [(853, 533), (640, 400)])

@@ -15,6 +15,7 @@ from td3core.analysis.comparison import band, compare, improvement
 from td3core.analysis.groups import group_runs
 from td3core.analysis.results import last_values, read_results, settings_of, trailing_mean
 from td3core.analysis.wording import estimate_text
+from td3core.config import sign_of
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
@@ -296,6 +297,18 @@ def test_a_branch_and_a_run_that_was_tuned_are_no_further_seeds(runs_dir: Path) 
     runs = read(paths)
     assert len(compare(runs).groups) == 2
     assert settings_of(runs[1])["history"] == "tau=0.02 at 50"
+
+
+def test_a_live_change_is_in_words_where_settings_have_names(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, [1.0], seed=seed) for seed in range(2)]
+    for step, new, time in ((6900, 0.01, "10:00:00"), (6915, 0.02, "10:00:01"), (8000, 0.03, "11")):
+        entry = {"step": step, "field": "tau", "old": 0.005, "new": new}
+        RunDirectory.open(paths[1]).note(entry | {"time": f"2026-01-01T{time}"})
+    found = compare(read(paths), called=sign_of)
+    history = "τ 0.02 at step 6,915, τ 0.03 at step 8,0…"
+    assert [each.name for each in found.groups] == ["TD3", f"TD3 ({history})"]
+    assert [each.group.values("history", sign_of) for each in found.groups] == ["none", history]
+    assert found.groups[1].group.values("history").startswith("tau=0.01 at 6900, tau=0.02")
 
 
 def test_runs_by_themselves_have_the_names_that_the_user_gave_them(runs_dir: Path) -> None:

@@ -385,6 +385,18 @@ def test_the_table_has_no_columns_of_an_earlier_comparison(qtbot, alone, runs_di
     assert alone.find("compare_table").columnCount() == 4
 
 
+def test_live_changes_have_a_column_in_words(qtbot, alone, runs_dir) -> None:
+    paths = [write_run(runs_dir, [1.0], seed=seed) for seed in range(2)]
+    entry = {"step": 6915, "field": "tau", "old": 0.005, "new": 0.02, "time": ""}
+    RunDirectory.open(paths[1]).note(entry)
+    alone.start(qtbot, paths)
+    head = alone.find("compare_table").headerItem()
+    assert head.text(4) == "History"
+    assert "live changes" in head.toolTip(4)
+    assert [row(alone.find, at).text(4) for at in (0, 1)] == ["none", "τ 0.02 at step 6,915"]
+    assert row(alone.find, 1).text(0) == "TD3 (τ 0.02 at step 6,915)"
+
+
 def test_the_bias_of_the_critics_is_compared_like_returns(qtbot, alone, runs_dir) -> None:
     paths = [
         write_run(runs_dir, [1.0] * 10, seed=seed, bias=[(seed / 8, 0.25)] * 10)
