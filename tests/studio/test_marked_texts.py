@@ -33,6 +33,7 @@ ALLOWED_IN_TERMINALS = {
     ("doctor.py", "pip install ''"): "a command",
     ("numerics.py", numerics.PROGRAM): "Python",
     ("numerics.py", numerics.RECEIVING): "Python",
+    ("train.py", "--set seed"): "an option",
 }
 """The same for the command line."""
 

@@ -231,10 +231,10 @@ def test_imported_curves_cannot_be_resumed_and_the_tooltip_says_why(
     open_run(qtbot, window, curves)
     for name in ("resume", "verify", "film"):
         assert not action(window.runs, name).isEnabled(), name
-        assert "curves only" in action(window.runs, name).toolTip()
+        assert "only curves" in action(window.runs, name).toolTip()
     assert not find("resume_button").isEnabled()
     refused: list[object] = []
     window.launcher.refused.connect(refused.append)
     window.launcher.resume(curves.path)
     qtbot.waitUntil(lambda: bool(refused))
-    assert "curves only" in str(refused[0])
+    assert "only curves" in str(refused[0])
