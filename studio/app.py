@@ -18,6 +18,7 @@ from studio.window.crash_reporter import CrashReporter
 from studio.window.main_window import MainWindow
 from td3core.runs.new_run import default_runs_dir
 from td3core.system.openmp import shorten_waits
+from td3core.system.signals import ending_signals
 from td3core.text import ENGLISH, choose_language
 
 SWITCH_INTERVAL_S = 0.0005
@@ -104,8 +105,8 @@ def _enable_gc() -> None:
 
 
 def _handle_signals(window: MainWindow) -> QTimer:
-    """Save the run and close the window on SIGINT and SIGTERM."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Save the run and close the window on Ctrl-C, SIGTERM, and when the terminal is closed."""
+    for number in ending_signals():
         signal.signal(number, lambda *_: window.save_and_close())
     # Python calls signal handlers only while it executes Python code, which an idle Qt event loop
     # never does.

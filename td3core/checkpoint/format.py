@@ -29,7 +29,7 @@ from td3core.errors import RequestError, brief
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.normaliser import Normaliser
 from td3core.system.files import write_atomically
-from td3core.system.regular_files import is_regular, open_regular
+from td3core.system.regular_files import MALFORMED, is_regular, open_regular
 
 SCHEMA = 1
 SUFFIX = ".safetensors"
@@ -41,9 +41,6 @@ _LONGEST_HEADER = 16 * 2**20
 """In bytes; with thousands of environments a header takes a few megabytes."""
 _FIELD_OF_KEY = {"fill_until": "no_updates_until"}
 """Keys of schema 1 that differ from the field's name."""
-
-# All exceptions that parsing a damaged description can raise.
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
 def save(path: Path, header: Header, tensors: Arrays) -> None:
@@ -92,7 +89,7 @@ def load(path: Path) -> Checkpoint:
         _check_shapes(path, header, shapes)
         try:
             tensors = {name: file.get_tensor(name) for name in shapes}
-        except (SafetensorError, *_DAMAGE) as problem:
+        except (SafetensorError, *MALFORMED) as problem:
             raise RequestError(
                 "{file} holds a tensor of an unknown kind.", file=path.name
             ) from problem
@@ -153,7 +150,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
     try:
         found = json.loads((metadata or {})[_KEY])
         schema = int(found["schema"])
-    except _DAMAGE as problem:
+    except MALFORMED as problem:
         raise RequestError("{file} was not written by TD3 Studio.", file=path.name) from problem
     if schema > SCHEMA:
         raise RequestError(
@@ -178,7 +175,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             numerics={str(k): str(v) for k, v in found.get("made_by", {}).items()},
             origin=_origin(found.get("origin")),
         )
-    except _DAMAGE as problem:
+    except MALFORMED as problem:
         raise RequestError(
             "{file} has a damaged description: {reason}", file=path.name, reason=brief(problem)
         ) from problem

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from td3core.cli.terminal import console, log
 from td3core.errors import interrupt, require_no_interrupt
+from td3core.system.signals import ending_signals
 from td3core.text import Text
 
 INTERRUPTED = 130
@@ -59,7 +60,6 @@ def interrupts_stop(
     it has not, the user is asked to press Ctrl-C again. If a second Ctrl-C has no effect, the
     process is ended, provided that it is inside :func:`ending_what_hangs`. None: never end it.
     """
-    hangup = getattr(signal, "SIGHUP", None)
 
     def handle(number: int, _frame: object) -> None:
         if not control.stopping:
@@ -68,13 +68,10 @@ def interrupts_stop(
                 log(Text("Saving; press Ctrl-C again to quit at once."))
             else:
                 log(Text("Saving and ending."))
-        elif number != hangup:
+        elif number != getattr(signal, "SIGHUP", None):
             _interrupt()
 
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
-        numbers.append(hangup)
-    before = {number: signal.signal(number, handle) for number in numbers}
+    before = {number: signal.signal(number, handle) for number in ending_signals()}
     watch = _watch
     if watch is not None:
         watch.begin(answered, ends=answered is not None, saves=True)

@@ -26,8 +26,9 @@ from td3core.envs.make import check_env
 from td3core.envs.stepper import StepArrays, Stepper
 from td3core.errors import RequestError, RunError, message_of, traceback_of
 from td3core.system import blas
-from td3core.system.child_process import ChildProcess, leave_signals_to_parent
+from td3core.system.child_process import ChildProcess
 from td3core.system.json_lines import Codec
+from td3core.system.signals import leave_signals_to_parent
 from td3core.text import SettingName, Text
 
 

@@ -17,11 +17,10 @@ from filelock import FileLock
 from td3core.errors import RequestError, file_reason
 from td3core.system.allowed_code import Entry, LocatedModule
 from td3core.system.files import make_folder, write_atomically
-from td3core.system.regular_files import read_text
+from td3core.system.regular_files import DAMAGE, MALFORMED, read_text
 
 _VARIABLE = "TD3_STUDIO_TRUST"
 _KEY = "trusted"
-_DAMAGE = (ValueError, KeyError, TypeError, RecursionError)
 _PATIENCE_S = 5.0
 """In seconds: other processes lock the file only briefly."""
 
@@ -38,7 +37,7 @@ def remembered() -> frozenset[Entry]:
     """Return everything allowed permanently; empty if the file is missing or damaged."""
     try:
         return _read(trust_file())
-    except (OSError, *_DAMAGE):
+    except DAMAGE:
         return frozenset()
 
 
@@ -65,7 +64,7 @@ def _read(path: Path) -> frozenset[Entry]:
 
     Raises:
         OSError: it cannot be read.
-        Exception: one of ``_DAMAGE``; it is damaged.
+        Exception: one of :data:`~td3core.system.regular_files.MALFORMED`; it is damaged.
     """
     return frozenset(_entry(each) for each in json.loads(read_text(path))[_KEY])
 
@@ -114,7 +113,7 @@ def _read_or_set_aside(path: Path) -> frozenset[Entry]:
         return _read(path)
     except FileNotFoundError:
         return frozenset()
-    except _DAMAGE:
+    except MALFORMED:
         names = (path.with_name(f"{path.name}.damaged-{n}") for n in itertools.count(1))
         path.rename(next(each for each in names if not each.exists()))
         return frozenset()

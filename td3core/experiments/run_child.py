@@ -10,7 +10,8 @@ from td3core.experiments.jobs import CODEC, Preload, load_training, perform
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event, Progress, Tuned
 from td3core.protocol.steering import Ask, Tune, Verb, steer
-from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
+from td3core.system.message_process import ParentLink, detach_output
+from td3core.system.signals import ignore_terminal
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ import json
 import multiprocessing
 import os
 import pickle
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -162,16 +161,6 @@ def _restore(before: str | None) -> None:
         os.environ.pop(_SAFE, None)
     else:
         os.environ[_SAFE] = before
-
-
-def leave_signals_to_parent() -> None:
-    """Ignore the signals that are sent to all processes of a terminal or a service.
-
-    The training process handles them: it needs its children to save the run.
-    """
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 class ChildProcess:

@@ -235,13 +235,6 @@ class ParentLink:
         threading.Thread(target=work, name="listen-to-parent", daemon=True).start()
 
 
-def ignore_terminal() -> None:
-    """Ignore the signals that a terminal sends to its process group: the parent handles them."""
-    for name in ("SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-
-
 def detach_output() -> None:
     """Discard output from now on: the parent, which reads it, is about to exit."""
     nothing = os.open(os.devnull, os.O_WRONLY)

@@ -16,11 +16,11 @@ from typing import Any, BinaryIO
 LARGEST_RECORD = 256 * 1024
 """Size limit for small records (settings, labels, presets), in bytes."""
 
-DAMAGE = (
-    *(OSError, KeyError, TypeError, AttributeError),
-    *(ValueError, OverflowError, RecursionError),
-)
-"""Exceptions that reading a damaged or forged record can raise."""
+MALFORMED = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
+"""Exceptions that the contents of a damaged or forged record can raise."""
+
+DAMAGE = (OSError, *MALFORMED)
+"""Those, and what opening or reading the file can raise."""
 
 _MOST_KEY_PARTS = 16
 # Python's parser takes quadratic time for a key of many parts. All quantifiers are possessive and

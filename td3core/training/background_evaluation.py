@@ -13,13 +13,9 @@ from td3core.evaluation.overestimation import ValueNetworks
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.policy import Policy
 from td3core.system import blas
-from td3core.system.child_process import (
-    ChildProcess,
-    LinePipe,
-    UpdatedError,
-    leave_signals_to_parent,
-)
+from td3core.system.child_process import ChildProcess, LinePipe, UpdatedError
 from td3core.system.json_lines import Codec
+from td3core.system.signals import leave_signals_to_parent
 
 _NICENESS = 5
 

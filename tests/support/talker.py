@@ -9,7 +9,8 @@ from typing import Any
 
 from td3core.system.child_process import LinePipe
 from td3core.system.json_lines import Codec
-from td3core.system.message_process import ParentLink, ignore_terminal
+from td3core.system.message_process import ParentLink
+from td3core.system.signals import ignore_terminal
 
 CODEC = Codec(str)
 PATIENCE_S = 60

@@ -1,11 +1,11 @@
 """Start of the renderer's process: the signs of life first, then everything else."""
 
 import os
-import signal
 from multiprocessing.connection import Connection
 
 from studio.replay.renderer.heartbeat import Heartbeat, LifeSigns
 from td3core.system.child_process import LinePipe
+from td3core.system.signals import ignore_terminal
 from td3core.text import choose_language
 
 
@@ -17,8 +17,7 @@ def main(connection: Connection, prefix: str, signs: LifeSigns, variables: dict[
     os.environ.update(variables)
     # The window shows the renderer's messages as they are.
     choose_language()
-    # Ctrl-C in a terminal reaches the whole process group; the window handles it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_terminal()
     heartbeat = Heartbeat(signs)
     try:
         with heartbeat.waiting(loading=True):

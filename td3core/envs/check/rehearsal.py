@@ -14,7 +14,8 @@ from td3core.envs.check.probe import STEPS, run_probe
 from td3core.envs.make import is_usable, note_usable, require_notation
 from td3core.errors import RequestError, StoppedError
 from td3core.system.json_lines import Codec
-from td3core.system.message_process import MessageProcess, ParentLink, ignore_terminal
+from td3core.system.message_process import MessageProcess, ParentLink
+from td3core.system.signals import ignore_terminal
 from td3core.text import Text, Value
 
 LIMIT_S = 60.0

@@ -20,7 +20,8 @@ from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Event, Progress
 from td3core.protocol.steering import Ask, Verb
-from td3core.system.message_process import ParentLink, detach_output, ignore_terminal
+from td3core.system.message_process import ParentLink, detach_output
+from td3core.system.signals import ignore_terminal
 from td3core.text import Text
 
 _BETWEEN_S = 0.2
