@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ class Requests:
 
     values: Mapping[str, Any] | None
     """New values of live settings; others stay unchanged. None if nothing is to change."""
+    named: frozenset[str]
+    """Settings that were asked for one by one, perhaps with the value they have."""
     revision: int
     save: bool
     pause: bool
@@ -55,6 +57,7 @@ class Control:
         self._yielded_at = 0.0
         self._changed = threading.Condition()
         self._values: dict[str, Any] | None = None
+        self._named = set[str]()
         self._revision = 0
         self._save = False
         self._pause = False
@@ -80,8 +83,10 @@ class Control:
         settings keep their value or schedule.
         """
         if before is None:
-            return self._request({name: given(tunables, name) for name, _ in specs(tunables)})
-        return self._request({name: new for name, _, new in changes(before, tunables)})
+            everything = {name: given(tunables, name) for name, _ in specs(tunables)}
+            return self._request(everything, named=())
+        different = {name: new for name, _, new in changes(before, tunables)}
+        return self._request(different, named=different)
 
     def change(self, values: Mapping[str, Any]) -> int:
         """Request new values of some live settings; return the revision as :meth:`tune` does.
@@ -90,11 +95,12 @@ class Control:
             RequestError: a value is not allowed.
         """
         with_values(Tunables(), values)
-        return self._request(values)
+        return self._request(values, named=values)
 
-    def _request(self, values: Mapping[str, Any]) -> int:
+    def _request(self, values: Mapping[str, Any], named: Iterable[str]) -> int:
         with self._changed:
             self._values = (self._values or {}) | dict(values)
+            self._named |= set(named)
             self._revision += 1
             self._wake()
             return self._revision
@@ -159,6 +165,7 @@ class Control:
         with self._changed:
             requests = Requests(
                 values=self._values,
+                named=frozenset(self._named),
                 revision=self._revision,
                 save=self._save,
                 pause=self._pause,
@@ -167,6 +174,7 @@ class Control:
                 trace=self._trace,
             )
             self._values, self._save, self._step = None, False, False
+            self._named.clear()
             self.has_requests = False
             return requests
 

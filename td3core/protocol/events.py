@@ -32,6 +32,11 @@ class Phase(StrEnum):
     EVALUATING = "evaluating"
     PAUSED = "paused"
 
+    @classmethod
+    def at(cls, env_steps: int, learning_starts: int, *, imported: bool) -> "Phase":
+        """Return warm-up or learning; an imported agent acts from the first step on."""
+        return cls.LEARNING if imported or env_steps >= learning_starts else cls.WARM_UP
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparing:

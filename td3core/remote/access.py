@@ -154,7 +154,6 @@ class RemoteAccess:
     # Events -------------------------------------------------------------------------------------
 
     def _begin(self, event: events.Started) -> None:
-        learning = event.env_steps >= self._config.learning_starts
         self._status = Status(
             session=secrets.token_hex(8),
             beat=0,
@@ -163,7 +162,7 @@ class RemoteAccess:
             threads=event.threads,
             engine=event.engine.english,
             reward_threshold=event.reward_threshold,
-            phase=Phase.LEARNING if learning else Phase.WARM_UP,
+            phase=Phase.at(event.env_steps, self._config.learning_starts, imported=False),
             env_steps=event.env_steps,
             episodes=0,
             steps_per_s=0.0,

@@ -86,8 +86,9 @@ def prepare_branch(
     to_come = [e for e in pending if journal.is_scheduled(e) and e["field"] not in values]
     # Changes made at this step are in the parent's journal, not in the branch's.
     counters = replace(saved.header.counters, changes=0)
-    if tunables.exploration_noise != saved.header.tunables.exploration_noise:
-        counters = replace(counters, exploration_noise=tunables.exploration_noise)
+    noise = tunables.exploration_noise
+    if "exploration_noise" in values or noise != saved.header.tunables.exploration_noise:
+        counters = replace(counters, exploration_noise=noise)
     saved = replace(saved, header=replace(saved.header, counters=counters))
     reseeded = config.seed != saved.header.config.seed
     if reseeded:

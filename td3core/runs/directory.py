@@ -397,7 +397,7 @@ class RunDirectory:
 
     def has_curves_only(self) -> bool:
         """Return whether the run was imported without an agent, so that it cannot continue."""
-        return journal.import_of(self.journal()) is not None and not self.saved()
+        return not self.saved() and journal.import_of(self.journal()) is not None
 
     def require_agent(self) -> None:
         """Refuse a run that will never have an agent.

@@ -135,7 +135,8 @@ def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> l
         step = -(-change.env_steps // num_envs) * num_envs
         old, tunables = tunables, with_values(tunables, {change.name: change.new})
         before, after = (given(each, change.name) for each in (old, tunables))
-        if before != after:
+        # The noise may have decayed; its value starts the decay again.
+        if before != after or change.name == "exploration_noise":
             entry = {"step": step, "field": change.name, "old": before, "new": after}
             entries.append(entry | {"origin": _SCHEDULE})
     return entries

@@ -76,7 +76,7 @@ class RunReader:
         self._env_steps = self._updates = 0
         self._episodes: int | None = 0
         """Number of ended episodes; None while unknown, before the first row of a branch."""
-        self._wall_s = 0.0
+        self._wall_s, self._is_import = 0.0, False
         self._last_mean = self._best_mean = -math.inf
         self.state: RunStatus | None = None
         """State of the run; None before the first events."""
@@ -245,6 +245,7 @@ class RunReader:
             together = list(group)
             if "event" in together[0]:
                 for entry in together:
+                    self._is_import |= entry["event"] == events.JournalEvent.IMPORT
                     message = from_keys(entry, _MOST_TEXT) or None
                     yield events.Noted(
                         env_steps=step, event=entry["event"], time=at, message=message
@@ -275,7 +276,7 @@ class RunReader:
 
     def _progress(self, rows: NewRows, *, alive: bool) -> events.Progress:
         status, config = self._status, self.directory.config
-        phase = Phase.LEARNING if self._env_steps > config.learning_starts else Phase.WARM_UP
+        phase = Phase.at(self._env_steps, config.learning_starts, imported=self._is_import)
         noise = status.exploration_noise if status else self._tunables.exploration_noise
         return events.Progress(
             phase=status.phase if status and alive else phase,

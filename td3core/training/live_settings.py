@@ -6,7 +6,7 @@ There are two kinds of schedule. A setting may follow points over the steps of t
 repeated; they are in the journal from the beginning. A request for a setting ends both.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,8 @@ from td3core.runs.journal import Change, Entry
 from td3core.text import NO_TEXT, Text
 from td3core.training.collector import Exploration
 from td3core.training.recorder import Recorder
+
+_NOISE = "exploration_noise"
 
 
 class Schedule:
@@ -83,8 +85,10 @@ class LiveSettings:
         """Return how many changes were made at this step."""
         return self._changed_here if self._changed_at == env_steps else 0
 
-    def take(self, values: Mapping[str, Any], revision: int, env_steps: int) -> None:
-        """Apply the values of a request."""
+    def take(
+        self, values: Mapping[str, Any], revision: int, env_steps: int, named: Collection[str]
+    ) -> None:
+        """Apply the values of a request; those of ``named`` were asked for, not just left alone."""
         refused = NO_TEXT
         try:
             tunables = with_values(self._agent.tunables, values)
@@ -95,14 +99,15 @@ class LiveSettings:
             tunables = self._agent.tunables
         # Scheduled settings may have changed since the request was made.
         tunables = at_step(tunables, env_steps, self._run.config.steps)
-        changed = [name for name, _, _ in changes(self._agent.tunables, tunables)]
+        restarts = not refused and _NOISE in named
+        changed = [name for name, _, _ in self._changes(tunables, restarts=restarts)]
         self.revision = revision
         # A request overrides schedules.
         if self._schedule.drop(changed):
             self._strike_out(
                 env_steps, lambda e: e.get("field") in changed and e["step"] > env_steps
             )
-        self._change(tunables, env_steps, refused=refused)
+        self._change(tunables, env_steps, restarts=restarts, refused=refused)
 
     def advance(self, step: int) -> None:
         """Update settings that follow schedules to their values for this step."""
@@ -112,7 +117,7 @@ class LiveSettings:
         tunables = at_step(before, step, self._run.config.steps)
         if tunables is not before:
             self._apply(tunables)
-        if follows(tunables, "exploration_noise"):
+        if follows(tunables, _NOISE):
             # Set unconditionally: a decay may have reduced it.
             self._exploration.noise = tunables.exploration_noise
 
@@ -123,7 +128,7 @@ class LiveSettings:
     def follow(self, env_steps: int) -> None:
         """Apply the changes that are due."""
         while self._schedule.due(env_steps):
-            tunables, made = self._agent.tunables, 0
+            tunables, made = self._agent.tunables, list[str]()
             for change in self._schedule.take(env_steps):
                 wanted = with_values(tunables, {change.name: change.new})
                 wanted = at_step(wanted, env_steps, self._run.config.steps)
@@ -134,19 +139,28 @@ class LiveSettings:
                     self._recorder.report(Warned(env_steps=env_steps, message=problem.message))
                     self._strike_out(env_steps, partial(_is_entry_of, change))
                 else:
-                    tunables, made = wanted, made + 1
+                    tunables = wanted
+                    made.append(change.name)
             if made:
-                self._change(tunables, env_steps, scheduled=made)
+                self._change(tunables, env_steps, scheduled=len(made), restarts=_NOISE in made)
 
     def _strike_out(self, env_steps: int, struck: Callable[[Entry], bool]) -> None:
         self._recorder.write(Text("the journal"), env_steps, partial(self._run.strike_out, struck))
 
     def _change(
-        self, tunables: Tunables, env_steps: int, scheduled: int = 0, refused: Text = NO_TEXT
+        self,
+        tunables: Tunables,
+        env_steps: int,
+        *,
+        restarts: bool,
+        scheduled: int = 0,
+        refused: Text = NO_TEXT,
     ) -> None:
         """Change the settings; ``scheduled`` changes are already in the journal."""
-        changed = tuple(changes(self._agent.tunables, tunables))
+        changed = tuple(self._changes(tunables, restarts=restarts))
         self._apply(tunables)
+        if restarts:
+            self._exploration.noise = tunables.exploration_noise
         self._changed_here = self.made_at(env_steps) + (scheduled or len(changed))
         self._changed_at = env_steps
         tuned = Tuned(
@@ -159,6 +173,19 @@ class LiveSettings:
             refused=refused,
         )
         self._recorder.add_changes(tuned)
+
+    def _changes(self, tunables: Tunables, *, restarts: bool) -> list[tuple[str, Any, Any]]:
+        """Return name, old and new value of what changes.
+
+        ``restarts``: the decay of the noise starts again, also from the value it began with; then
+        the old value is the noise in force.
+        """
+        found = list(changes(self._agent.tunables, tunables))
+        noise = self._exploration.noise
+        known = _NOISE in (name for name, _, _ in found)
+        if restarts and not known and noise != tunables.exploration_noise:
+            found.append((_NOISE, noise, tunables.exploration_noise))
+        return found
 
     def _apply(self, tunables: Tunables) -> None:
         noise = self._agent.tunables.exploration_noise

@@ -13,7 +13,8 @@ class RunClock:
 
     def __init__(self, env_steps: int) -> None:
         self._began = time.perf_counter()
-        self._idle_s, self._is_stopped = 0.0, False
+        self._idle_s = 0.0
+        self._stopped_at: float | None = None
         self._recent: deque[tuple[float, int]] = deque([(0.0, env_steps)])
         self._first = env_steps
         self._learning: tuple[float, int] | None = None
@@ -26,19 +27,21 @@ class RunClock:
 
     @property
     def _active_s(self) -> float:
-        return self.wall_s - self._idle_s
+        now = time.perf_counter() if self._stopped_at is None else self._stopped_at
+        return now - self._began - self._idle_s
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Exclude the time in this context from the speed: a pause, an evaluation, a save."""
-        began, outermost = time.perf_counter(), not self._is_stopped
-        self._is_stopped = True
+        if self._stopped_at is not None:
+            yield
+            return
+        self._stopped_at = began = time.perf_counter()
         try:
             yield
         finally:
-            if outermost:
-                self._idle_s += time.perf_counter() - began
-                self._is_stopped = False
+            self._idle_s += time.perf_counter() - began
+            self._stopped_at = None
 
     def begin_at(self, env_steps: int) -> None:
         """Count from here: another process took the earlier steps."""

@@ -56,12 +56,13 @@ class RunState:
     @property
     def phase(self) -> Phase:
         """Warm-up or learning, by the number of steps."""
-        return Phase.LEARNING if self.exploring else Phase.WARM_UP
+        starts = self._config.learning_starts
+        return Phase.at(self.env_steps, starts, imported=self.origin is not None)
 
     @property
     def exploring(self) -> bool:
         """Whether the actor, with noise, chooses actions; if imported, from the first step on."""
-        return self.env_steps >= self._config.learning_starts or self.origin is not None
+        return self.phase is Phase.LEARNING
 
     def keep_pending_metrics(self) -> None:
         """Keep the pending metrics for the next checkpoint, before a row consumes them.

@@ -327,7 +327,7 @@ class Trainer:
         if metrics:
             # Before measuring: networks that are not finite would raise other errors there.
             require_finite_metrics(metrics, self.env_steps)
-            if self._reached(HEALTH_STEPS):
+            if self._is_health_due():
                 metrics |= measure(self._agent, self.config, self._buffer, self._sampler)
                 metrics["replay_ratio"] = self._state.sampled / self.env_steps
                 require_finite_metrics(metrics, self.env_steps)
@@ -335,11 +335,22 @@ class Trainer:
                 self.env_steps, self._agent.updates, metrics, self._state.wall_s
             )
 
+    def _is_health_due(self) -> bool:
+        """Return whether the row is the first with updates after a multiple of ``HEALTH_STEPS``.
+
+        Derived from the step, so that a resumed run measures at the same steps.
+        """
+        every, now = self._agent.tunables.update_interval, self.env_steps
+        row_before = (now - self._num_envs) // LOG_STEPS * LOG_STEPS
+        updated_at = row_before // every * every
+        measured_by = -(-updated_at // LOG_STEPS) * LOG_STEPS
+        return self._reached(LOG_STEPS) and now // HEALTH_STEPS > measured_by // HEALTH_STEPS
+
     # Evaluations --------------------------------------------------------------------------------
 
     def _evaluate(self) -> None:
-        agent = self._capture()
         with self._clock.stopped():
+            agent = self._capture()
             self._checkpointer.save(Kind.PENDING, agent)
         self._submit(agent)
 
@@ -386,7 +397,7 @@ class Trainer:
         while True:
             requests = self._control.take_requests()
             if requests.values is not None:
-                self._live.take(requests.values, requests.revision, self.env_steps)
+                self._live.take(requests.values, requests.revision, self.env_steps, requests.named)
                 self._warn_of_unmarked()
             if requests.save:
                 self._recorder.log_entry(JournalEvent.SAVE, self.env_steps)
@@ -418,6 +429,7 @@ class Trainer:
                     # Recreate a deleted folder: requests arrive in it.
                     self._recorder.require_folder(self.env_steps)
                     looked_at = time.perf_counter()
+                self._record_evaluations(self._evaluator.finished())
                 self._listeners.idle()
 
     def _wait_within_turn(self) -> bool:
@@ -433,8 +445,8 @@ class Trainer:
         return self._checkpointer.attach_buffer(self._state.capture())
 
     def _save(self, kind: Kind) -> bool:
-        agent = self._capture()
         with self._clock.stopped():
+            agent = self._capture()
             saved = self._checkpointer.save(kind, agent)
             self._evaluations.save_best()
         return saved

@@ -127,9 +127,10 @@ class Trial:
         drawn, runs = self.drawn, ["--runs-dir", str(place / "runs"), "--json"]
         if drawn.kind is Kind.SWEEP:
             return ["sweep", str(self._sweep_file()), "--trust-env", *self._module, *runs]
-        words = ["train", drawn.env, *drawn.words(), *runs]
         if drawn.kind is Kind.GROUP:
-            return [*words, "--seeds", str(drawn.seeds), "--jobs", str(drawn.jobs)]
+            many = ["--seeds", str(drawn.seeds), "--jobs", str(drawn.jobs)]
+            return ["train", drawn.env, *drawn.words(without=["seed"]), *runs, *many]
+        words = ["train", drawn.env, *drawn.words(), *runs]
         return [*words, "--journal", str(self._schedule())] if drawn.schedule else words
 
     def _next(self) -> list[str]:

@@ -1,6 +1,7 @@
 """Random runs, groups and sweeps for ``tests/benchmarks/crashes.py``, each drawn from a seed."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -80,9 +81,10 @@ class Configuration:
         every = [self.settings[name] for name in ("checkpoint_interval", "eval_interval")]
         return sum(self.settings["steps"] // each for each in every if each)
 
-    def words(self, **other: Any) -> list[str]:
+    def words(self, without: Sequence[str] = (), **other: Any) -> list[str]:
         """Return the options of the command line that give these settings."""
-        chosen = {k: v for k, v in (self.settings | other).items() if k != "env"}
+        left_out = ("env", *without)
+        chosen = {k: v for k, v in (self.settings | other).items() if k not in left_out}
         return [
             word for name, value in chosen.items() for word in ("--set", f"{name}={_text(value)}")
         ]

@@ -139,14 +139,17 @@ def test_other_wrong_requests_are_refused(parent: RunDirectory, runs_dir: Path) 
     assert "exported agent" in refusal(slim, runs_dir, steps=200)
 
 
-def test_a_changed_exploration_noise_begins_its_decay_there(runs_dir: Path) -> None:
+@pytest.mark.parametrize("noise", [0.5, VALUES.get("exploration_noise", 0.1)])
+def test_an_exploration_noise_that_is_set_begins_its_decay_there(
+    runs_dir: Path, noise: float
+) -> None:
     run = finish(runs_dir, **VALUES | {"exploration_noise_decay": 0.9, "learning_starts": 20}).run
     path = RunDirectory.open(run).step_checkpoint(60)
     assert checkpoint.read_header(path).counters.exploration_noise < 0.01
-    outcome, _ = branched(path, runs_dir, steps=61, exploration_noise=0.5)
+    outcome, _ = branched(path, runs_dir, steps=61, exploration_noise=noise)
     assert isinstance(outcome, Ended)
-    noise = checkpoint.read_header(RunDirectory.open(outcome.run).last).counters.exploration_noise
-    assert noise == pytest.approx(0.5 * 0.9)
+    reached = checkpoint.read_header(RunDirectory.open(outcome.run).last).counters
+    assert reached.exploration_noise == pytest.approx(noise * 0.9)
 
 
 def test_an_older_checkpoint_has_its_memory_as_long_as_that_is_there(

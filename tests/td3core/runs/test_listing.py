@@ -16,7 +16,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.run_status import RunStatus
-from td3core.runs import directory, lock
+from td3core.runs import directory, journal, lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import summarise
 from td3core.runs.lock import RunLock
@@ -32,7 +32,7 @@ from td3core.runs.tables import read_last_row, read_numbers
 from td3core.text import Text
 from td3core.training.launch import train
 from tests.support.tables import PLAIN_EVALUATION
-from tests.td3core.helpers import tiny, write_checkpoint
+from tests.td3core.helpers import finish, tiny, write_checkpoint
 from tests.td3core.runs.test_directory import create
 
 
@@ -278,6 +278,16 @@ def test_the_journal_is_read_without_its_damaged_lines(runs_dir: Path) -> None:
 
 
 # Reading tables ---------------------------------------------------------------------------------
+
+
+def test_the_list_reads_the_journal_of_a_run_with_agents_once(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, read = RunDirectory.open(finish(runs_dir).run), list[Path]()
+    usual = journal.read
+    monkeypatch.setattr(journal, "read", lambda path: (read.append(path), usual(path))[1])
+    summarise(run)
+    assert read == [run.journal_file]
 
 
 def test_the_last_row_of_a_long_table_is_read_from_its_end(tmp_path: Path) -> None:

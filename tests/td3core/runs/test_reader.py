@@ -83,12 +83,13 @@ def test_a_run_resumed_before_a_change_begins_without_it_and_makes_it_again(
 
 
 @pytest.mark.parametrize(
-    ("step", "phase"), [(10, Phase.WARM_UP), (20, Phase.WARM_UP), (21, Phase.LEARNING)]
+    ("step", "phase"), [(10, Phase.WARM_UP), (19, Phase.WARM_UP), (20, Phase.LEARNING)]
 )
 def test_a_run_without_a_process_is_in_the_phase_of_its_step(
     runs_dir: Path, step: int, phase: Phase
 ) -> None:
     path = stopped(runs_dir, step).run
+    assert status_of(path).phase is phase
     replace(status_of(path), phase=Phase.PAUSED).write(path)
     assert of(Progress, RunReader(path).drain())[-1].phase is phase
 

@@ -10,7 +10,7 @@ import pytest
 
 from td3core import checkpoint
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Evaluated, Progress, Saved, Warned
+from td3core.protocol.events import Ended, Evaluated, Phase, Progress, Saved, Warned
 from td3core.runs.tables import read_table
 from tests.support.scripted import Script
 from tests.td3core.helpers import finish, run
@@ -57,6 +57,24 @@ def test_the_best_agent_kept_is_the_one_that_was_measured(runs_dir: Path) -> Non
     assert [s.env_steps for s in told.all(Saved) if s.path.stem == "best"] == [
         e.env_steps for e in told.all(Evaluated) if e.is_best
     ]
+
+
+def test_an_evaluation_is_reported_while_the_run_is_paused(runs_dir: Path) -> None:
+    control, seen = Control(boundary_hook=lambda step: step == 101 and control.pause()), list[int]()
+
+    def react(event: Any) -> None:
+        if isinstance(event, Progress) and event.phase is Phase.PAUSED:
+            seen.append(event.env_steps)
+        if isinstance(event, Evaluated) and event.env_steps == 100:
+            assert seen == [101]
+            control.resume()
+
+    values = PENDULUM | {"eval_episodes": 10}
+    outcome, told = run(
+        runs_dir, "Pendulum-v1", control=control, react=react, background_evaluation=True, **values
+    )
+    assert isinstance(outcome, Ended)
+    assert [each.env_steps for each in told.all(Evaluated)] == [100, 200, 300, 400]
 
 
 def test_a_lost_process_costs_a_warning_and_no_evaluation(runs_dir: Path) -> None:

@@ -23,6 +23,7 @@ from td3core.protocol.events import (
     Warned,
 )
 from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import Change
 from td3core.training.launch import train
 from tests.support.scripted import Script, registered
 from tests.td3core.helpers import Told, finish, run, same, tensors, tiny
@@ -158,6 +159,29 @@ def test_moving_the_noise_starts_its_decay_afresh(runs_dir: Path, scripted: Any)
     ]
     expected = [0.3 * 0.9**10, 0.9 * 0.9, 0.9 * 0.9**10]
     assert [c.exploration_noise for c in noise] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("value", [0.3, 0.9])
+def test_a_noise_set_to_the_value_its_decay_began_with_decays_from_there_again(
+    runs_dir: Path, scripted: Any, value: float
+) -> None:
+    control, values = Control(), START | {"checkpoint_interval": 10}
+    script = Script(on_step=at_step(30, lambda: control.change({"exploration_noise": value})))
+    outcome, _ = run(runs_dir, scripted(script), control=control, **values)
+    assert isinstance(outcome, Ended)
+    assert outcome.last_checkpoint is not None
+    counters = checkpoint.read_header(outcome.last_checkpoint).counters
+    assert counters.exploration_noise == pytest.approx(value * 0.9**30)
+    (entry,) = (each for each in RunDirectory.open(outcome.run).journal() if "field" in each)
+    assert (entry["step"], entry["field"], entry["new"]) == (30, "exploration_noise", value)
+    assert entry["old"] == pytest.approx(0.3 if value == 0.9 else 0.3 * 0.9**10)
+    # Whoever repeats the journal takes the same course.
+    config, tunables = tiny(scripted(Script()), **values)
+    again = train(
+        config, tunables, Control(), Told(), runs_dir / "again", [Change(30, entry["field"], value)]
+    )
+    assert isinstance(again, Ended)
+    assert same(tensors(outcome.last_checkpoint), tensors(again.last_checkpoint))
 
 
 def test_changing_something_else_leaves_the_decaying_noise_where_it_was(

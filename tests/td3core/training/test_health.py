@@ -167,6 +167,25 @@ def test_a_run_has_its_health_on_record_every_so_many_steps(runs_dir: Path) -> N
     assert len(rows) == len({row["env_steps"] for row in rows})
 
 
+@pytest.mark.parametrize(
+    ("interval", "num_envs", "measured"),
+    [
+        (30, 1, [1000, 2000, 3000]),
+        (128, 1, [1050, 2050]),
+        (700, 1, [1400, 2100]),
+        (700, 3, [1401, 2100]),
+        (1, 64, [1024, 2048, 3008]),
+    ],
+)
+def test_rare_updates_are_measured_at_the_first_after_so_many_steps(
+    runs_dir: Path, interval: int, num_envs: int, measured: list[int]
+) -> None:
+    values = {"steps": 3000, "update_interval": interval, "num_envs": num_envs}
+    rows = read_table(finish(runs_dir, learning_starts=100, **values).run / "training.csv")
+    found = [int(row["env_steps"]) for row in rows if row["critic_rank"] not in ("", "nan")]
+    assert found == measured
+
+
 def test_the_replay_ratio_counts_every_transition_drawn(runs_dir: Path) -> None:
     steps = 2 * HEALTH_STEPS
     sizes = {"batch_size": f"4@{HEALTH_STEPS}, 16@{HEALTH_STEPS}"}

@@ -1,7 +1,13 @@
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from td3core.buffer.buffer_file import BufferFile
 from td3core.training import run_clock
 from td3core.training.run_clock import RunClock
+from tests.support.scripted import Script
+from tests.td3core.helpers import finish
 
 
 class Clock:
@@ -53,6 +59,29 @@ def test_time_spent_paused_or_evaluating_is_wall_time_but_no_stepping_time(clock
     assert speed.recent(1000) == pytest.approx(100)
 
 
+def test_the_speed_stays_the_same_while_an_evaluation_is_awaited_and_after_it(
+    clock: Clock,
+) -> None:
+    speed, steps = RunClock(0), 0
+
+    def step_for_a_second() -> None:
+        nonlocal steps
+        for _ in range(10):
+            clock.now += 0.1
+            steps += 100
+            assert speed.recent(steps) == pytest.approx(1000)
+
+    step_for_a_second()
+    with speed.stopped():
+        for _ in range(40):
+            clock.now += 0.1
+            with speed.stopped():
+                clock.now += 0.1
+            assert speed.recent(steps) == pytest.approx(1000)
+            assert speed.average(steps) == pytest.approx(1000)
+    step_for_a_second()
+
+
 def test_the_recent_speed_forgets_what_is_long_past(clock: Clock) -> None:
     speed, steps = RunClock(0), 0
     for rate in (1000, 100):
@@ -65,3 +94,22 @@ def test_the_recent_speed_forgets_what_is_long_past(clock: Clock) -> None:
 
 def test_no_time_at_all_is_no_speed_rather_than_a_fault(clock: Clock) -> None:
     assert RunClock(0).recent(10) == 0.0
+
+
+def test_a_slow_disk_under_the_replay_buffer_does_not_count_as_stepping(
+    clock: Clock, runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = BufferFile.save
+
+    def save_slowly(self: BufferFile, *arguments: Any, **more: Any) -> Any:
+        clock.now += 1000
+        return save(self, *arguments, **more)
+
+    def step(_: int) -> None:
+        clock.now += 0.01
+
+    monkeypatch.setattr(BufferFile, "save", save_slowly)
+    values = {"steps": 60, "checkpoint_interval": 10, "eval_interval": 0}
+    ended = finish(runs_dir, scripted(Script(on_step=step)), **values)
+    assert ended.wall_s > 6000
+    assert ended.steps_per_s == pytest.approx(100, rel=0.05)
