@@ -150,7 +150,6 @@ def _begins(file: Path, begin: bytes) -> bool:
 
 def evaluate(by: User) -> None:
     """Open the best run, and measure its best agent."""
-    by.click("runs_button")
     by.click_row("runs_view", "seed 0 · TD3", double=True)
     by.expect_text("run_title", "seed 0")
     by.click_row("checkpoint_list", "best", double=True)
