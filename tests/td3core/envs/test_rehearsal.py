@@ -37,7 +37,7 @@ ONE_OF_EACH = {
     ("check", "__init__"),
     ("sweep", "__init__"),
 }
-SOON_S = 10.0
+SOON_S = 30.0
 """Ctrl-C takes a fraction of a second, but for a machine that is busy."""
 
 
