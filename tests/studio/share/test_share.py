@@ -218,7 +218,7 @@ def test_an_evaluation_gives_the_numbers_of_the_command(
     )
     text = dialog.findChild(QPlainTextEdit)
     assert text is not None
-    assert text.toPlainText().split() == [f"{value:,.1f}" for value in returns]
+    assert [float(line) for line in text.toPlainText().splitlines()] == pytest.approx(returns)
     (bars,) = dialog.histogram.plot.getPlotItem().items
     assert sum(bars.opts["height"]) == 3
 
