@@ -257,7 +257,7 @@ def test_imported_curves_cannot_be_resumed_and_the_tooltip_says_why(
 ) -> None:
     curves = RunDirectory.open(imported_monitor(tmp_path, runs_dir))
     open_run(qtbot, window, curves)
-    for name in ("resume", "verify", "film"):
+    for name in ("resume", "verify", "film", "command"):
         assert not action(window.runs, name).isEnabled(), name
         assert "only curves" in action(window.runs, name).toolTip()
     assert not find("resume_button").isEnabled()
