@@ -113,8 +113,7 @@ class RunTreeModel(QAbstractItemModel):
         if row is None or row.summary is None:
             return
         summary = replace(row.summary, name=label.name, note=label.note)
-        # Without a stamp, so that the next scan reads it again.
-        self.take(Found(rows=(RunRow(path=path, stamp=(), summary=summary),)))
+        self.take(Found(rows=(replace(row, summary=summary),)))
 
     def set_training(self, path: Path | None) -> None:
         """Show this run as running, before a scan finds out."""
