@@ -86,7 +86,7 @@ class BatchModel(QAbstractTableModel):
         return plain_tip(str(meaning)) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort the rows by a column; equal ones keep their order."""
+        """Sort the rows by a column, if it exists; equal ones keep their order."""
         if not 0 <= column < len(self._columns):
             return
         self.layoutAboutToBeChanged.emit()

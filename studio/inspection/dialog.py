@@ -143,6 +143,8 @@ class InspectionDialog(QDialog):
         self.heading.setText(str(Text("{run}, step {step}", run=self._run, step=step)))
         self._offer_dims(found.act_dim)
         self.model.show_batch(found)
+        header = self.table.horizontalHeader()
+        self.table.sortByColumn(header.sortIndicatorSection(), header.sortIndicatorOrder())
         shares = abs(found.errors[0])
         self.about.setText(
             tr(

@@ -68,6 +68,11 @@ class ReplayPane(QWidget):
         return self._player
 
     @property
+    def tracker(self) -> NewestAgentTracker:
+        """Knows whether the current agent's file still holds it."""
+        return self._tracker
+
+    @property
     def names(self) -> list[str]:
         """Names of the current agents."""
         return self.comparison.names or [self.caption.title.text()]

@@ -1,8 +1,10 @@
-"""The client of the renderer process, and the thread that reads its replies."""
+"""The client of the renderer process, with a thread for each direction."""
 
 import atexit
-import logging
+import contextlib
+import queue
 import secrets
+import threading
 from collections.abc import Mapping
 from multiprocessing.connection import wait
 
@@ -15,14 +17,12 @@ from studio.replay.renderer.heartbeat import new_signs
 from td3core.system.child_process import ChildProcess, LinePipe, UpdatedError
 from td3core.text import Text
 
-log = logging.getLogger(__name__)
-
 _QUIT_S = 1.0
 _LOOK_S = 1.0
 
 
 class RendererClient(ChildProcess):
-    """One renderer process with the thread that reads its replies."""
+    """One renderer process with a thread that sends commands and one that reads the replies."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         """Start the process with these environment variables besides the usual ones.
@@ -37,6 +37,10 @@ class RendererClient(ChildProcess):
         work = (prefix, self.signs, dict(variables))
         super().__init__("td3-renderer", protocol.CODEC, start.main, *work)
         self.reader = Reader(self.pipe, self._process.sentinel, prefix)
+        self._outbox: queue.SimpleQueue[protocol.Command | None] = queue.SimpleQueue()
+        # A daemon: an orphan of an environment may keep a full pipe open forever.
+        self._writer = threading.Thread(target=self._write, name="write-renderer", daemon=True)
+        self._writer.start()
         # Also keeps a running QThread from being destroyed, which would abort the program.
         atexit.register(self.stop)
 
@@ -53,14 +57,21 @@ class RendererClient(ChildProcess):
         return Text("exit status {number}", number=self._code)
 
     def send(self, command: protocol.Command) -> None:
-        """Send a command; drop it if the renderer has died, which the reader reports."""
-        try:
-            self.pipe.send(command)
-        except OSError:
-            log.debug("the renderer no longer listens")
+        """Queue a command; it is dropped if the renderer has died, which the reader reports.
+
+        Never waits: a hanging renderer reads nothing, so its pipe fills up.
+        """
+        self._outbox.put(command)
+
+    def _write(self) -> None:
+        while (command := self._outbox.get()) is not None:
+            with contextlib.suppress(OSError):
+                self.pipe.send(command)
+        # Here, not in stop(): a descriptor closed during a write may be another file's by then.
+        self.close_pipe()
 
     def stop(self, *, kill: bool = False) -> None:
-        """End process and thread; kill the process at once, or if it does not end in time."""
+        """End process and threads; kill the process at once, or if it does not end in time."""
         atexit.unregister(self.stop)
         if not kill:
             self.send(protocol.Quit())
@@ -76,7 +87,8 @@ class RendererClient(ChildProcess):
         # A process that waits for a graphics driver cannot even be killed.
         if self._code is not None:
             self._process.close()
-        self.close_pipe()
+        self._outbox.put(None)
+        self._writer.join(_QUIT_S)
 
 
 class Reader(QThread):

@@ -243,7 +243,7 @@ class RunActions(QObject):
             "note": readable,
             "folder": alone,
             "path": alone,
-            "command": readable,
+            "command": readable or agent,
             "delete": deletable,
         }
 

@@ -35,8 +35,8 @@ class Sparklines(QObject):
 
     def values(self, row: RunRow) -> tuple[float, ...]:
         """Return the known values of a run; if they are out of date, they are read soon."""
-        stamp, values = self._known.get(row.path, ((), ()))
-        if stamp != row.stamp or not row.stamp:
+        stamp, values = self._known.get(row.path, (None, ()))
+        if stamp != row.stamp:
             self._wanted[row.path] = row.stamp
             if not self._soon.isActive() and not self._task.busy:
                 self._soon.start()

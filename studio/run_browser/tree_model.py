@@ -77,14 +77,18 @@ class RunTreeModel(QAbstractItemModel):
         gone = [path for path in found.gone if self.rows.pop(path, None)]
         renamed = [row for row in found.rows if self._has_other_name(row)]
         self.rows |= {row.path: row for row in found.rows}
-        for row in found.rows:
-            self._texts.pop(row.path, None)
+        changed = {row.path for row in found.rows} | found.gone
+        # Branches name their parents.
+        changed |= {path for path, row in self.rows.items() if _parent_of(row) in changed}
+        for path in changed:
+            self._texts.pop(path, None)
         if moved or gone:
             self._rebuild()
         else:
             for row in found.rows:
                 self._nodes[row.path].row = row
-                self._announce(row.path)
+            for path in changed:
+                self._announce(path)
         # Renamed here or elsewhere, for instance in another window.
         for row in renamed:
             self.renamed.emit(row.path, row.summary.title if row.summary else "")
@@ -113,8 +117,7 @@ class RunTreeModel(QAbstractItemModel):
         if row is None or row.summary is None:
             return
         summary = replace(row.summary, name=label.name, note=label.note)
-        # Without a stamp, so that the next scan reads it again.
-        self.take(Found(rows=(RunRow(path=path, stamp=(), summary=summary),)))
+        self.take(Found(rows=(replace(row, summary=summary),)))
 
     def set_training(self, path: Path | None) -> None:
         """Show this run as running, before a scan finds out."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from studio.formatting import format_number, format_return, format_share, plain_minus
+from studio.formatting import format_number, format_return, format_share
 from studio.share.histogram import ReturnHistogram
 from studio.share.task_dialog import TaskDialog
 from td3core.text import Text, tr
@@ -67,8 +67,8 @@ class EvaluateDialog(TaskDialog):
                 threshold=format_number(found["reward_threshold"]),
             )
         self.job.show_status(measured)
-        # For copying.
-        self.returns.setPlainText(plain_minus("  ".join(map(format_return, returns))))
+        # For copying into a spreadsheet or a script.
+        self.returns.setPlainText("\n".join(format(value, ".10g") for value in returns))
         self.histogram.show_returns(returns)
         for part in (self.histogram, self.returns):
             part.show()

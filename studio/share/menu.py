@@ -35,6 +35,9 @@ Instruments = Callable[[], QWidget | None]
 _NO_AGENT = Text("Choose an agent first")
 _NO_RUN = Text("This agent belongs to no run")
 _NO_PICTURE = Text("There is no picture")
+_GONE = Text("Its file no longer holds this agent")
+_FROM_FILE = ("film", "evaluate", "export")
+"""Entries whose commands read the agent from its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class ShareButton(QToolButton):
         self.addActions(list(self._actions.values()))
         self.setMenu(self.share_menu)
         pane.player.state_changed.connect(self.show_what_is_possible)
-        pane.player.loaded.connect(self.show_what_is_possible)
+        pane.tracker.changed.connect(self.show_what_is_possible)
         self.share_menu.aboutToShow.connect(self.show_what_is_possible)
         self.show_what_is_possible()
 
@@ -106,6 +109,8 @@ class ShareButton(QToolButton):
                 why_not = _NO_RUN
             if entry.name == "picture" and self.tasks.has_no_picture:
                 why_not = _NO_PICTURE
+            if agent is not None and entry.name in _FROM_FILE and self.tasks.is_gone:
+                why_not = _GONE
             self._actions[entry.name].setEnabled(why_not is None)
             self._actions[entry.name].setToolTip(str(why_not or entry.tip))
 
@@ -148,6 +153,12 @@ class ShareTasks(QObject):
         """True if the current agent plays without pictures."""
         return self._player.agent is not None and bool(self._player.agent.no_picture)
 
+    @property
+    def is_gone(self) -> bool:
+        """True if the file of the current agent was overwritten or deleted."""
+        shown = self._pane.tracker.shown
+        return shown is not None and shown.gone
+
     @Slot()
     def film(self) -> None:
         """Film the current agent, or the compared ones."""
@@ -161,9 +172,9 @@ class ShareTasks(QObject):
         speed = player.speed if isfinite(player.speed) else 1.0
         if player.compared:
             made = player.compared, player.seed, speed, player.pushes, self._pane.columns
-            self.open_dialog(ComparisonFilmDialog(*made, window))
+            self._open_about_agent(ComparisonFilmDialog(*made, window))
         else:
-            self.open_dialog(AgentFilmDialog(agent, player.seed, speed, window))
+            self._open_about_agent(AgentFilmDialog(agent, player.seed, speed, window))
 
     @Slot()
     def growth(self) -> None:
@@ -228,7 +239,7 @@ class ShareTasks(QObject):
         agent = self.agent()
         if agent is not None:
             name = self._name_of_run()
-            self.open_dialog(EvaluateDialog(agent, name, self._player.seed, self._window()))
+            self._open_about_agent(EvaluateDialog(agent, name, self._player.seed, self._window()))
 
     @Slot()
     def export(self) -> None:
@@ -237,7 +248,7 @@ class ShareTasks(QObject):
 
         agent = self.agent()
         if agent is not None:
-            self.open_dialog(ExportDialog(agent, self._window()))
+            self._open_about_agent(ExportDialog(agent, self._window()))
 
     @Slot()
     def picture(self) -> None:
@@ -272,6 +283,15 @@ class ShareTasks(QObject):
         )
         name = f"{agent.stem if agent else 'picture'}.png"
         self.open_dialog(PictureDialog(screenshot, name, self._window()))
+
+    def _open_about_agent(self, dialog: TaskDialog) -> None:
+        """Show a dialog that reads the current agents from their files."""
+        agent = self._player.agent
+        assert agent is not None
+        dialog.require_unchanged(agent.path, agent.changed_ns)
+        for other in agent.agents[1:]:
+            dialog.require_unchanged(other.agent.path, other.changed_ns)
+        self.open_dialog(dialog)
 
     def open_dialog(self, dialog: "TaskDialog | PictureDialog") -> None:
         """Show a dialog whose work ends with the window."""

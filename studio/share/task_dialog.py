@@ -48,6 +48,7 @@ class TaskDialog(QDialog):
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._name, self._written = name, Path()
+        self._unchanged: list[tuple[Path, int]] = []
         self.open_button: QPushButton | None = None
         self.form = QFormLayout()
         self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
@@ -138,6 +139,21 @@ class TaskDialog(QDialog):
             self.open_button.setEnabled(path is not None)
         self._folder_button.show_file(path)
 
+    def require_unchanged(self, file: Path, changed_ns: int) -> None:
+        """Start only as long as this is the modification time of a file."""
+        self._unchanged.append((file, changed_ns))
+
+    def _check_files(self) -> None:
+        for file, changed_ns in self._unchanged:
+            try:
+                same = file.stat().st_mtime_ns == changed_ns
+            except OSError:
+                same = False
+            if not same:
+                raise RequestError(
+                    "{file} no longer holds the agent that was shown.", file=file.name
+                )
+
     @abstractmethod
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command, and its possibly unfinished file; None to start nothing.
@@ -165,6 +181,7 @@ class TaskDialog(QDialog):
     @Slot()
     def _on_start(self) -> None:
         try:
+            self._check_files()
             found = self.words()
         except RequestError as problem:
             self.job.show_status(str(problem))

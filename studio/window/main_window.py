@@ -316,6 +316,7 @@ class MainWindow(QMainWindow):
         opener.import_wanted.connect(self.importing.show_file)
         self.importing.imported.connect(self._show_imported)
         opener.refused.connect(partial(self.banner.show_message, "error"))
+        opener.left_out.connect(partial(self.banner.show_message, "warning"))
         self.runs.model.renamed.connect(recent.refresh)
         for stop in (self.start.stop, opener.stop, recent.stop, self.help.close_manual):
             self.closed.connect(stop)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMainWindow
 
@@ -43,6 +43,8 @@ class Opener(QObject):
     """Carries the paths of several runs."""
     import_wanted = Signal(Path)
     refused = Signal(object)
+    left_out = Signal(object)
+    """Only the first of several files was opened; carries a ``Text``."""
 
     def __init__(self, window: QMainWindow, busy: Callable[[], bool]) -> None:
         """``busy`` returns whether a run is training in the window."""
@@ -83,10 +85,21 @@ class Opener(QObject):
             self.run_opened.emit(found.history)
         elif found.runs:
             self.runs_opened.emit(list(found.runs))
-        for agent in found.agents[:1]:
-            self.agent_opened.emit(agent)
-        for path in found.foreign[:1]:
-            self.import_wanted.emit(path)
+        self._show_first(found.agents, self.agent_opened)
+        self._show_first(found.foreign, self.import_wanted)
+
+    def _show_first(self, files: tuple[Path, ...], opened: SignalInstance) -> None:
+        for first in files[:1]:
+            opened.emit(first)
+        if len(files) > 1:
+            self.left_out.emit(
+                Text.counted(
+                    "{file} was opened; {n} more file was left out: open one at a time.",
+                    "{file} was opened; {n} more files were left out: open one at a time.",
+                    n=len(files) - 1,
+                    file=files[0].name,
+                )
+            )
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Accept files that are dropped on the window."""

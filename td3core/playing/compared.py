@@ -29,6 +29,8 @@ class AgentFacts(NamedTuple):
     """Its exploration noise in the comparison."""
     run: str = ""
     """Name of its run; empty if it belongs to none."""
+    changed_ns: int = 0
+    """Modification time of its file, if known: another agent may have taken its path since."""
 
 
 def names_of(agents: Sequence[AgentFacts]) -> list[str]:

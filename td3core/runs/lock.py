@@ -15,6 +15,8 @@ import json
 import os
 import platform
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -160,6 +162,20 @@ def holder(run: Path) -> Holder | None:
         return None  # A read-only folder, so no process here can be writing to it.
     lock.release()
     return None
+
+
+@contextmanager
+def kept_free(run: Path) -> Iterator[bool]:
+    """Let no process take a run, so that it can be deleted; False if one holds it.
+
+    Writes nothing: the disk may be full.
+    """
+    folder = _HELD if holder(run) else _lock_folder(run)
+    try:
+        yield folder != _HELD
+    finally:
+        if folder is not None and folder != _HELD:
+            os.close(folder)
 
 
 def left_behind(run: Path) -> bool:

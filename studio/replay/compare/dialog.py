@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -33,7 +33,6 @@ from td3core.runs.layout import run_of
 from td3core.text import Text, tr
 
 _PATH, _TEXT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.DisplayRole
-_HIDDEN = Qt.ItemDataRole.UserRole + 1
 
 _VARIANTS = (
     (Variant.NOISE, "noise", Text("The first agent with its exploration noise")),
@@ -87,6 +86,13 @@ class CompareDialog(QDialog):
         self._model, self._env_id = model, env_id
         self._ticked = [each.path for each in compared if each.variant is Variant.PLAIN]
         """In the order of checking, which is the order of the pictures."""
+        self._items: dict[Path, QListWidgetItem] = {}
+        self._left_out: dict[Path, Text | str] = {}
+        """Agents that cannot be compared, and why."""
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._show_news)
         self.agents = QListWidget()
         tip = tr("Space ticks an agent")
         describe(self.agents, "compare_agents", tr("Agents of {env_id}", env_id=env_id), tip)
@@ -99,12 +105,13 @@ class CompareDialog(QDialog):
             for variant, name, text in _VARIANTS
         }
         self.note = make_label("compare_note", muted=True)
+        self.note.setWordWrap(True)
         self._make_buttons()
         self._lay_out()
         listed = self._listed()
         for row in [*_only_on_timeline(points, listed), *listed]:
             self._add(row)
-        missing = [path for path in self._ticked if self._item(path) is None]
+        missing = [path for path in self._ticked if path not in self._items]
         self._add_files(missing)
         self._show_rows()
         self.agents.itemChanged.connect(self._on_ticked)
@@ -119,7 +126,7 @@ class CompareDialog(QDialog):
         """List the agents of runs related to the current one."""
         blocked = self.agents.blockSignals(True)
         for run in found:
-            rows = [_Row(path, file_text(path)) for path in run.agents if self._item(path) is None]
+            rows = [_Row(path, file_text(path)) for path in run.agents if path not in self._items]
             for row in [_Row(None, run.title), *rows] if rows else []:
                 self._add(row)
         self._show_rows()
@@ -188,37 +195,40 @@ class CompareDialog(QDialog):
             item.setData(_PATH, row.path)
             ticked = row.path in self._ticked
             item.setCheckState(Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
+            self._items.setdefault(row.path, item)
             self._enable(item, row.path)
         self.agents.addItem(item)
 
     def _enable(self, item: QListWidgetItem, path: Path) -> None:
-        """Mark an agent as hidden if it is unreadable or known to be of another environment."""
+        """Leave an agent out if it is unreadable or known to be of another environment."""
         found = self._model.headers.look_up(path)
-        readable = isinstance(found, Header | None)
-        other = isinstance(found, Header) and found.config.env != self._env_id
-        item.setToolTip(plain_tip(str(path if readable else found)))
-        item.setData(_HIDDEN, other or not readable)
+        self._left_out.pop(path, None)
+        if isinstance(found, Header | None):
+            item.setToolTip(plain_tip(str(path)))
+            if found is not None and found.config.env != self._env_id:
+                self._left_out[path] = Text(
+                    "{file} is left out: it is an agent of {env_id}.",
+                    file=path.name,
+                    env_id=found.config.env,
+                )
+        else:
+            item.setToolTip(plain_tip(str(found)))
+            self._left_out[path] = found
 
     def _show_rows(self) -> None:
         """Hide agents that cannot be compared, and headings without agents."""
         below = False
         for number in reversed(range(self.agents.count())):
             item = self.agents.item(number)
-            heading = item.data(_PATH) is None
-            hidden = not below if heading else bool(item.data(_HIDDEN))
+            path = item.data(_PATH)
+            heading = path is None
+            hidden = not below if heading else path in self._left_out
             item.setHidden(hidden)
             below = not heading and (below or not hidden)
 
-    def _item(self, path: Path) -> QListWidgetItem | None:
-        for number in range(self.agents.count()):
-            item = self.agents.item(number)
-            if item.data(_PATH) == path:
-                return item
-        return None
-
     @Slot(Path)
     def _on_header(self, path: Path) -> None:
-        item = self._item(path)
+        item = self._items.get(path)
         if item is None:
             return
         index = self._model.find(path)
@@ -227,8 +237,14 @@ class CompareDialog(QDialog):
         if index != QModelIndex():
             item.setText(str(index.data(_TEXT)))
         self._enable(item, path)
-        self._show_rows()
         self.agents.blockSignals(blocked)
+        # Hundreds of headers may arrive at once.
+        self._soon.start()
+
+    @Slot()
+    def _show_news(self) -> None:
+        self._show_rows()
+        self._show_count()
 
     @Slot()
     def _choose_files(self) -> None:
@@ -237,13 +253,12 @@ class CompareDialog(QDialog):
         paths = [Path(name).absolute() for name in names]
         blocked = self.agents.blockSignals(True)
         for path in paths:
-            item = self._item(path)
-            if item is not None:
-                item.setCheckState(Qt.CheckState.Checked)
+            if path in self._items:
+                self._items[path].setCheckState(Qt.CheckState.Checked)
         self._ticked += [path for path in paths if path not in self._ticked]
-        self._add_files([path for path in paths if self._item(path) is None])
+        self._add_files([path for path in paths if path not in self._items])
         self.agents.blockSignals(blocked)
-        self._show_count()
+        self._show_news()
 
     def _add_files(self, paths: list[Path]) -> None:
         for path in paths:
@@ -253,11 +268,11 @@ class CompareDialog(QDialog):
     # Choosing -----------------------------------------------------------------------------------
 
     def compared(self) -> list[ComparedAgent]:
-        """Return the checked agents, then the variants."""
-        found = [ComparedAgent(path) for path in self._ticked]
-        if self._ticked:
+        """Return the checked agents that can be compared, then the variants."""
+        found = [ComparedAgent(path) for path in self._ticked if path not in self._left_out]
+        if found:
             found += [
-                ComparedAgent(self._ticked[0], variant)
+                ComparedAgent(found[0].path, variant)
                 for variant, box in self.variants.items()
                 if box.isChecked()
             ]
@@ -276,14 +291,17 @@ class CompareDialog(QDialog):
     @Slot()
     def _show_count(self) -> None:
         count = len(self.compared())
-        self.compare_button.setEnabled(FEWEST <= count <= MOST)
+        # An agent whose file is still being read may have to be left out.
+        known = all(self._model.headers.look_up(path) is not None for path in self._ticked)
+        self.compare_button.setEnabled(known and FEWEST <= count <= MOST)
         if count > MOST:
             note = tr("{count} chosen; at most {most} fit side by side.", count=count, most=MOST)
-            self.note.setText(note)
         elif count == 1:
-            self.note.setText(tr("Tick one more, or one of the two below."))
+            note = tr("Tick one more, or one of the two below.")
         else:
-            self.note.setText(tr("{count} chosen", count=count))
+            note = tr("{count} chosen", count=count)
+        why = (str(self._left_out[path]) for path in self._ticked if path in self._left_out)
+        self.note.setText("\n".join((note, *why)))
 
     @Slot()
     def _accept(self) -> None:

@@ -121,9 +121,11 @@ class LoadedAgents:
     ) -> protocol.Loaded:
         """Return the message about the agents, whose first episode has been drawn."""
         cameras, camera = episode.cameras()
-        headers = [agent.header for agent in self._agents]
         runs = runs_of_agents([agent.path for agent in self._agents])
-        facts = tuple(map(facts_of, self._compared, headers, runs))
+        facts = tuple(
+            facts_of(compared, agent.header, run)._replace(changed_ns=agent.changed_ns)
+            for compared, agent, run in zip(self._compared, self._agents, runs, strict=True)
+        )
         return protocol.Loaded(
             ticket=load.ticket,
             path=load.path,

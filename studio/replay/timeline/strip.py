@@ -38,6 +38,7 @@ _BAR, _STUB = 5.0, 3.0
 _MARK = 4.0
 _EMPTY = Text("Checkpoints of the run appear here")
 _NAME = Text("Checkpoints of the run")
+_STEP_KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
 class Timeline(QAbstractSlider):
@@ -52,6 +53,8 @@ class Timeline(QAbstractSlider):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._points: Sequence[TimelinePoint] = ()
+        self._low = self._high = 0.0
+        """Range of the points' mean returns."""
         self._shown: Path | None = None
         self._gone_step: int | None = None
         """Step of the current agent, if its file now holds another one, or none."""
@@ -103,6 +106,8 @@ class Timeline(QAbstractSlider):
         """Show the agents of a run."""
         if points != self._points:
             self._points = points
+            means = [p.mean_return for p in points if p.mean_return is not None]
+            self._low, self._high = min(means, default=0.0), max(means, default=0.0)
             self._update_value()
 
     def show_agent(self, shown: ShownAgent) -> None:
@@ -156,10 +161,9 @@ class Timeline(QAbstractSlider):
 
     def height_of(self, point: TimelinePoint) -> float:
         """Return the height of an agent's bar in pixels."""
-        means = [p.mean_return for p in self._points if p.mean_return is not None]
         if point.mean_return is None:
             return _STUB
-        low, high = min(means), max(means)
+        low, high = self._low, self._high
         share = (point.mean_return - low) / (high - low) if high > low else 1.0
         return 2 * _STUB + (self.height() - _TOP - self._bottom() - 2 * _STUB) * share
 
@@ -186,13 +190,21 @@ class Timeline(QAbstractSlider):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Choose with the keyboard; Up and Down are passed to the parent."""
-        if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) or not self._points:
-            event.ignore()
-        elif self.current is None and event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            # Another agent is shown: start from the newest one.
-            self._choose(self._points[-1])
-        else:
-            super().keyPressEvent(event)
+        match event.key():
+            case _ if not self._points:
+                event.ignore()
+            case Qt.Key.Key_Up | Qt.Key.Key_Down:
+                event.ignore()
+            # Not by the slider's value, which may already be there while another agent is shown.
+            case Qt.Key.Key_Home:
+                self._choose(self._points[0])
+            case Qt.Key.Key_End:
+                self._choose(self._points[-1])
+            case key if self.current is None and key in _STEP_KEYS:
+                # Another agent is shown: start from the newest one.
+                self._choose(self._points[-1])
+            case _:
+                super().keyPressEvent(event)
 
     def event(self, event: QEvent) -> bool:
         """Describe the agent under the mouse in a tooltip."""

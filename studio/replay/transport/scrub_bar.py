@@ -23,6 +23,8 @@ class ScrubBar(QSlider):
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
+        self._shown = self._reached = 0
+        """The step of the picture, and the latest one of the episode."""
         self.setRange(0, _SHORTEST)
         self.setEnabled(False)
 
@@ -33,8 +35,9 @@ class ScrubBar(QSlider):
         end = frame.latest if frame.complete else _reach(frame.latest)
         if end != self.maximum():
             self.setMaximum(end)
+        self._shown, self._reached = frame.step.number, frame.latest
         if not self.isSliderDown():
-            self.setValue(frame.step.number)
+            self.setValue(self._shown)
 
     def clear(self) -> None:
         """Show no episode."""
@@ -53,7 +56,8 @@ class ScrubBar(QSlider):
 
     def _point(self, event: QMouseEvent) -> None:
         step = self._at(event)
-        self.setSliderPosition(step)
+        # Steps beyond it do not exist yet.
+        self.setSliderPosition(min(step, self._reached))
         self.wanted.emit(step)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
@@ -72,6 +76,8 @@ class ScrubBar(QSlider):
         """Release the bar."""
         if self.isSliderDown():
             self.setSliderDown(False)
+            # The requested step may not have been drawn.
+            self.setValue(self._shown)
             self.held.emit(False)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802

@@ -61,6 +61,18 @@ def test_the_batch_is_listed_with_the_largest_error_first_and_can_be_sorted(
     assert int(dialog.model.order[now]) == chosen
 
 
+def test_another_batch_is_sorted_by_the_column_that_the_heading_says(
+    qtbot, dialog: InspectionDialog
+) -> None:
+    dialog.table.sortByColumn(1, Qt.SortOrder.AscendingOrder)
+    before = dialog.found
+    dialog.draw.setValue(1)
+    qtbot.waitUntil(lambda: dialog.found is not before, timeout=PATIENCE_MS)
+    assert dialog.table.horizontalHeader().sortIndicatorSection() == 1
+    rewards = column(dialog, "Reward")
+    assert rewards == sorted(rewards)
+
+
 def test_the_plane_belongs_to_the_selected_state_and_the_chosen_actions(
     qtbot, dialog: InspectionDialog
 ) -> None:

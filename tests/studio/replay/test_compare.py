@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt
-from PySide6.QtWidgets import QListWidgetItem
+from PySide6.QtWidgets import QFileDialog, QListWidgetItem
 from pytestqt.qtbot import QtBot
 
 from studio.formatting import plain_minus
@@ -143,6 +143,48 @@ def test_agents_are_compared_in_one_dialog_from_the_pane_or_the_list_while_there
     pane.window().findChild(CompareDialog).close()
     pane.player.close()
     assert not from_list.isEnabled()
+
+
+def test_an_agent_that_cannot_be_compared_is_not_counted_and_the_dialog_says_why(
+    qtbot: QtBot, pane: ReplayPane, bundled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    car = write_agent(bundled.with_name("Car.safetensors"), check_env("MountainCarContinuous-v0"))
+    pane.checkpoints.model.show_bundled()
+    load(qtbot, pane.player, bundled)
+    pane.comparison.choose_with(car)
+    dialog = pane.window().findChild(CompareDialog)
+    why_car = "Car.safetensors is left out: it is an agent of MountainCarContinuous-v0."
+    alone = "Tick one more, or one of the two below."
+    qtbot.waitUntil(lambda: dialog.note.text() == f"{alone}\n{why_car}", timeout=WAIT_MS)
+    assert not dialog.compare_button.isEnabled()
+    broken = tmp_path / "broken.safetensors"
+    broken.touch()
+    other = write_agent(tmp_path / "other.safetensors", check_env(PENDULUM))
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([str(broken), str(other)], ""))
+    qtbot.mouseClick(dialog.files_button, Qt.MouseButton.LeftButton)
+    # Its file has not been read yet.
+    assert not dialog.compare_button.isEnabled()
+    qtbot.waitUntil(dialog.compare_button.isEnabled, timeout=WAIT_MS)
+    count, *whys = dialog.note.text().splitlines()
+    assert (count, whys[0], len(whys)) == ("2 chosen", why_car, 2)
+    assert "broken" in whys[1]
+    assert item_of(dialog, broken).isHidden()
+    assert [each.path for each in dialog.compared()] == [bundled, other]
+    dialog.close()
+
+
+def test_agents_read_at_once_are_shown_at_once(
+    qtbot: QtBot, pane: ReplayPane, bundled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(qtbot, pane.player, bundled)
+    dialog = open_dialog(qtbot, pane)
+    drawn: list[None] = []
+    monkeypatch.setattr(dialog, "_show_rows", lambda: drawn.append(None))
+    for _ in range(100):
+        pane.checkpoints.model.headers.known.emit(bundled)
+    qtbot.waitUntil(lambda: bool(drawn))
+    assert len(drawn) == 1
+    dialog.close()
 
 
 def test_a_push_now_is_repeated_with_the_seed_and_past_pictures_are_those_that_were_played(

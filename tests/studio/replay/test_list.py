@@ -367,6 +367,17 @@ def test_a_click_chooses_and_a_double_click_confirms(
     assert confirmed.args == [bundled]
 
 
+@pytest.mark.parametrize("button", [Qt.MouseButton.RightButton, Qt.MouseButton.MiddleButton])
+def test_only_the_left_button_chooses(
+    qtbot: QtBot, panel: CheckpointPanel, bundled: Path, button: Qt.MouseButton
+) -> None:
+    panel.show()
+    place = panel.view.visualRect(panel.model.find(bundled)).center()
+    with qtbot.assertNotEmitted(panel.checkpoint_chosen):
+        qtbot.mouseClick(panel.view.viewport(), button, pos=place)
+    assert panel.chosen() is None
+
+
 def test_ten_thousand_checkpoints_are_listed_without_opening_one(
     qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
 from studio.replay.player import UNPACED, Player, PlayerState
 from studio.replay.renderer.protocol import Frame
 from studio.replay.renderer.recording import Recording
+from studio.replay.transport.scrub_bar import ScrubBar
 from td3core.playing.step import RolloutStep
 from tests.studio.replay.scenes import WAIT_MS, endings, load, watched
 
@@ -99,13 +101,27 @@ def test_playing_from_the_past_reaches_the_end_of_the_episode_as_an_evaluation_d
 
 @pytest.mark.parametrize("key", ["Left", "Right"])
 def test_the_scrub_bar_steps_with_the_arrow_keys(qtbot: QtBot, key: str) -> None:
-    from PySide6.QtCore import Qt
-
-    from studio.replay.transport.scrub_bar import ScrubBar
-
     bar = ScrubBar()
     qtbot.addWidget(bar)
     bar.setEnabled(True)
     with qtbot.waitSignal(bar.stepped) as said:
         qtbot.keyClick(bar, Qt.Key[f"Key_{key}"])
     assert said.args == [key == "Left"]
+
+
+def test_the_scrub_bar_shows_the_step_of_the_picture_wherever_it_is_dragged(qtbot: QtBot) -> None:
+    bar = ScrubBar()
+    qtbot.addWidget(bar)
+    bar.resize(200, 20)
+    bar.show_frame(frame_at(5)._replace(latest=5))
+    left, right = QPoint(2, 10), QPoint(190, 10)
+    with qtbot.waitSignal(bar.wanted) as wanted:
+        qtbot.mousePress(bar, Qt.MouseButton.LeftButton, pos=right)
+    # No picture follows: nothing has changed.
+    assert (wanted.args[0] > 5, bar.sliderPosition()) == (True, 5)
+    qtbot.mouseMove(bar, left)
+    assert bar.sliderPosition() == 0
+    # The nearest step that was drawn.
+    bar.show_frame(frame_at(1)._replace(latest=5))
+    qtbot.mouseRelease(bar, Qt.MouseButton.LeftButton, pos=left)
+    assert (bar.value(), bar.sliderPosition()) == (1, 1)

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
@@ -184,6 +186,31 @@ def test_a_stopped_process_is_noticed_and_may_come_back(
     with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
         player.restart()
     assert len(renderers()) == 1
+
+
+@pytest.mark.parametrize("gives_up", ["closes", *slow("restarts")])
+def test_the_window_never_waits_for_a_renderer_that_reads_nothing(
+    qtbot: QtBot, player: Player, agent: Path, gives_up: str
+) -> None:
+    load(qtbot, player, agent)
+    pid = player.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    rescue = threading.Timer(5, os.kill, (pid, signal.SIGCONT))
+    rescue.start()
+    # More than a pipe holds.
+    for step in range(5000):
+        player.seek(step)
+    waited = not rescue.is_alive()
+    rescue.cancel()
+    assert not waited
+    if gives_up == "restarts":
+        qtbot.waitUntil(lambda: not player.answers, timeout=WAIT_MS)
+        with qtbot.waitSignals([player.loaded, player.frame_ready], timeout=WAIT_MS):
+            player.restart()
+    else:
+        player.close()
+    assert not psutil.pid_exists(pid)
 
 
 def test_a_crash_in_native_code_is_noticed_and_replaced(

@@ -1,5 +1,6 @@
 """The timeline: all agents of the current run, chosen by mouse or keys."""
 
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -8,9 +9,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible
 from pytestqt.qtbot import QtBot
 
+from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.pane import ReplayPane
 from studio.replay.player import PlayerState
-from studio.replay.timeline.points import Mark, SavedFile, marks_of, points_of
+from studio.replay.timeline.points import Mark, SavedFile, TimelinePoint, marks_of, points_of
+from studio.replay.timeline.strip import Timeline
 from studio.session.agents import read_agents
 from td3core.config import make_settings
 from td3core.envs.make import check_env
@@ -63,6 +66,50 @@ def test_files_of_the_same_step_are_one_point_with_all_marks() -> None:
     assert points[1].path == Path("step_2")
     assert points[1].holds(Path("best"))
     assert points[2].marks == {Mark.LAST}
+
+
+def test_the_height_of_a_bar_does_not_cost_a_look_at_all_agents(qtbot: QtBot) -> None:
+    class Watched(list[TimelinePoint]):
+        looks = 0
+
+        def __iter__(self) -> Iterator[TimelinePoint]:
+            self.looks += 1
+            return super().__iter__()
+
+    timeline = Timeline()
+    qtbot.addWidget(timeline)
+    path = Path("step")
+    points = Watched(TimelinePoint(env_steps=n, path=path, mean_return=n) for n in range(3))
+    timeline.show_points(points)
+    points.looks = 0
+    low, middle, high = (timeline.height_of(points[number]) for number in range(3))
+    assert low < middle < high
+    assert points.looks == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "wanted"),
+    [
+        (Qt.Key.Key_Home, 0, 0),
+        (Qt.Key.Key_End, 2, 2),
+        (Qt.Key.Key_PageUp, 2, 2),
+        (Qt.Key.Key_Left, 0, 2),
+    ],
+)
+def test_keys_choose_an_agent_also_while_none_of_them_is_shown(
+    qtbot: QtBot, key: Qt.Key, value: int, wanted: int
+) -> None:
+    timeline = Timeline()
+    qtbot.addWidget(timeline)
+    paths = [Path(f"step_{number}") for number in range(3)]
+    points = [TimelinePoint(env_steps=n, path=path) for n, path in enumerate(paths)]
+    timeline.show_points(points)
+    for shown in (paths[value], Path("other")):
+        timeline.show_agent(ShownAgent(shown, -1, None, role=None, gone=False))
+    assert (timeline.current, timeline.value()) == (None, value)
+    with qtbot.waitSignal(timeline.chosen) as chosen:
+        qtbot.keyClick(timeline, key)
+    assert chosen.args == [paths[wanted]]
 
 
 def test_a_click_a_drag_and_the_arrow_keys_play_other_agents_of_the_run(

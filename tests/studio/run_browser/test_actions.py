@@ -196,6 +196,34 @@ def test_a_running_run_cannot_be_deleted(qtbot, browser, runs_dir, answers) -> N
     assert run.path.exists()
 
 
+@pytest.mark.parametrize("trash", [True, False], ids=["trash", "no trash"])
+def test_a_run_that_begins_to_run_during_the_question_is_not_deleted(
+    qtbot, browser, runs_dir, monkeypatch, trash
+) -> None:
+    run, other = make_run(runs_dir), make_run(runs_dir, seed=1)
+    monkeypatch.setattr(deletion, "move_to_trash", lambda path: trash and not shutil.rmtree(path))
+    lock = RunLock(run.path)
+
+    def resume_and_agree(*_: object) -> bool:
+        lock.release()
+        lock.acquire()
+        return True
+
+    last = "ask_to_trash" if trash else "ask_to_delete"
+    monkeypatch.setattr(deletion, "ask_to_trash", lambda *_: True)
+    monkeypatch.setattr(deletion, last, resume_and_agree)
+    read_again(qtbot, browser)
+    choose(browser, run, other)
+    refused: list[object] = []
+    browser.refused.connect(refused.append)
+    with qtbot.waitSignal(browser.run_actions.deleted):
+        action(browser, "delete").trigger()
+    title = browser.model.rows[run.path].title
+    assert list(map(str, refused)) == [f"{title} is running and cannot be deleted."]
+    assert (run.path.exists(), other.path.exists()) == (True, False)
+    lock.release()
+
+
 def test_keys_open_and_delete_in_the_list(qtbot, window, find, runs_dir, monkeypatch) -> None:
     run = make_run(runs_dir)
     click(qtbot, find("runs_button"))
@@ -229,7 +257,7 @@ def test_imported_curves_cannot_be_resumed_and_the_tooltip_says_why(
 ) -> None:
     curves = RunDirectory.open(imported_monitor(tmp_path, runs_dir))
     open_run(qtbot, window, curves)
-    for name in ("resume", "verify", "film"):
+    for name in ("resume", "verify", "film", "command"):
         assert not action(window.runs, name).isEnabled(), name
         assert "only curves" in action(window.runs, name).toolTip()
     assert not find("resume_button").isEnabled()

@@ -4,16 +4,20 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QColor
 
 from studio.run_browser.columns import RunColumn, about, lines_of, started, told_below
 from studio.run_browser.delegate import hidden_columns, shown_lines
-from studio.run_browser.sparklines import read_means
+from studio.run_browser.scanner import scan
+from studio.run_browser.sparklines import Sparklines, read_means
+from studio.run_browser.tree_model import RunTreeModel
+from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import load_theme
 from td3core.config import to_dict
 from td3core.config.presets import compose
 from td3core.runs.directory import RunDirectory
+from td3core.runs.metadata import RunLabel
 from td3core.runs.naming import changed_settings
 from tests.studio.fake_runs import make_run, return_at
 from tests.studio.run_browser.runs_list import choose, read_again
@@ -87,6 +91,19 @@ def test_evaluations_are_drawn_for_the_runs_in_view(qtbot, browser, runs_dir: Pa
     )
     choose(browser, run)
     browser.view.shutdown()
+
+
+def test_the_curve_of_a_renamed_run_is_not_read_again(qtbot, runs_dir: Path) -> None:
+    run, parent = make_run(runs_dir, reached=1000), QObject()
+    model, curves = RunTreeModel(load_theme("light"), parent), Sparklines(parent)
+    scan(runs_dir, {}, model.take, lambda: False)
+    with qtbot.waitSignal(curves.changed):
+        curves.values(model.rows[run.path])
+    qtbot.waitUntil(lambda: not any(task.busy for task in curves.findChildren(BackgroundTask)))
+    model.show_label(run.path, RunLabel(name="renamed"))
+    assert len(curves.values(model.rows[run.path])) == 4
+    assert model.rows[run.path].title == "Pendulum-v1 · renamed"
+    assert not any(timer.isActive() for timer in curves.findChildren(QTimer))
 
 
 @pytest.mark.parametrize(("width", "seen"), [(300, {RunColumn.BEST}), (700, {RunColumn.CURVE})])

@@ -17,6 +17,7 @@ from studio.run_browser.rows import Found, RunRow
 from studio.run_browser.scanner import scan
 from studio.session.history import read_history
 from td3core.runs.lock import RunLock
+from td3core.runs.metadata import RunLabel
 from td3core.runs.naming import description_of
 from tests.studio.fake_runs import make_run, return_at
 from tests.studio.run_browser.runs_list import choose, listed, read_again, wait_until_read
@@ -154,6 +155,17 @@ def test_a_branch_that_is_found_is_shown_below_its_parent(qtbot, browser, runs_d
     read_again(qtbot, browser)
     browser.search.setText("needle")
     assert [text.split(" · ")[0] for text in listed(browser)] == ["first", "  needle"]
+
+
+def test_a_search_finds_a_branch_by_the_new_name_of_its_parent(qtbot, browser, runs_dir) -> None:
+    parent = make_run(runs_dir, name="first")
+    make_run(runs_dir, name="child", parent=(parent.path.name, 10))
+    read_again(qtbot, browser)
+    browser.search.setText("needle")
+    assert listed(browser) == []
+    browser.model.show_label(parent.path, RunLabel(name="needle"))
+    assert [text.split(" · ")[0] for text in listed(browser)] == ["needle", "  child"]
+    assert browser.proxy.count_found() == 2
 
 
 def test_qt_finds_the_model_sound_while_it_changes(qtbot, browser, runs_dir) -> None:

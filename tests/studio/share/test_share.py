@@ -27,10 +27,11 @@ from studio.share.task_dialog import TaskDialog
 from td3core import checkpoint
 from td3core.cli import app
 from td3core.cli.progress_line import CommandProgress
+from td3core.envs.make import check_env
 from td3core.exporters.registry import EXPORTERS
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.disturbance import Variant
-from tests.studio.replay.scenes import WAIT_MS, load, played, renderers
+from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, played, renderers, write_agent
 
 D = TypeVar("D", bound=TaskDialog)
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -88,6 +89,25 @@ def test_no_picture_is_offered_where_nothing_can_be_drawn(
     picture = share.findChild(QAction, "share_picture_action")
     assert picture is not None
     assert picture.toolTip() == "There is no picture"
+
+
+def test_an_agent_that_its_file_no_longer_holds_is_not_taken_from_it(
+    qtbot: QtBot, shown: ReplayPane, share: ShareButton, agent: Path
+) -> None:
+    dialog = opened(share, "evaluate", EvaluateDialog)
+    write_agent(agent, check_env(PENDULUM), 60_000)
+    qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    assert status(dialog) == "agent.safetensors no longer holds the agent that was shown."
+    assert not dialog.job.busy
+    shown.tracker.note_saved(agent, 60_000)
+    actions = {each.objectName(): each for each in share.share_menu.actions()}
+    why_not = "Its file no longer holds this agent"
+    for name in ("film", "evaluate", "export"):
+        action = actions[f"share_{name}_action"]
+        assert (action.isEnabled(), action.toolTip()) == (False, why_not)
+    assert actions["share_picture_action"].isEnabled()
+    load(qtbot, shown.player, agent)
+    assert actions["share_evaluate_action"].isEnabled()
 
 
 @pytest.mark.slow
@@ -218,7 +238,7 @@ def test_an_evaluation_gives_the_numbers_of_the_command(
     )
     text = dialog.findChild(QPlainTextEdit)
     assert text is not None
-    assert text.toPlainText().split() == [f"{value:,.1f}" for value in returns]
+    assert [float(line) for line in text.toPlainText().splitlines()] == pytest.approx(returns)
     (bars,) = dialog.histogram.plot.getPlotItem().items
     assert sum(bars.opts["height"]) == 3
 

@@ -1,5 +1,6 @@
 """Agents and runs are opened by drag and drop, by the dialog, and from the command line."""
 
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from studio.session.history import read_history
 from studio.window.main_window import MainWindow
 from tests.studio.fake_runs import make_run
 from tests.td3core.helpers import finish
+from tests.td3core.importers.foreign_files import monitor
 
 WAIT_MS = 60_000
 
@@ -50,6 +52,24 @@ def test_a_run_or_an_agent_dropped_on_the_window_is_opened(
     with qtbot.waitSignal(window.opener.agent_opened, timeout=WAIT_MS):
         drop(window, last)
     assert window.replay.player.path == last
+
+
+def test_the_window_says_how_many_files_it_has_not_opened(
+    qtbot: QtBot, window: MainWindow, run: Path, tmp_path: Path
+) -> None:
+    agents = [run / "checkpoints" / "last.safetensors"]
+    agents += [Path(shutil.copy(agents[0], tmp_path / f"{n}.safetensors")) for n in range(2)]
+    with qtbot.waitSignal(window.opener.left_out, timeout=WAIT_MS):
+        drop(window, *agents)
+    assert window.replay.player.path == agents[0]
+    words = "last.safetensors was opened; 2 more files were left out: open one at a time."
+    assert words in window.banner.text
+    curves = [tmp_path / f"{n}.monitor.csv" for n in range(2)]
+    for file in curves:
+        file.write_text(monitor([(-1000.0, 200, 1.5)]))
+    with qtbot.waitSignals([window.opener.import_wanted, window.opener.left_out], timeout=WAIT_MS):
+        drop(window, *curves)
+    assert "1 more file was left out" in window.banner.text
 
 
 def test_an_agent_that_is_opened_or_imported_stays_when_the_run_saves(

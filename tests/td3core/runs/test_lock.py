@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from td3core.errors import RequestError
-from td3core.runs.lock import RunLock, holder, left_behind
+from td3core.runs.lock import RunLock, holder, kept_free, left_behind
 from td3core.system.json_lines import Codec
 from td3core.text import Text
 
@@ -132,6 +132,16 @@ def test_looking_at_a_run_that_was_never_locked_writes_nothing(tmp_path: Path) -
 def test_a_folder_that_is_gone_cannot_be_locked(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="gone cannot be locked"):
         RunLock(tmp_path / "gone").acquire()
+
+
+def test_a_run_that_is_kept_free_can_be_taken_only_afterwards(tmp_path: Path) -> None:
+    with kept_free(tmp_path) as free:
+        assert free
+        assert list(tmp_path.iterdir()) == []
+        with pytest.raises(RequestError, match="is locked by a living process"):
+            RunLock(tmp_path).acquire()
+    with RunLock(tmp_path), kept_free(tmp_path) as free:
+        assert not free
 
 
 def test_releasing_twice_does_no_harm(tmp_path: Path) -> None:
