@@ -71,7 +71,7 @@ class StartRequest(QObject):
     def _run_in_setup(self) -> QueuedRun | None:
         """Return the run described in the form; None if a value is refused or the user declines."""
         try:
-            config, tunables = self._setup.settings(self._live.next_tunables())
+            config, tunables = self._setup.entered(self._live.next_tunables)
             seeds = self._setup.seeds.read()
         except RequestError as problem:
             self._refusal = self._setup.point_out(problem)
