@@ -191,7 +191,8 @@ class ManyRunsPanel(QWidget):
         if self.session.busy:
             self._ask(Verb.RESUME)
         elif self._shown is not None:
-            self.session.resume(self._shown.group)
+            chosen = tuple(s.seed for s in self.table.chosen() if s.state.is_resumable)
+            self.session.resume(self._shown.group, chosen)
 
     @Slot()
     def _on_group_started(self) -> None:

@@ -247,6 +247,20 @@ def test_a_group_that_is_over_is_resumed_from_the_panel(qtbot, window, find, pan
     assert played.last.job == ResumedGroup(path=first.group.path)
 
 
+def test_the_selected_runs_of_a_group_that_is_over_are_resumed_without_the_others(
+    qtbot, window, find, panel, played
+) -> None:
+    start_three(qtbot, window, find, panel)
+    first = played.last
+    for seed in range(3):
+        first.show(seed, SeedState.STOPPED, env_steps=50, steps=200)
+    first.end()
+    qtbot.waitUntil(lambda: not window.many.busy)
+    panel.table.setCurrentIndex(panel.model.index(1, 0))
+    find("group_resume_button").click()
+    assert played.last.job == ResumedGroup(path=first.group.path, seeds=(1,))
+
+
 def test_the_end_of_a_group_starts_what_waits(qtbot, window, find, played) -> None:
     fill_in(find, "Pendulum-v1", 200, "2")
     window.start_request.start()
