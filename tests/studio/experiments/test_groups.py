@@ -274,6 +274,48 @@ def test_the_end_of_a_group_starts_what_waits(qtbot, window, find, played) -> No
     assert find("queue_list").count() == 0
 
 
+@pytest.fixture
+def three_waiting(find, window, played) -> None:
+    """Let three groups wait, with seeds from 10, 20 and 30 on."""
+    for seed in (10, 20, 30):
+        fill_in(find, "Pendulum-v1", 200, f"{seed}-{seed + 1}")
+        window.toolbar.action("queue").trigger()
+
+
+def waiting_seeds(window: MainWindow) -> list[int]:
+    return [run.seeds[0] for run in window.many.queue.runs]
+
+
+@pytest.mark.parametrize(
+    ("button", "left"),
+    [
+        ("queue_remove", [30]),
+        pytest.param("queue_up", [20, 30], marks=pytest.mark.slow),
+        pytest.param("queue_down", [30, 20], marks=pytest.mark.slow),
+    ],
+)
+def test_a_waiting_run_stays_selected_when_another_one_starts(
+    qtbot, window, find, played, three_waiting: None, button: str, left: list[int]
+) -> None:
+    find("queue_list").setCurrentRow(1)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: find("queue_list").count() == 2)
+    assert "seeds 20-21" in find("queue_list").currentItem().text()
+    find(f"{button}_button").click()
+    assert waiting_seeds(window) == left
+
+
+@pytest.mark.slow
+def test_no_waiting_run_is_selected_in_place_of_one_that_starts(
+    qtbot, window, find, played, three_waiting
+) -> None:
+    find("queue_list").setCurrentRow(0)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: find("queue_list").count() == 2)
+    assert find("queue_list").selectedItems() == []
+    assert find("queue_remove_button").toolTip().endswith("Not now: no run is selected")
+
+
 @pytest.mark.slow
 def test_a_run_that_cannot_start_does_not_block_the_queue(qtbot, window, find, runs_dir) -> None:
     for env, seed in (("No/Such-v0", "1,"), (STEPS, "2,")):
@@ -389,7 +431,8 @@ def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find) -> None:
     find("steps_spin").setValue(30)
     find("queue_button").click()
     assert [run.config.steps for run in window.many.queue.runs] == [30]
-    window.many.queue.remove(0)
+    find("queue_list").setCurrentRow(0)
+    find("queue_remove_button").click()
 
 
 @pytest.mark.parametrize(
