@@ -24,6 +24,8 @@ class RunQueue(QObject):
     refused = Signal(object)
     wanted = Signal(object)
     """Carries the :class:`QueuedRun` to start now."""
+    started_by_hand = Signal()
+    """The user starts the next run, which no end of a training does."""
 
     def __init__(
         self, runs_dir: Path, is_busy: Callable[[], bool], parent: QObject | None = None
@@ -65,6 +67,7 @@ class RunQueue(QObject):
     @Slot()
     def start_again(self) -> None:
         """Start the next run; runs that could not start before are tried again."""
+        self.started_by_hand.emit()
         if any(run.problem for run in self.runs):
             self._change(lambda runs: tuple(replace(run, problem="") for run in runs))
         self.start_next()

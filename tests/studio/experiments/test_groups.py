@@ -316,6 +316,29 @@ def test_no_waiting_run_is_selected_in_place_of_one_that_starts(
     assert find("queue_remove_button").toolTip().endswith("Not now: no run is selected")
 
 
+def test_what_is_started_from_the_queue_by_hand_does_not_go_on_after_a_stop(
+    qtbot, window, find, panel, played
+) -> None:
+    said = []
+    window.many.went_on.connect(said.append)
+    start_three(qtbot, window, find, panel)
+    first = played.last
+    window.toolbar.action("stop").trigger()
+    qtbot.waitUntil(lambda: not window.many.busy)
+    find("seeds_edit").setText("5-6")
+    window.toolbar.action("queue").trigger()
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: played.last is not first)
+    assert played.last.job.seeds == (5, 6)
+    assert said == []
+    # After a stop it does.
+    find("seeds_edit").setText("7-8")
+    window.toolbar.action("queue").trigger()
+    window.toolbar.action("stop").trigger()
+    qtbot.waitUntil(lambda: played.last.job.seeds == (7, 8))
+    assert "seeds 7-8" in str(*said)
+
+
 @pytest.mark.slow
 def test_a_run_that_cannot_start_does_not_block_the_queue(qtbot, window, find, runs_dir) -> None:
     for env, seed in (("No/Such-v0", "1,"), (STEPS, "2,")):
