@@ -16,8 +16,9 @@ from td3core.text import NO_TEXT, Text
 class RunQueue(QObject):
     """Runs in starting order. A run starts when the one before it has ended.
 
-    After a restart the queue waits until it is started: nothing trains unasked. Other windows of
-    the same folder have the same queue; the window that takes out a run first starts it.
+    After a restart the queue waits until it is started, or until a group that still trained has
+    ended: nothing trains unasked. Other windows of the same folder have the same queue; the window
+    that takes out a run first starts it.
     """
 
     changed = Signal()

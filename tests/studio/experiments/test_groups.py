@@ -559,6 +559,20 @@ def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_the_end_of_a_group_left_in_the_background_starts_what_waits(
+    qtbot, left_alone, window, panel, find, played
+) -> None:
+    qtbot.waitUntil(lambda: len(panel.model.statuses) == 2, timeout=PATIENCE_MS)
+    fill_in(find, "Pendulum-v1", 200, "5-6")
+    window.toolbar.action("queue").trigger()
+    assert "has ended" in find("queue_hint").text()
+    window.many.session.ended.emit()
+    window.many.session.detach()
+    qtbot.waitUntil(lambda: find("queue_list").count() == 0)
+    assert played.last.job.seeds == (5, 6)
+
+
 def test_a_disk_that_does_not_answer_keeps_no_window_open(
     qtbot, left_alone, window, monkeypatch
 ) -> None:
