@@ -17,7 +17,7 @@ from studio.setup.preset_choice import PresetChoice
 from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
 from studio.widgets.controls import MANUAL
-from studio.widgets.form_area import scroll_to
+from studio.widgets.form_area import point_to
 from studio.widgets.forms import keep_lines, make_form, remark
 from studio.widgets.setting_fields import guard_wheel
 from studio.widgets.setting_names import in_labels
@@ -211,11 +211,9 @@ class SetupPanel(QWidget):
         """Focus the first field named by a refusal; return the refusal with the form's labels."""
         name = problem.message.setting
         if name == "seeds":
-            self.seeds.setFocus()
-            scroll_to(self.seeds)
-        elif name is not None and (widget := self._fields.reveal(name)) is not None:
-            widget.setFocus()
-            scroll_to(widget)
+            point_to(self.seeds)
+        elif name is not None:
+            self._fields.point_out(name)
         return in_labels(problem.message)
 
     def focus_steps(self) -> None:
