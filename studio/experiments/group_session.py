@@ -92,11 +92,15 @@ class GroupSession(QObject):
             return
         self.busy_changed.emit(True)
 
-    def resume(self, group: Group | None = None) -> None:
-        """Continue a group, by default the :attr:`current` one, after its end."""
+    def resume(self, group: Group | None = None, seeds: tuple[int, ...] = ()) -> None:
+        """Continue a group, by default the :attr:`current` one, after its end.
+
+        With ``seeds`` its other runs stay as they are.
+        """
         wanted = group or self.group
         if wanted is not None:
-            self._allow(wanted, lambda: self.start(ResumedGroup(path=wanted.path)))
+            job = ResumedGroup(path=wanted.path, seeds=seeds)
+            self._allow(wanted, lambda: self.start(job))
 
     def follow(self, group: Group) -> None:
         """Show and steer a group trained by another process. Ignored while one is shown."""

@@ -35,6 +35,8 @@ _NO_QUEUE = Text("“Train next” adds the run in Setup.")
 _QUEUE_STARTS = Text("The first one starts when the current training has ended.")
 _QUEUE_WAITS = Text("Press ▶ to start the first one.")
 
+_ID = Qt.ItemDataRole.UserRole
+"""The id of a waiting run: rows move when another run starts."""
 _NARROW, _HIGH = 560, 320
 """Below this width and from this height on, the queue is below the group; with the usual font.
 Side by side, the table would have no room for best return and progress."""
@@ -160,8 +162,8 @@ class ManyRunsPanel(QWidget):
         self._next.clicked.connect(self.queue.start_again)
         self._up.clicked.connect(partial(self._move, -1))
         self._down.clicked.connect(partial(self._move, 1))
-        self._drop.clicked.connect(lambda: self.queue.remove(self.list.currentRow()))
-        self.list.currentRowChanged.connect(self._update)
+        self._drop.clicked.connect(self._remove)
+        self.list.itemSelectionChanged.connect(self._update)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -191,7 +193,8 @@ class ManyRunsPanel(QWidget):
         if self.session.busy:
             self._ask(Verb.RESUME)
         elif self._shown is not None:
-            self.session.resume(self._shown.group)
+            chosen = tuple(s.seed for s in self.table.chosen() if s.state.is_resumable)
+            self.session.resume(self._shown.group, chosen)
 
     @Slot()
     def _on_group_started(self) -> None:
@@ -231,22 +234,38 @@ class ManyRunsPanel(QWidget):
 
     # The queue ----------------------------------------------------------------------------------
 
+    @property
+    def _row(self) -> int:
+        """The row of the selected run; -1 without one. Qt makes a row current by itself."""
+        return next((self.list.row(item) for item in self.list.selectedItems()), -1)
+
+    def _chosen_run(self) -> str:
+        """Return the id of the selected run; empty without one."""
+        return next((str(item.data(_ID)) for item in self.list.selectedItems()), "")
+
     def _move(self, by: int) -> None:
-        row = self.list.currentRow()
-        self.queue.move(row, row + by)
-        self.list.setCurrentRow(min(max(row + by, 0), self.list.count() - 1))
+        self.queue.move(self._chosen_run(), by)
+
+    @Slot()
+    def _remove(self) -> None:
+        row = self._row
+        self.queue.remove(self._chosen_run())
+        self.list.setCurrentRow(min(row, self.list.count() - 1))
 
     @Slot()
     def _show_queue(self) -> None:
-        row = self.list.currentRow()
+        """List the waiting runs; the selected one stays selected, unless it has gone."""
+        chosen = self._chosen_run()
         self.list.clear()
         for run in self.queue.runs:
             # The failure comes first, because the list is narrow.
             about = tr("failed · {about}", about=run.about) if run.problem else run.about
             item = QListWidgetItem(f"{run.config.env}\n{about}")
             item.setToolTip(plain_tip("\n".join(filter(None, (item.text(), run.problem)))))
+            item.setData(_ID, run.id)
             self.list.addItem(item)
-        self.list.setCurrentRow(min(row, self.list.count() - 1))
+            if run.id == chosen:
+                self.list.setCurrentItem(item)
         self._update()
 
     # Both ---------------------------------------------------------------------------------------
@@ -291,7 +310,7 @@ class ManyRunsPanel(QWidget):
         self._groups.setVisible(several)
         self._groups.setToolTip(self._groups.currentText())
         self._group_note.setHidden(several)
-        row, count = self.list.currentRow(), self.list.count()
+        row, count = self._row, self.list.count()
         empty = "" if count else tr("the queue is empty")
         enable(self._next, empty or (tr("training is in progress") if trains else ""))
         none = empty or ("" if row >= 0 else tr("no run is selected"))

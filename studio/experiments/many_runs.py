@@ -79,6 +79,7 @@ class ManyRuns(QObject):
         self.session.group_started.connect(self._on_began)
         self.queue.refused.connect(self.refused)
         self.queue.wanted.connect(partial(self.start, from_queue=True))
+        self.queue.started_by_hand.connect(self._forget_stop)
         controller.state_changed.connect(self._on_state)
         controller.event_reported.connect(self._on_event)
         self.session.busy_changed.connect(self._on_group_busy)
@@ -191,6 +192,11 @@ class ManyRuns(QObject):
         start = partial(self._start, run, from_queue)
         declined = self._on_declined_in_queue if from_queue else self._on_declined
         self._consent.obtain(run.config.choice, start, declined)
+
+    @Slot()
+    def _forget_stop(self) -> None:
+        """Say nothing of an earlier stop: the queue does not go on after it, but is started."""
+        self._stop_asked = False
 
     def _what_goes_on(self, run: QueuedRun) -> Text:
         name = f"{run.config.env} · {run.about}"

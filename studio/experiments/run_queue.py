@@ -16,14 +16,17 @@ from td3core.text import NO_TEXT, Text
 class RunQueue(QObject):
     """Runs in starting order. A run starts when the one before it has ended.
 
-    After a restart the queue waits until it is started: nothing trains unasked. Other windows of
-    the same folder have the same queue; the window that takes out a run first starts it.
+    After a restart the queue waits until it is started, or until a group that still trained has
+    ended: nothing trains unasked. Other windows of the same folder have the same queue; the window
+    that takes out a run first starts it.
     """
 
     changed = Signal()
     refused = Signal(object)
     wanted = Signal(object)
     """Carries the :class:`QueuedRun` to start now."""
+    started_by_hand = Signal()
+    """The user starts the next run, which no end of a training does."""
 
     def __init__(
         self, runs_dir: Path, is_busy: Callable[[], bool], parent: QObject | None = None
@@ -50,15 +53,13 @@ class RunQueue(QObject):
         """Add a run at the end."""
         self._change(lambda runs: (*runs, run))
 
-    def remove(self, row: int) -> None:
-        """Drop a run."""
-        dropped = self.runs[row : row + 1]
-        self._change(lambda runs: tuple(run for run in runs if run not in dropped))
+    def remove(self, run_id: str) -> None:
+        """Drop a run, if it still waits."""
+        self._change(lambda runs: tuple(run for run in runs if run.id != run_id))
 
-    def move(self, row: int, to: int) -> None:
-        """Move a run to another position; does nothing beyond the ends."""
-        if 0 <= row < len(self.runs) and 0 <= to < len(self.runs):
-            self._change(partial(_moved, self.runs[row], to))
+    def move(self, run_id: str, by: int) -> None:
+        """Move a run towards the end, or towards the front; does nothing beyond the ends."""
+        self._change(partial(_moved, run_id, by))
 
     def put_back(self, run: QueuedRun) -> None:
         """Return a run to the front of the queue; a ``problem`` says why it could not start."""
@@ -67,6 +68,7 @@ class RunQueue(QObject):
     @Slot()
     def start_again(self) -> None:
         """Start the next run; runs that could not start before are tried again."""
+        self.started_by_hand.emit()
         if any(run.problem for run in self.runs):
             self._change(lambda runs: tuple(replace(run, problem="") for run in runs))
         self.start_next()
@@ -153,10 +155,11 @@ def _try(work: Callable[[], None]) -> Text | str:
     return NO_TEXT
 
 
-def _moved(run: QueuedRun, to: int, runs: Runs) -> Runs:
+def _moved(run_id: str, by: int, runs: Runs) -> Runs:
     """Return the queue with a run moved, if it still waits."""
-    if run not in runs:
+    row = next((row for row, run in enumerate(runs) if run.id == run_id), None)
+    if row is None or not 0 <= row + by < len(runs):
         return runs
-    others = [each for each in runs if each != run]
-    others.insert(to, run)
+    others = [run for run in runs if run.id != run_id]
+    others.insert(row + by, runs[row])
     return tuple(others)

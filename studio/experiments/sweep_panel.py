@@ -91,6 +91,8 @@ class SweepPanel(QWidget):
         self._done_when_asked = -1
         self._pending = ""
         """A sweep just started; its folder may not exist yet."""
+        self._awaits_own = False
+        """Whether the sweep started here is to be shown: the user has chosen none since."""
         self._note: tuple[str, Fulfilled] | None = None
         """Text shown in place of the sweep's state, and the condition that ends it."""
         self._process = SweepProcess(runs_dir, consent, self)
@@ -256,6 +258,7 @@ class SweepPanel(QWidget):
         self._show_starting()
 
     def _show_starting(self) -> None:
+        self._awaits_own = True
         self._say(tr("Starting…"), self._has_started)
         self._show_what_is_possible()
 
@@ -287,12 +290,17 @@ class SweepPanel(QWidget):
         self._say_stopping(self._process.name)
         self._process.stop(self._process.name)
 
+    @property
+    def _shows_own(self) -> bool:
+        """Whether the sweep started here is shown, or will be once its folder exists."""
+        return self.busy and (self._awaits_own or self._process.name == self.name)
+
     @Slot()
     def _stop_shown(self) -> None:
         if self._state is not None and self._state.running:
             self._say_stopping(self.name)
             self._process.stop(self.name)
-        else:
+        elif self._shows_own:
             self.stop()
 
     def show_running(self, name: str) -> None:
@@ -397,7 +405,7 @@ class SweepPanel(QWidget):
 
     @Slot()
     def _on_sweep(self) -> None:
-        self._pending, self._note = "", None
+        self._pending, self._note, self._awaits_own = "", None, False
         self._show_state(None)
         self._look.cancel()
         self.look()
@@ -434,7 +442,7 @@ class SweepPanel(QWidget):
         enable(self._open, busy)
         none = "" if self.name else tr("there is no sweep yet")
         enable(self._continue, none or busy or (tr("it is running") if running else ""))
-        enable(self._stop, "" if running or self.busy else none or tr("it is not running"))
+        enable(self._stop, "" if running or self._shows_own else none or tr("it is not running"))
         missing = tr("the trial has no results") if trial else tr("no trial is selected")
         why = "" if usable else missing
         for button in (self._open_run, self._use):

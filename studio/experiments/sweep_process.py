@@ -62,7 +62,7 @@ class SweepProcess(QObject):
 
     def stop(self, name: str) -> None:
         """Ask a sweep, of this process or another one, to save its runs and stop."""
-        if self.busy and not self._process.busy:
+        if name == self.name and not self._process.busy:
             # No process to stop yet.
             self._read.cancel()
             self._end()

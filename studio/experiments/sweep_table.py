@@ -9,7 +9,7 @@ from studio.formatting import format_duration, format_number, typographic
 from studio.theme.theme import Theme
 from td3core.config import label_of
 from td3core.experiments.sweeps.folder import SweepState, TrialState
-from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus
+from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus, names_of_states
 from td3core.text import Text, tr
 
 Index = QModelIndex | QPersistentModelIndex
@@ -38,6 +38,7 @@ class TrialTable(QAbstractTableModel):
         self.trials: tuple[TrialState, ...] = ()
         self._names: tuple[str, ...] = ()
         self._best: int | None = None
+        self._states = TRIAL_STATES
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -51,6 +52,7 @@ class TrialTable(QAbstractTableModel):
         trials = state.trials if state else ()
         names = tuple(state.space) if state else ()
         self._best = state.best.number if state and state.best else None
+        self._states = names_of_states(running=state is not None and state.running)
         if names != self._names or len(trials) < len(self.trials):
             self.beginResetModel()
             self.trials, self._names = trials, names
@@ -102,7 +104,7 @@ class TrialTable(QAbstractTableModel):
         if column >= len(FIRST):
             return shown(trial.settings.get(self._names[column - len(FIRST)], ""))
         value = "" if trial.value is None else format_number(trial.value)
-        state = str(TRIAL_STATES[trial.state])
+        state = str(self._states[trial.state])
         if trial.number == self._best:
             state = tr("{state}, best", state=state)
         return (str(trial.number), state, value)[column]
@@ -128,7 +130,7 @@ def words_of(state: SweepState) -> str:
     """Return the status of a sweep, in one line."""
     trials = Text.counted("{n} trial", "{n} trials", n=state.wanted)
     words = [f"{state.environment}, {trials}"]
-    for status, text in TRIAL_STATES.items():
+    for status, text in names_of_states(running=state.running).items():
         count = state.count(status)
         if count:
             words.append(tr("{count} {state}", count=count, state=text))

@@ -77,6 +77,7 @@ class NumberControl(QObject):
         self.slider.setRange(0, self._ticks)
         self.slider.setPageStep(max(1, self._ticks // 20))
         self.editor = NumberBox(spec, whole=whole)
+        self.editor.setting = name
         self.editor.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.slider.setObjectName(f"slider_{name}")
         self.slider.setAccessibleName(tr("{setting} slider", setting=spec.label))

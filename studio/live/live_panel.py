@@ -1,6 +1,6 @@
 """The live settings: a row for each, with changes acknowledged by the run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -155,6 +155,11 @@ class LivePanel(QWidget):
             self._pending.clear()
             self._show_next()
         self._update_undo()
+
+    @property
+    def names(self) -> Collection[str]:
+        """The keys of the live settings of this panel."""
+        return self._rows.keys()
 
     def row(self, name: str) -> LiveRow:
         """Return the row of a setting.

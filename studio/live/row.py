@@ -16,6 +16,7 @@ from studio.formatting import format_setting
 from studio.live.controls import LiveValue, make_control
 from studio.live.schedule_curve import ScheduleCurve
 from studio.widgets.controls import enable, retip, set_styled
+from studio.widgets.form_area import point_to
 from td3core.config.piecewise import PiecewiseSchedule
 from td3core.config.spec import Spec
 from td3core.text import tr
@@ -101,6 +102,10 @@ class LiveRow(QWidget):
             RequestError: the displayed text is not an allowed value.
         """
         return self._control.entered()
+
+    def point_out(self) -> None:
+        """Focus the value, with its text selected."""
+        point_to(self._control.editor)
 
     def given(self) -> LiveValue:
         """Return the setting as given: its value, or the text of its schedule."""

@@ -29,7 +29,8 @@ class Series:
         self._capacity = capacity
         self._cells: Doubles = np.empty((3, len(columns), 256))
         self._size = 0
-        self._waiting: Doubles = np.empty((0, len(columns)))
+        self._waiting: Doubles = np.empty((3, len(columns), 0))
+        """The rows of a cell that is not full yet, shape (3, columns, rows)."""
 
     def __len__(self) -> int:
         return self._size
@@ -42,11 +43,10 @@ class Series:
     def add_columns(self, names: Sequence[str]) -> None:
         """Add columns at the end; they are NaN in earlier rows."""
         self.columns += tuple(names)
-        shape = self._cells.shape
-        unknown = np.full((shape[0], len(names), shape[2]), np.nan)
-        self._cells = np.concatenate((self._cells, unknown), axis=1)
-        waiting = np.full((len(self._waiting), len(names)), np.nan)
-        self._waiting = np.concatenate((self._waiting, waiting), axis=1)
+        self._cells, self._waiting = (
+            np.concatenate((cells, np.full((3, len(names), cells.shape[2]), np.nan)), axis=1)
+            for cells in (self._cells, self._waiting)
+        )
 
     def append(self, rows: ArrayLike) -> None:
         """Add rows, shape (n, columns) or (columns,)."""
@@ -56,13 +56,14 @@ class Series:
             self._take(block[begin : begin + self._capacity])
 
     def _take(self, rows: Doubles) -> None:
-        rows = np.concatenate((self._waiting, rows))
-        while self._size + len(rows) // self.rows_each > self._capacity:
+        new = np.broadcast_to(rows.T, (3, *rows.T.shape))
+        self._waiting = np.concatenate((self._waiting, new), axis=2)
+        while self._size + self._waiting.shape[2] // self.rows_each > self._capacity:
             self._merge()
-        whole = len(rows) // self.rows_each * self.rows_each
-        self._waiting = rows[whole:]
-        grouped = rows[:whole].T.reshape(len(self.columns), -1, self.rows_each)
-        self._add(_merged(np.broadcast_to(grouped, (3, *grouped.shape))))
+        whole = self._waiting.shape[2] // self.rows_each * self.rows_each
+        grouped = self._waiting[:, :, :whole].reshape(3, len(self.columns), -1, self.rows_each)
+        self._waiting = self._waiting[:, :, whole:]
+        self._add(_merged(grouped))
 
     def _add(self, cells: Doubles) -> None:
         needed = self._size + cells.shape[2]
@@ -79,8 +80,9 @@ class Series:
         even = self._size // 2 * 2
         pairs = self._cells[:, :, :even].reshape(3, len(self.columns), -1, 2)
         merged = _merged(pairs)
-        odd = self._cells[_MEAN, :, even : self._size].T.repeat(self.rows_each, axis=0)
-        self._waiting = np.concatenate((odd, self._waiting))
+        # An odd cell is half of the next one: it waits as the rows that it stands for.
+        odd = self._cells[:, :, even : self._size].repeat(self.rows_each, axis=2)
+        self._waiting = np.concatenate((odd, self._waiting), axis=2)
         self._size = merged.shape[2]
         self._cells[:, :, : self._size] = merged
         self.rows_each *= 2
@@ -88,7 +90,7 @@ class Series:
     def keep_to(self, last: float) -> None:
         """Drop the rows after this x, and the whole cell that contains the first of them."""
         self._size = int(np.searchsorted(self._cells[_HIGH, 0, : self._size], last, "right"))
-        self._waiting = self._waiting[self._waiting[:, 0] <= last]
+        self._waiting = self._waiting[:, :, self._waiting[_HIGH, 0] <= last]
 
     def column(self, name: str) -> Doubles:
         """Return the cells' means of a column, for x their last; valid until the next append."""

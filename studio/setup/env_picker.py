@@ -11,6 +11,7 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
     Signal,
+    Slot,
 )
 from PySide6.QtGui import QFocusEvent, QFont, QPainter, QPalette, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
@@ -73,6 +74,8 @@ class EnvPicker(QComboBox):
 
     opening = Signal()
     """The user is about to see the list."""
+    entered = Signal(str)
+    """Carries a complete name. One that is being typed has no presets and is not reported."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -94,6 +97,8 @@ class EnvPicker(QComboBox):
         editor = self.lineEdit()
         assert editor is not None
         editor.textEdited.connect(lambda _: self.opening.emit())
+        editor.editingFinished.connect(self.commit)
+        self.currentTextChanged.connect(self._on_text)
         self._fill((), ())
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
@@ -104,6 +109,22 @@ class EnvPicker(QComboBox):
         if event.reason() is not Qt.FocusReason.PopupFocusReason:
             # After the click that entered the field, which places the cursor.
             QTimer.singleShot(0, editor, editor.selectAll)
+
+    @Slot()
+    def commit(self) -> None:
+        """Take the text as complete: a click on a tool button does not take the focus."""
+        self.entered.emit(self.currentText())
+
+    def enter(self, env_id: str) -> None:
+        """Show a name, also while the user is typing another one."""
+        self.setCurrentText(env_id)
+        self.commit()
+
+    @Slot(str)
+    def _on_text(self, text: str) -> None:
+        editor = self.lineEdit()
+        if editor is None or not editor.hasFocus() or self.findText(text) >= 0:
+            self.commit()
 
     def show_further(self, own: Iterable[str], others: Iterable[str]) -> None:
         """List further environments after the known ones; the text in the field stays."""

@@ -151,7 +151,7 @@ class EnvSection(QWidget):
         """Choose the first environment of a file, and offer all of them."""
         for env_id in reversed(env_ids):
             self.remember(env_id)
-        self.picker.setCurrentText(env_ids[0])
+        self.picker.enter(env_ids[0])
         self._forget()
         self.look_up()
 
@@ -163,6 +163,7 @@ class EnvSection(QWidget):
     @Slot()
     def check(self) -> None:
         """Check the environment and show the findings."""
+        self.picker.commit()
         self._dialog.show_waiting(self.env_id or tr("No environment"))
         self._dialog.show()
         self._dialog.raise_()
@@ -194,6 +195,7 @@ class EnvSection(QWidget):
 
     def ask_by_hand(self, query: EnvQuery, refuse: Callable[[Text], None]) -> None:
         """Examine the environment at the user's request."""
+        self.picker.commit()
         if self.env_id:
             self.examine(query, refuse, quick=True, insist=True)
         else:

@@ -5,10 +5,11 @@ from itertools import pairwise
 from typing import Any
 
 from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QAbstractSpinBox, QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
 from studio.setup.info_field import Ask, InfoField
 from studio.widgets.collapsible import Collapsible
+from studio.widgets.form_area import point_to
 from studio.widgets.forms import make_form, setting_label
 from studio.widgets.labels import title_label
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
@@ -227,15 +228,12 @@ class FixedFields(QObject):
 
     def focus(self, name: str) -> None:
         """Focus the field of a setting, with its text selected."""
-        widget = self._fields[name].widget
-        widget.setFocus()
-        if isinstance(widget, QAbstractSpinBox | QLineEdit):
-            widget.selectAll()
+        point_to(self._fields[name].widget)
 
-    def reveal(self, name: str) -> QWidget | None:
-        """Reveal the field of a setting; return its widget, None without one."""
+    def point_out(self, name: str) -> None:
+        """Reveal and focus the field of a setting, if it has one here."""
         if name not in self._names:
-            return None
+            return
         if name not in _ABOVE_ADVANCED:
             self.advanced.expand()
-        return self._fields[name].widget
+        self.focus(name)

@@ -7,8 +7,17 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWidget
 
+from studio.widgets.messages import choose
 from td3core.config import RunConfig, Tunables, make_settings
-from td3core.config.presets import delete_preset, parse_preset, preset_of, preset_text, save_preset
+from td3core.config.presets import (
+    Preset,
+    delete_preset,
+    own_preset,
+    parse_preset,
+    preset_of,
+    preset_text,
+    save_preset,
+)
 from td3core.errors import RequestError, unwritable
 from td3core.system.regular_files import read_text
 from td3core.text import tr
@@ -43,7 +52,7 @@ class PresetMenu(QToolButton):
 
     def save(self, name: str) -> None:
         """Save the current settings under a name."""
-        self._attempt(lambda: save_preset(name, *self._settings()).name)
+        self._attempt(lambda: self._save(name.strip(), *self._settings()))
 
     def import_from(self, path: Path) -> None:
         """Import a preset file."""
@@ -53,14 +62,32 @@ class PresetMenu(QToolButton):
         """Write the current settings to a preset file."""
         self._attempt(partial(self._export, path), changed=False)
 
-    def _import(self, path: Path) -> str:
+    def _save(self, name: str, config: RunConfig, tunables: Tunables) -> str | None:
+        """Save a preset, unless the user keeps one of that name; return the name."""
+        old = own_preset(name)
+        if old is not None and not self._replaces(old):
+            return None
+        return save_preset(name, config, tunables).name
+
+    def _replaces(self, old: Preset) -> bool:
+        way = choose(
+            self,
+            "replace_preset_question",
+            tr("There is a preset {name} already", name=old.name),
+            tr("It is one of {env}. Replacing it cannot be undone.", env=old.env),
+            {"replace": tr("Replace")},
+        )
+        return way == "replace"
+
+    def _import(self, path: Path) -> str | None:
         try:
             preset = parse_preset(read_text(path))
         except (OSError, UnicodeDecodeError) as problem:
             raise RequestError("{file} cannot be read.", file=path.name) from problem
         if not preset.env:
             raise RequestError("{file} does not name an environment.", file=path.name)
-        return save_preset(preset.name, *make_settings({**preset.values, "env": preset.env})).name
+        settings = make_settings({**preset.values, "env": preset.env})
+        return self._save(preset.name.strip(), *settings)
 
     def _export(self, path: Path) -> str:
         config, tunables = self._settings()
@@ -77,13 +104,14 @@ class PresetMenu(QToolButton):
 
         self._attempt(delete)
 
-    def _attempt(self, act: Callable[[], str], *, changed: bool = True) -> None:
+    def _attempt(self, act: Callable[[], str | None], *, changed: bool = True) -> None:
+        """Report a refusal, or the name that ``act`` returns; None if the user declined."""
         try:
             name = act()
         except RequestError as problem:
             self.refused.emit(problem.message)
             return
-        if changed:
+        if changed and name is not None:
             self.presets_changed.emit(name)
 
     def _ask_save(self) -> None:

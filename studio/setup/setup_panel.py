@@ -17,7 +17,7 @@ from studio.setup.preset_choice import PresetChoice
 from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
 from studio.widgets.controls import MANUAL
-from studio.widgets.form_area import scroll_to
+from studio.widgets.form_area import point_to
 from studio.widgets.forms import keep_lines, make_form, remark
 from studio.widgets.setting_fields import guard_wheel
 from studio.widgets.setting_names import in_labels
@@ -81,7 +81,7 @@ class SetupPanel(QWidget):
         self.environment = EnvSection(self._fields.env_args, RecentEnvironments(settings), consent)
         self._env = self.environment.picker
         self._fields.use_query(self.environment.ask_by_hand)
-        self._presets = PresetChoice(lambda: self.settings(self._live()), self)
+        self._presets = PresetChoice(lambda: self.entered(self._live), self)
         self.welcome = remark(str(WELCOME))
         self.origin, self.disk = OriginLabel(), DiskLabel()
         self._content = QWidget()
@@ -92,8 +92,7 @@ class SetupPanel(QWidget):
         self.environment.show_environments(self._presets.environments)
         guard_wheel(self)
         self._connect()
-        self._env.setCurrentText(FIRST_ENV)
-        self._show_env(FIRST_ENV)
+        self._env.enter(FIRST_ENV)
         self.forget_entries()
 
     def _lay_out(self) -> None:
@@ -132,10 +131,7 @@ class SetupPanel(QWidget):
         self.seeds.setProperty(MANUAL, "many-runs.md#in-the-window")
 
     def _connect(self) -> None:
-        self._env.currentTextChanged.connect(self._on_env_text)
-        editor = self._env.lineEdit()
-        assert editor is not None
-        editor.editingFinished.connect(lambda: self._show_env(self._env.currentText()))
+        self._env.entered.connect(self._show_env)
         self.seeds.textChanged.connect(
             lambda text: self._fields.set_enabled("seed", not text.strip())
         )
@@ -215,11 +211,9 @@ class SetupPanel(QWidget):
         """Focus the first field named by a refusal; return the refusal with the form's labels."""
         name = problem.message.setting
         if name == "seeds":
-            self.seeds.setFocus()
-            scroll_to(self.seeds)
-        elif name is not None and (widget := self._fields.reveal(name)) is not None:
-            widget.setFocus()
-            scroll_to(widget)
+            point_to(self.seeds)
+        elif name is not None:
+            self._fields.point_out(name)
         return in_labels(problem.message)
 
     def focus_steps(self) -> None:
@@ -235,6 +229,18 @@ class SetupPanel(QWidget):
     def use_warm_up(self, steps: int) -> None:
         """Set the number of steps before learning starts."""
         self._fields.write({"learning_starts": steps})
+
+    def entered(self, live: Callable[[], Tunables]) -> tuple[RunConfig, Tunables]:
+        """Return the settings in the form, with what is still being typed.
+
+        The preset of an environment that is being typed changes the live settings, so they are
+        read with ``live`` after it has been applied.
+
+        Raises:
+            RequestError: a value is missing or refused.
+        """
+        self._env.commit()
+        return self.settings(live())
 
     def settings(self, tunables: Tunables) -> tuple[RunConfig, Tunables]:
         """Return the settings in the form, combined with the live settings.
@@ -261,8 +267,7 @@ class SetupPanel(QWidget):
         """Show these settings in place of the current ones."""
         self.origin.forget()
         self.environment.note_file(config.choice)
-        self._env.setCurrentText(config.env)
-        self._show_env(config.env)
+        self._env.enter(config.env)
         self._presets.choose(config.preset.split(PLUS))
         self._fields.write_config(config)
         self._announce_algorithm()
@@ -273,8 +278,7 @@ class SetupPanel(QWidget):
 
     def show_usual(self, env_id: str) -> None:
         """Show an environment with its own preset, in place of all entries."""
-        self._env.setCurrentText(env_id)
-        self._show_env(env_id)
+        self._env.enter(env_id)
         self.origin.forget()
         self._fields.write({"env_args": "", "info_columns": ""})
         # Otherwise edited settings on which the old and new preset agree would stay.
@@ -283,12 +287,6 @@ class SetupPanel(QWidget):
         self.seeds.clear()
 
     @Slot(str)
-    def _on_env_text(self, text: str) -> None:
-        """Ignore half-typed names: they have no presets and would reset the form."""
-        editor = self._env.lineEdit()
-        if editor is None or not editor.hasFocus() or self._env.findText(text) >= 0:
-            self._show_env(text)
-
     def _show_env(self, env_id: str) -> None:
         """Offer the presets of an environment, unless it is already shown."""
         env_id = env_id.strip()
@@ -325,8 +323,7 @@ class SetupPanel(QWidget):
         """Offer the current presets, and choose the new one if there is one."""
         self.environment.show_environments(self._presets.environments)
         if name:
-            self._env.setCurrentText(self._presets.environment_of(name))
-            self._show_env(self._env.currentText())
+            self._env.enter(self._presets.environment_of(name))
         self._presets.offer(self._shown_env)
         if name:
             self._presets.preset.setCurrentText(name)

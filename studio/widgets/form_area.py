@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QFrame, QLineEdit, QScrollArea, QWidget
 
 _NO_LIMIT = 16_777_215
 """Qt's largest size of a widget."""
@@ -85,6 +85,14 @@ class FormArea(QScrollArea):
             self.setMaximumHeight(wanted)
             if wanted > before:
                 self.grown.emit()
+
+
+def point_to(field: QWidget) -> None:
+    """Focus a field, with its text selected, and scroll the form around it to it."""
+    field.setFocus()
+    if isinstance(field, QAbstractSpinBox | QLineEdit):
+        field.selectAll()
+    scroll_to(field)
 
 
 def scroll_to(widget: QWidget) -> None:

@@ -10,7 +10,7 @@ from studio.widgets.number_text import read_number
 from studio.widgets.slider_scale import from_slider, to_slider
 from td3core.config.spec import Spec
 from td3core.errors import RequestError
-from td3core.text import NO_TEXT, Text, tr
+from td3core.text import NO_TEXT, SettingName, Text, tr
 
 _DECIMALS = 40
 _UNDO, _REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
@@ -48,7 +48,8 @@ class _Entry:
             RequestError: with the reason.
         """
         if self.reason:
-            label = self._box.accessibleName() or tr("Number")
+            setting = self._box.setting
+            label = SettingName(setting) if setting else self._box.accessibleName() or tr("Number")
             raise RequestError(
                 "{label}: {text} is {reason}.",
                 label=label,
@@ -86,6 +87,7 @@ class NumberBox(QDoubleSpinBox):
     Attributes:
         word: Shown for the smallest value; empty to show the number. Qt's special value text is not
             used, because it would replace invalid text.
+        setting: The key of the setting that a refusal names; empty for other numbers.
     """
 
     def __init__(self, spec: Spec, *, whole: bool) -> None:
@@ -93,6 +95,7 @@ class NumberBox(QDoubleSpinBox):
         self._whole, self._spec = whole, spec
         self._entry = _Entry(self, whole=whole)
         self.word = spec.lowest
+        self.setting = ""
         # Qt rounds to this many decimals on every change; all digits of a small rate must survive.
         self.setDecimals(0 if whole else _DECIMALS)
         self.setRange(max(spec.low, -1e12), min(spec.high, 1e12))

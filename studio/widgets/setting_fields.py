@@ -86,9 +86,11 @@ def make_editor(name: str, spec: Spec, default: Any) -> Field:
         return Field(combo, combo.currentText, combo.setCurrentText, combo.currentTextChanged)
     if isinstance(default, int):
         spin = WholeNumberBox(spec.low, spec.high, spec.zero)
+        spin.setting = name
         return Field(spin, spin.entered, spin.setValue, spin.valueChanged)
     if isinstance(default, float):
         box = NumberBox(spec, whole=False)
+        box.setting = name
         return Field(box, box.entered, box.setValue, box.valueChanged)
     edit = QLineEdit()
     if isinstance(default, str):

@@ -84,7 +84,7 @@ class SessionMemory(QObject):
         added = {name: self._plots.card(name).added for name in self._plots.names}
         self._settings.setValue("plot_quantities", json.dumps(added))
         try:
-            config, tunables = self._setup.settings(self._live.tunables())
+            config, tunables = self._setup.entered(self._live.tunables)
         except RequestError:
             return
         self._settings.setValue("forms", json.dumps(to_dict(config) | to_dict(tunables)))

@@ -15,7 +15,7 @@ from studio.live.live_panel import LivePanel
 from studio.setup.setup_panel import SetupPanel
 from studio.widgets.messages import Banner, choose
 from studio.window.preferences.preferences import Preferences
-from td3core.config import RunConfig
+from td3core.config import RunConfig, check_together
 from td3core.errors import RequestError
 from td3core.system.allowed_code import LocatedModule
 from td3core.text import tr
@@ -71,10 +71,14 @@ class StartRequest(QObject):
     def _run_in_setup(self) -> QueuedRun | None:
         """Return the run described in the form; None if a value is refused or the user declines."""
         try:
-            config, tunables = self._setup.settings(self._live.next_tunables())
+            config, tunables = self._setup.entered(self._live.next_tunables)
+            check_together(config, tunables)
             seeds = self._setup.seeds.read()
         except RequestError as problem:
             self._refusal = self._setup.point_out(problem)
+            name = problem.message.setting
+            if name is not None and name in self._live.names:
+                self._live.row(name).point_out()
             self._banner.show_message("error", self._refusal)
             return None
         self._banner.hide()

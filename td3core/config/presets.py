@@ -63,7 +63,7 @@ def load_presets() -> dict[str, Preset]:
 
 
 def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
-    """Save settings as a preset of the user, for their environment.
+    """Save settings as a preset of the user, in place of one of that name, for their environment.
 
     Only values that differ from the defaults are written. Seed and thread count are omitted: they
     belong to a run and a machine.
@@ -84,6 +84,11 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
     except OSError as problem:
         raise unwritable(folder, problem) from problem
     return preset
+
+
+def own_preset(name: str) -> Preset | None:
+    """Return the user's preset of a name, which saving another one would replace."""
+    return next((preset for preset in _own() if preset.name == name), None)
 
 
 def preset_of(name: str, config: RunConfig, tunables: Tunables) -> Preset:

@@ -22,3 +22,9 @@ TRIAL_STATES = {
     TrialStatus.FAILED: Text("failed"),
 }
 """Names of the states."""
+
+
+def names_of_states(*, running: bool) -> dict[TrialStatus, Text]:
+    """Return the names of the states; ``running`` tells whether the sweep is."""
+    stopped = {} if running else {TrialStatus.RUNNING: Text("stopped")}
+    return TRIAL_STATES | stopped

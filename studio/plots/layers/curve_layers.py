@@ -18,7 +18,7 @@ from studio.session.series import Series, thinned
 from studio.theme.theme import Theme
 from td3core.analysis.results import SMOOTHED_EPISODES, trailing_mean
 from td3core.arrays import Doubles
-from td3core.text import tr
+from td3core.text import Text
 
 _STRIPES = 24
 """Number of stripes across a plot in which coinciding curves take turns."""
@@ -136,10 +136,10 @@ class CurveLayer(Layer):
         smooth = self._smoothing > 1 and curve.source is training_of
         return self._smoothing if smooth else None
 
-    def _label(self, curve: Curve) -> str:
+    def _label(self, curve: Curve) -> Text:
         if curve.column == SMOOTHED:
-            return tr("mean of {count}", count=self._episodes)
-        return str(curve.label)
+            return Text("mean of {count}", count=self._episodes)
+        return curve.label
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
@@ -155,7 +155,7 @@ class CurveLayer(Layer):
         """Return the curves that have points in view."""
         return [
             Entry(
-                text=self._label(curve),
+                text=str(self._label(curve)),
                 colour=curve.colour,
                 switch=curve.column,
                 hidden=curve in self._hidden,
@@ -185,17 +185,19 @@ class CurveLayer(Layer):
     def readable(self) -> Sequence[Points]:
         """Return the visible curves, the topmost first."""
         shown = [curve for curve in self._items if curve not in self._hidden]
-        return [Points(self._label(curve), *self._values(curve)) for curve in reversed(shown)]
+        return [Points(str(self._label(curve)), *self._values(curve)) for curve in reversed(shown)]
 
     def points(self) -> Sequence[Points]:
-        """Return every point of every curve."""
-        pairs = [(curve, curve.series_in(self._model.record.curves)) for curve in self._items]
-        return [
-            # Files name the curves in English, whatever the window's language.
-            Points(curve.label.english, *_known(series, curve.column))
-            for curve, series in pairs
-            if series is not None
-        ]
+        """Return every point of every curve as recorded, and the mean of the returns as shown."""
+        found = []
+        for curve in self._items:
+            series = curve.series_in(self._model.record.curves)
+            if series is not None:
+                mean = curve.column == SMOOTHED
+                values = self._values(curve) if mean else _known(series, curve.column)
+                # Files name the curves in English, whatever the window's language.
+                found.append(Points(self._label(curve).english, *values))
+        return found
 
 
 def _raw(curve: Curve) -> str:

@@ -11,7 +11,7 @@ from rich.table import Column, Table
 from td3core.cli.terminal import printable
 from td3core.config.value_text import format_duration, typed
 from td3core.errors import brief
-from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus
+from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus, names_of_states
 from td3core.text import tr
 
 if TYPE_CHECKING:
@@ -116,10 +116,11 @@ def _table(state: "SweepState", trials: "list[TrialState]") -> Table:
         Column(state.objective, justify="right"),
         *names,
     )
+    states = names_of_states(running=state.running)
     for each in trials:
         value = "-" if each.value is None else f"{each.value:.1f}"
         settings = [escape(_cell(each.settings.get(name, ""))) for name in state.space]
-        table.add_row(str(each.number), _state(each), value, *settings)
+        table.add_row(str(each.number), str(states[each.state]), value, *settings)
     return table
 
 
@@ -130,12 +131,8 @@ def _cell(value: Any) -> str:
 def _line(trial: "TrialState") -> str:
     value = "" if trial.value is None else f"  {trial.value:.2f}"
     reason = f"  {brief(trial.reason)}" if trial.reason else ""
-    row = f"{_state(trial)}{value}{reason}  {_settings(trial.settings)}"
+    row = f"{TRIAL_STATES[trial.state]}{value}{reason}  {_settings(trial.settings)}"
     return f"{tr('trial {number:>4}', number=trial.number)}  {row}"
-
-
-def _state(trial: "TrialState") -> str:
-    return str(TRIAL_STATES[trial.state])
 
 
 def _settings(settings: Mapping[str, Any]) -> str:

@@ -65,7 +65,8 @@ def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands"
         lambda seed, line: link.send(GroupLog(seed=seed, line=line)),
     )
     commands.begin(runner)
-    return GroupEnded(statuses=runner.run(save=extended))
+    only = job.seeds if isinstance(job, ResumedGroup) else ()
+    return GroupEnded(statuses=runner.run(save=extended, only=only))
 
 
 class _Reporter:

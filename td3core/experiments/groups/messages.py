@@ -36,6 +36,8 @@ class ResumedGroup:
 
     path: Path
     steps: int | None = None
+    seeds: tuple[int, ...] = ()
+    """The runs to continue; empty for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

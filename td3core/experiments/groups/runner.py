@@ -3,7 +3,7 @@
 import contextlib
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -84,10 +84,11 @@ class GroupRunner:
         self._stopping = True
         self.command(Command(verb=Verb.STOP))
 
-    def run(self, *, save: bool = False) -> tuple[SeedStatus, ...]:
+    def run(self, *, save: bool = False, only: Collection[int] = ()) -> tuple[SeedStatus, ...]:
         """Train until every run is over; return the status of each.
 
-        ``save`` writes the group's file first, if its settings have changed. Ctrl-C kills all runs.
+        ``save`` writes the group's file first, if its settings have changed. With ``only``, runs of
+        other seeds stay as they are until they are resumed. Ctrl-C kills all runs.
 
         Raises:
             RequestError: another process trains the group.
@@ -98,7 +99,7 @@ class GroupRunner:
             # Drop requests that came too late for the previous process.
             self._requests.clear()
             asked = self._await_earlier_runs()
-            self._read_statuses()
+            self._read_statuses(only)
             try:
                 for command in asked:
                     self._obey(command)
@@ -133,13 +134,16 @@ class GroupRunner:
                 break
         return asked
 
-    def _read_statuses(self) -> None:
+    def _read_statuses(self, only: Collection[int]) -> None:
         found = self._group.runs()
         for seed in self._group.seeds:
             status = status_on_disk(seed, self._group.config.steps, found.get(seed))
             finished = status.state is SeedState.FINISHED and status.env_steps >= status.steps
             extended = self._group.config.steps > status.steps
-            if not finished or extended:
+            if only and seed not in only:
+                over = status.state.is_over
+                status = replace(status, state=status.state if over else SeedState.STOPPED)
+            elif not finished or extended:
                 # A run that another process trains is refused by its lock.
                 steps = self._group.config.steps
                 status = replace(status, state=SeedState.WAITING, message=NO_TEXT, steps=steps)

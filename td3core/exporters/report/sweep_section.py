@@ -24,7 +24,7 @@ from td3core.exporters.report.document import (
 )
 from td3core.exporters.report.figures import WIDE_IN
 from td3core.exporters.report.wording import labels
-from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus
+from td3core.protocol.trial_status import TrialStatus, names_of_states
 from td3core.text import Text, tr
 
 _MOST_TRIALS, _MOST_SETTINGS = 10, 8
@@ -82,8 +82,9 @@ def section_of(sweep: SweepFacts) -> Section:
 
 
 def _summary(sweep: SweepFacts) -> str:
-    counts = {state: sum(t.state is state for t in sweep.trials) for state in TRIAL_STATES}
-    told = ", ".join(f"{count} {TRIAL_STATES[state]}" for state, count in counts.items() if count)
+    names = names_of_states(running=sweep.running)
+    counts = {state: sum(t.state is state for t in sweep.trials) for state in names}
+    told = ", ".join(f"{count} {names[state]}" for state, count in counts.items() if count)
     text = Text(
         "{n} of {wanted} trials in {duration}: {states}. Objective: {objective}.",
         n=len(sweep.trials),

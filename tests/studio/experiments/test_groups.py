@@ -247,6 +247,20 @@ def test_a_group_that_is_over_is_resumed_from_the_panel(qtbot, window, find, pan
     assert played.last.job == ResumedGroup(path=first.group.path)
 
 
+def test_the_selected_runs_of_a_group_that_is_over_are_resumed_without_the_others(
+    qtbot, window, find, panel, played
+) -> None:
+    start_three(qtbot, window, find, panel)
+    first = played.last
+    for seed in range(3):
+        first.show(seed, SeedState.STOPPED, env_steps=50, steps=200)
+    first.end()
+    qtbot.waitUntil(lambda: not window.many.busy)
+    panel.table.setCurrentIndex(panel.model.index(1, 0))
+    find("group_resume_button").click()
+    assert played.last.job == ResumedGroup(path=first.group.path, seeds=(1,))
+
+
 def test_the_end_of_a_group_starts_what_waits(qtbot, window, find, played) -> None:
     fill_in(find, "Pendulum-v1", 200, "2")
     window.start_request.start()
@@ -258,6 +272,71 @@ def test_the_end_of_a_group_starts_what_waits(qtbot, window, find, played) -> No
     qtbot.waitUntil(lambda: played.last is not first)
     assert played.last.job.seeds == (5, 6)
     assert find("queue_list").count() == 0
+
+
+@pytest.fixture
+def three_waiting(find, window, played) -> None:
+    """Let three groups wait, with seeds from 10, 20 and 30 on."""
+    for seed in (10, 20, 30):
+        fill_in(find, "Pendulum-v1", 200, f"{seed}-{seed + 1}")
+        window.toolbar.action("queue").trigger()
+
+
+def waiting_seeds(window: MainWindow) -> list[int]:
+    return [run.seeds[0] for run in window.many.queue.runs]
+
+
+@pytest.mark.parametrize(
+    ("button", "left"),
+    [
+        ("queue_remove", [30]),
+        pytest.param("queue_up", [20, 30], marks=pytest.mark.slow),
+        pytest.param("queue_down", [30, 20], marks=pytest.mark.slow),
+    ],
+)
+def test_a_waiting_run_stays_selected_when_another_one_starts(
+    qtbot, window, find, played, three_waiting: None, button: str, left: list[int]
+) -> None:
+    find("queue_list").setCurrentRow(1)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: find("queue_list").count() == 2)
+    assert "seeds 20-21" in find("queue_list").currentItem().text()
+    find(f"{button}_button").click()
+    assert waiting_seeds(window) == left
+
+
+@pytest.mark.slow
+def test_no_waiting_run_is_selected_in_place_of_one_that_starts(
+    qtbot, window, find, played, three_waiting
+) -> None:
+    find("queue_list").setCurrentRow(0)
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: find("queue_list").count() == 2)
+    assert find("queue_list").selectedItems() == []
+    assert find("queue_remove_button").toolTip().endswith("Not now: no run is selected")
+
+
+def test_what_is_started_from_the_queue_by_hand_does_not_go_on_after_a_stop(
+    qtbot, window, find, panel, played
+) -> None:
+    said = []
+    window.many.went_on.connect(said.append)
+    start_three(qtbot, window, find, panel)
+    first = played.last
+    window.toolbar.action("stop").trigger()
+    qtbot.waitUntil(lambda: not window.many.busy)
+    find("seeds_edit").setText("5-6")
+    window.toolbar.action("queue").trigger()
+    find("queue_start_button").click()
+    qtbot.waitUntil(lambda: played.last is not first)
+    assert played.last.job.seeds == (5, 6)
+    assert said == []
+    # After a stop it does.
+    find("seeds_edit").setText("7-8")
+    window.toolbar.action("queue").trigger()
+    window.toolbar.action("stop").trigger()
+    qtbot.waitUntil(lambda: played.last.job.seeds == (7, 8))
+    assert "seeds 7-8" in str(*said)
 
 
 @pytest.mark.slow
@@ -375,7 +454,8 @@ def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find) -> None:
     find("steps_spin").setValue(30)
     find("queue_button").click()
     assert [run.config.steps for run in window.many.queue.runs] == [30]
-    window.many.queue.remove(0)
+    find("queue_list").setCurrentRow(0)
+    find("queue_remove_button").click()
 
 
 @pytest.mark.parametrize(
@@ -479,6 +559,20 @@ def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_the_end_of_a_group_left_in_the_background_starts_what_waits(
+    qtbot, left_alone, window, panel, find, played
+) -> None:
+    qtbot.waitUntil(lambda: len(panel.model.statuses) == 2, timeout=PATIENCE_MS)
+    fill_in(find, "Pendulum-v1", 200, "5-6")
+    window.toolbar.action("queue").trigger()
+    assert "has ended" in find("queue_hint").text()
+    window.many.session.ended.emit()
+    window.many.session.detach()
+    qtbot.waitUntil(lambda: find("queue_list").count() == 0)
+    assert played.last.job.seeds == (5, 6)
+
+
 def test_a_disk_that_does_not_answer_keeps_no_window_open(
     qtbot, left_alone, window, monkeypatch
 ) -> None:

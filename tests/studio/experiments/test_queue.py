@@ -83,12 +83,15 @@ def test_runs_are_moved_and_removed(open_queue) -> None:
     queue = open_queue()
     for seed in (1, 2, 3):
         queue.add(queued(seed))
-    queue.move(2, 0)
+    first, second, third = (run.id for run in queue.runs)
+    queue.move(third, -2)
     assert seeds_of(queue) == [3, 1, 2]
-    queue.move(0, -1)
-    queue.move(2, 3)
+    queue.move(third, -1)
+    queue.move(second, 1)
+    queue.move("gone", 1)
     assert seeds_of(queue) == [3, 1, 2]
-    queue.remove(1)
+    queue.remove(first)
+    queue.remove("gone")
     assert seeds_of(queue) == [3, 2]
 
 
@@ -228,7 +231,7 @@ def test_what_one_window_drops_is_dropped_by_name_not_by_place(qtbot, open_queue
     one, other = open_queue(), open_queue()
     qtbot.waitUntil(lambda: len(one.runs) == len(other.runs) == 3)
     for queue in (one, other):
-        queue.remove(0)
+        queue.remove(queue.runs[0].id)
         queue.shutdown()
     assert [run.config.seed for run in read_queue(runs_dir)] == [1, 2]
 

@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_plots import SweepPlots, View
-from studio.experiments.sweep_table import SORT, TrialTable
+from studio.experiments.sweep_table import SORT, TrialTable, words_of
 from studio.theme.theme import load_theme
+from td3core.cli.experiments.sweep_progress import trials_table
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
 from td3core.protocol.trial_status import TrialStatus
 from td3core.system.files import make_folder
@@ -162,3 +163,16 @@ def drawn(plots: SweepPlots, axis) -> list[str]:
     across = axis.orientation == "bottom"
     labels.sort(key=lambda each: each[0].center().x() if across else -each[0].center().y())
     return [text for _, _, text in labels]
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_a_trial_runs_only_while_its_sweep_does(qtbot, capsys, running: bool) -> None:
+    begun = TrialState(number=0, state=TrialStatus.RUNNING, settings={})
+    state = replace(state_of(0), trials=(begun,), running=running)
+    said = "running" if running else "stopped"
+    table = TrialTable(load_theme("light"))
+    table.show_state(state)
+    assert table.index(0, 1).data() == said
+    assert f"1 {said}" in words_of(state)
+    trials_table(state)
+    assert ("running" in capsys.readouterr().out) is running

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QComboBox,
     QFileDialog,
     QLabel,
     QMessageBox,
@@ -21,6 +22,7 @@ from studio.consent.code_consent import CodeConsent
 from studio.consent.dialog import ConsentDialog
 from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_plots import VIEWS, SweepPlots, View
+from studio.experiments.sweep_process import SweepProcess
 from studio.experiments.sweep_reader import SweepNews
 from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
@@ -295,11 +297,60 @@ def test_what_is_asked_of_the_user_or_of_a_sweep_is_said_until_it_is_done(
     panel._process.name = idle.name
     panel._show_starting()
     assert looked(idle) == "Starting…"
-    assert looked(running) == before
+    assert looked(running) == before.replace("stopped", "running")
     panel._show_starting()
     panel._process._end()
     assert looked(idle) == before
     panel.shutdown()
+
+
+def test_stop_is_for_the_sweep_that_is_shown(
+    qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outer, stopped = QWidget(), []
+    qtbot.addWidget(outer)
+    panel = SweepPanel(tmp_path, CodeConsent(outer), load_theme("light"), outer)
+    button = panel.findChild(QAbstractButton, "sweep_stop_button")
+    sweeps = panel.findChild(QComboBox, "sweep_combo")
+    monkeypatch.setattr(SweepProcess, "stop", lambda _, name: stopped.append(name))
+    monkeypatch.setattr(panel, "look", lambda: None)
+
+    def looked(name: str, running: bool) -> None:
+        state = replace(STATE, name=name, running=running)
+        panel._show_news(SweepNews(names=("ebbs", "tides"), name=name, state=state))
+
+    looked("tides", running=False)
+    panel._process.name = "ebbs.toml"
+    panel._show_starting()
+    button.click()
+    assert stopped == ["ebbs.toml"]
+    panel._process.name = panel._pending = "ebbs"
+    looked("ebbs", running=True)
+    button.click()
+    sweeps.setCurrentText("tides")
+    looked("tides", running=False)
+    assert button.toolTip().endswith("Not now: it is not running")
+    button.click()
+    assert stopped == ["ebbs.toml", "ebbs"]
+    looked("tides", running=True)
+    button.click()
+    sweeps.setCurrentText("ebbs")
+    button.click()
+    assert stopped == ["ebbs.toml", "ebbs", "tides", "ebbs"]
+    panel.shutdown()
+
+
+def test_a_sweep_of_another_process_is_stopped_while_one_is_starting_here(
+    qtbot, left_alone: SweepFolder, runs_dir: Path, tmp_path: Path
+) -> None:
+    outer = QWidget()
+    qtbot.addWidget(outer)
+    process = SweepProcess(runs_dir, CodeConsent(outer), outer)
+    process.name = "starting"
+    process.stop("tides")
+    qtbot.waitUntil(left_alone.take_stop, timeout=PATIENCE_MS)
+    assert process.busy
+    process.shutdown()
 
 
 @pytest.mark.parametrize(

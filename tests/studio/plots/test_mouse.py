@@ -1,5 +1,6 @@
 """The plots in the hands of a user: zoom, fit, legend, maximise, x axis, smoothing, pictures."""
 
+import csv
 import math
 
 import numpy as np
@@ -280,6 +281,32 @@ def test_the_slider_smooths_the_large_plot(qtbot, plots, find) -> None:
     assert "mean of 2 95" in card.readout
     find("plot_q_title").click()
     assert slider.value() == 1
+
+
+def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recorded(
+    qtbot, plots, find, tmp_path
+) -> None:
+    def exported(name: str) -> list[list[str]]:
+        plots.card(name).export(tmp_path / "plot.csv")
+        with (tmp_path / "plot.csv").open() as file:
+            return list(csv.reader(file))
+
+    slider, returns, values = find("plots_smoothing_slider"), plots.card("plot_return"), "plot_q"
+    episodes = [row for row in exported("plot_return") if "mean" not in row[0]]
+    recorded = exported(values)
+    slider.setValue(2)
+    layer = next(each for each in returns.layers if isinstance(each, CurveLayer))
+    qtbot.waitUntil(lambda: layer.episodes == 2, timeout=10_000)
+    rows = exported("plot_return")
+    shown = next(points for points in layer.readable() if points.label == "mean of 2")
+    means = [(int(step), float(value)) for name, step, value in rows[1:] if name == "mean of 2"]
+    assert means == list(zip(shown.steps, shown.values, strict=True))
+    assert [row for row in rows if "mean" not in row[0]] == episodes
+    find("plot_q_title").click()
+    slider.setValue(5)
+    layer = next(each for each in plots.card(values).layers if isinstance(each, CurveLayer))
+    qtbot.waitUntil(lambda: layer.smoothing == 5, timeout=10_000)
+    assert exported(values) == recorded
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])

@@ -1,7 +1,7 @@
 """Curves of any length in bounded memory, with their extremes."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from studio.session.series import CAPACITY, Series
@@ -43,6 +43,7 @@ def test_rows_appended_one_by_one_or_at_once_are_the_same():
     st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=500),
     st.integers(1, 70),
 )
+@example(values=list(range(500)), piece=3)
 def test_a_series_beyond_its_capacity_keeps_the_extremes_of_all_it_was_given(values, piece):
     series = Series(("x", "y"), capacity=16)
     rows = np.column_stack((np.arange(len(values)), values))
@@ -57,6 +58,20 @@ def test_a_series_beyond_its_capacity_keeps_the_extremes_of_all_it_was_given(val
     if known:
         assert (y.min(), y.max()) == (min(known), max(known))
     assert list(series.column("x")) == list(range(series.rows_each - 1, whole, series.rows_each))
+
+
+def test_a_series_that_is_full_at_an_odd_size_keeps_the_extremes_of_its_last_cell():
+    series = Series(("x", "y"), capacity=8)
+    heights = [0.0] * 15
+    # At both merges its size is 7; the odd cell of the second one stands for these rows.
+    heights[12:14] = 100.0, -100.0
+    for begin in (0, 7, 14):
+        series.append([(x, heights[x]) for x in range(begin, min(begin + 7, 15))])
+    series.append([(x, 0.0) for x in range(15, 32)])
+    assert series.rows_each == 4
+    _, y = series.curve("y", -np.inf, np.inf, 1000)
+    assert (y.min(), y.max()) == (-100, 100)
+    np.testing.assert_array_equal(series.column("x"), range(3, 32, 4))
 
 
 def test_the_memory_of_a_series_is_bounded_and_its_means_are_those_of_its_rows():

@@ -1,5 +1,6 @@
 """Choosing an environment, its description, its arguments, and checking it."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from studio.app import build_window
 from studio.session.controller import SessionState
 from studio.setup.env_picker import EnvPicker, Role, describe_env
 from studio.setup.env_query import EnvQuery
+from studio.setup.preset_menu import PresetMenu
+from studio.window.session_memory import SessionMemory
+from td3core.config import make_settings
+from td3core.config.presets import parse_preset
 from td3core.envs import catalogue
 from td3core.envs.catalogue import KNOWN
 from tests.studio.window.test_main_job import click
@@ -122,6 +127,83 @@ def test_a_file_without_an_environment_is_refused(
     choose_file(tmp_path / "slide.py")
     assert says in facts(find)
     assert picker.currentText() == before
+
+
+TYPED = "own_envs:Typed"
+ENTERED = {"env_args": '{"hardcore": true}', "steps": 4_321}
+"""Settings entered for another environment before."""
+
+
+@pytest.fixture
+def being_typed(qtbot, window, find, picker) -> None:
+    """Leave a name that is being typed in the field, with the settings of another environment."""
+    find("field_env_args").setText(ENTERED["env_args"])
+    find("steps_spin").setValue(ENTERED["steps"])
+    window.activateWindow()
+    editor = picker.lineEdit()
+    editor.setFocus()
+    qtbot.waitUntil(editor.hasFocus)
+    editor.selectAll()
+    # Not by keys: the list of suggestions would take the focus of the offscreen display.
+    editor.insert(TYPED)
+    assert find("steps_spin").value() == ENTERED["steps"]
+
+
+@pytest.mark.parametrize("action", ["train", "queue"])
+@pytest.mark.parametrize("way", ["mouse", "keys"])
+def test_an_environment_that_is_being_typed_is_trained_with_its_own_settings(
+    qtbot, window, find, monkeypatch, being_typed, action: str, way: str
+) -> None:
+    runs = []
+    monkeypatch.setattr(window.many, "start" if action == "train" else "add", runs.append)
+    if way == "mouse":
+        click(qtbot, find(f"{action}_button"))
+    else:
+        window.toolbar.action(action).trigger()
+    qtbot.waitUntil(lambda: bool(runs))
+    config, tunables = make_settings({"env": TYPED})
+    assert [(run.config, run.tunables) for run in runs] == [(config, tunables)]
+    assert find("steps_spin").value() == config.steps
+    assert window.live.tunables() == tunables
+
+
+def test_a_preset_of_an_environment_that_is_being_typed_has_nothing_of_the_one_before(
+    window, being_typed, tmp_path: Path
+) -> None:
+    path = tmp_path / "typed.toml"
+    window.setup.findChild(PresetMenu, "preset_menu_button").export_to(path)
+    preset = parse_preset(path.read_text())
+    assert (preset.env, preset.values) == (TYPED, {})
+
+
+def test_an_environment_that_is_being_typed_is_remembered_with_its_own_settings(
+    window, being_typed, tmp_path: Path
+) -> None:
+    settings = QSettings(str(tmp_path / "memory.ini"), QSettings.Format.IniFormat)
+    SessionMemory(settings, window.setup, window.live, window.plots, window).save(None)
+    values = json.loads(str(settings.value("forms")))
+    assert make_settings(values) == make_settings({"env": TYPED})
+
+
+@pytest.mark.parametrize("button", ["env_check_button", "info_columns_button"])
+def test_an_environment_that_is_being_typed_is_examined_without_the_arguments_of_another(
+    qtbot, window, find, monkeypatch, being_typed, button: str
+) -> None:
+    asked = []
+    monkeypatch.setattr(EnvQuery, "ask", lambda _, *given, **__: asked.append(given))
+    window.setup.make_all_fields()
+    click(qtbot, find(button))
+    assert (TYPED, "") in asked
+    assert all(args == "" for _, args in asked)
+
+
+def test_an_environment_that_was_typed_is_looked_up_without_the_arguments_of_another(
+    qtbot, find, picker, monkeypatch, being_typed
+) -> None:
+    asked = []
+    monkeypatch.setattr(EnvQuery, "ask", lambda _, *given, **__: asked.append(given))
+    qtbot.keyClick(picker.lineEdit(), Qt.Key.Key_Return)
+    assert asked == [(TYPED, "")]
 
 
 # The list ----------------------------------------------------------------------------------------

@@ -111,6 +111,36 @@ def test_a_file_that_is_no_preset_is_refused_and_the_form_stays(window, find, me
     assert "cannot be read" in window.banner.text
 
 
+@pytest.mark.parametrize("way", ["save", "import"])
+@pytest.mark.parametrize("answer", ["replace", ""])
+def test_a_preset_replaces_one_of_its_name_only_if_the_user_agrees(
+    window, find, menu, tmp_path, monkeypatch, way: str, answer: str
+) -> None:
+    asked = []
+
+    def choose(_parent, _name, title: str, text: str, _ways) -> str:
+        asked.append(f"{title}. {text}")
+        return answer
+
+    monkeypatch.setattr("studio.setup.preset_menu.choose", choose)
+    change_settings(find)
+    menu.save("fast")
+    assert asked == []
+    find("env_combo").setCurrentText("Ant-v5")
+    if way == "save":
+        menu.save(" fast ")
+    else:
+        menu.export_to(tmp_path / "fast.toml")
+        menu.import_from(tmp_path / "fast.toml")
+    assert asked == [
+        "There is a preset fast already. It is one of Pendulum-v1. Replacing it cannot be undone."
+    ]
+    preset = load_presets()["fast"]
+    assert preset.env == ("Ant-v5" if answer else "Pendulum-v1")
+    assert (preset.values.get("steps") == 4321) is not bool(answer)
+    assert not window.banner.isVisible()
+
+
 def test_names_that_look_like_paths_stay_in_the_presets_folder(find, menu, tmp_path):
     menu.save("../../escape")
     assert [p.name for p in tmp_path.rglob("*escape*")] == [

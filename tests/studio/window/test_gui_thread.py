@@ -230,7 +230,8 @@ def test_a_run_is_named_noted_shown_with_its_settings_and_deleted(
 def test_the_queue_changes_and_a_run_of_a_group_is_opened(qtbot, watched, before, look) -> None:
     click(qtbot, look("queue_button"))
     click(qtbot, look("queue_button"))
-    watched.many.queue.move(1, 0)
-    watched.many.queue.remove(0)
+    first, second = (run.id for run in watched.many.queue.runs)
+    watched.many.queue.move(second, -1)
+    watched.many.queue.remove(first)
     watched.many.open_run(before[0].path)
     qtbot.waitUntil(lambda: watched.model.record.run == before[0].path, timeout=20_000)

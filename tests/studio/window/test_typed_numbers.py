@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QLineEdit
 
 from tests.studio.window.test_main_job import click
 from tests.support.events import started
@@ -96,6 +97,50 @@ def test_a_wrong_number_stays_marked_with_its_reason_and_starts_nothing(
     click(qtbot, find("train_button"))
     assert len(started) == 1
     assert not window.banner.isVisible()
+
+
+@pytest.mark.parametrize("action", ["train", "queue"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("steps_spin", "0"), ("spin_tau", "7"), ("field_buffer_size", "x")),
+        *(("field_actor_hidden", "256, x"), ("seeds_edit", "1,1")),
+    ],
+)
+def test_the_field_of_a_value_that_is_refused_is_shown_with_its_text_selected(
+    qtbot, window, find, monkeypatch, action: str, name: str, text: str
+) -> None:
+    started = []
+    monkeypatch.setattr(window.many, "start" if action == "train" else "add", started.append)
+    field = find(name)
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    window.setup.focus_steps()
+    if name == "steps_spin":
+        find("seed_spin").setFocus()
+    window.activateWindow()
+    window.toolbar.action(action).trigger()
+    assert started == []
+    assert window.focusWidget() is field
+    assert field.isVisible()
+    edit = field if isinstance(field, QLineEdit) else field.lineEdit()
+    assert edit.selectedText() == text
+
+
+@pytest.mark.parametrize("action", ["train", "queue"])
+def test_settings_that_do_not_go_together_are_refused_in_the_form(
+    window, find, monkeypatch, action: str
+) -> None:
+    started = []
+    monkeypatch.setattr(window.many, "start" if action == "train" else "add", started.append)
+    find("env_combo").setCurrentText("Pendulum-v1")
+    find("field_buffer_size").setValue(50)
+    window.toolbar.action(action).trigger()
+    assert started == []
+    assert window.banner.text == "Batch size 256 is larger than Replay buffer 50."
+    assert window.focusWidget() is find("spin_batch_size")
 
 
 def test_a_run_begins_in_the_whole_window_whatever_is_being_typed(qtbot, window, find) -> None:

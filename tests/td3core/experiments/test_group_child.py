@@ -66,6 +66,25 @@ def test_a_group_is_begun_and_resumed_with_the_code_that_its_process_may_import(
     assert [status.state for status in ended.statuses] == [SeedState.FINISHED] * 2
 
 
+def test_only_the_seeds_of_a_job_are_resumed_and_the_others_can_be_later(
+    make_group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_user_consent(tiny(STEPS_ENV)[0].choice)
+    parent = Parent(ResumedGroup(path=make_group((0, 1, 2)).path, seeds=(1,)))
+    stage = Stage(finish)
+    monkeypatch.setattr(child, "ParentLink", lambda _: parent)
+    monkeypatch.setattr(child, "ignore_terminal", lambda: None)
+    monkeypatch.setattr("td3core.experiments.groups.runner.RunProcess", stage)
+    child.main()
+    *_, ended = parent.received
+    assert [actor.seed for actor in stage.actors] == [1]
+    assert [(each.state, each.state.is_resumable) for each in ended.statuses] == [
+        (SeedState.STOPPED, True),
+        (SeedState.FINISHED, False),
+        (SeedState.STOPPED, True),
+    ]
+
+
 def test_a_window_hears_all_that_the_runs_of_a_group_report(
     make_group, runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
