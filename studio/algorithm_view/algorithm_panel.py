@@ -123,7 +123,8 @@ class AlgorithmPanel(QWidget):
 
     @Slot(object)
     def _on_traced(self, traced: Traced) -> None:
-        if self._tracing:
+        # A single update was asked for here, perhaps a moment before the panel counts as visible.
+        if self._tracing or traced.single:
             self._seen = traced
             self._show()
 

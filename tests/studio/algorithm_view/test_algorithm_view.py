@@ -219,6 +219,18 @@ def test_a_paused_run_is_stepped_and_no_other(panel: AlgorithmPanel, run: Asked)
     assert run.asked[-1] == "step"
 
 
+def test_a_step_asked_for_as_the_panel_opens_is_shown(
+    panel: AlgorithmPanel, model: RunModel, run: Asked
+) -> None:
+    _, tunables = begin(model)
+    panel.shutdown()
+    run.traced.emit(update(tunables))
+    assert panel.seen is None
+    run.traced.emit(update(tunables, single=True))
+    assert panel.seen is not None
+    assert shown(panel, "y")[0]
+
+
 def test_the_keyboard_reaches_every_box_and_its_text(qtbot: Any, panel: AlgorithmPanel) -> None:
     panel.activateWindow()
     reached, next_ones = {"act"}, ["act"]
