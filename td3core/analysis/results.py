@@ -16,7 +16,7 @@ from td3core.config.info_columns import PREFIX
 from td3core.errors import RequestError, unknown_name
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Change, changes_of, gestures_of
+from td3core.runs.journal import Change, Entry, changes_of, gestures_of, made_by
 from td3core.runs.metadata import Parent
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
@@ -220,6 +220,8 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
 
 def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResults:
     """Return the measurements of a run and the facts in its folder; ``live`` while it trains."""
+    reached = int(measured.reached[-1, 0]) if len(measured.reached) else 0
+    entries = made_by(run.journal(), reached)
     return RunResults(
         path=run.path,
         config=run.config,
@@ -228,9 +230,9 @@ def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResul
         title=name_of(run),
         created=run.created,
         group=run.group,
-        history=_history(run),
+        history=_history(run, entries),
         parent=run.parent,
-        gestures=tuple(gestures_of(run.journal())),
+        gestures=tuple(gestures_of(entries)),
         live=live,
         **_tables(measured),
     )
@@ -316,10 +318,10 @@ def settings_of(run: RunResults) -> dict[str, Any]:
     return found | {"history": run.history}
 
 
-def _history(run: RunDirectory) -> str:
+def _history(run: RunDirectory, entries: Sequence[Entry]) -> str:
     """Return what a run has besides training with its settings, as a key; usually empty."""
     parts = []
     if run.parent is not None:
         parts.append(f"branched from {run.parent.run} at {run.parent.env_steps}")
-    changes = changes_of(run.journal())
+    changes = changes_of(entries)
     return ", ".join([*parts, *(f"{c.name}={c.new} at {c.env_steps}" for c in changes)])

@@ -168,7 +168,13 @@ def _differences(config: RunConfig, tunables: Tunables) -> dict[str, Any]:
     values = to_dict(config) | to_dict(tunables)
     left_out = ("env", "preset", "seed", "threads")
     plain = {k: list(v) if isinstance(v, tuple) else v for k, v in _defaults().items()}
-    return {k: v for k, v in values.items() if k not in left_out and v != plain[k]}
+    return _free({k: v for k, v in values.items() if k not in left_out and v != plain[k]})
+
+
+def _free(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``values`` without those that their algorithm fixes: another one may be chosen."""
+    fixed = fixed_by(values)
+    return {k: v for k, v in values.items() if k not in fixed or v != fixed[k]}
 
 
 def _defaults() -> dict[str, Any]:
@@ -212,7 +218,7 @@ def compose(
         chosen.insert(0, own)
     base: dict[str, Any] = {"preset": PLUS.join(preset.name for preset in chosen)}
     for preset in chosen:
-        base = merged(base, preset.values)
+        base = merged(base, _free(preset.values))
     # A preset may set other values than the algorithm fixes.
     base |= fixed_by({**base, **values})
     return make_settings({**merged(base, values), "env": env_id})

@@ -216,6 +216,11 @@ def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, An
     return found | dict(values)
 
 
+def names_set_by(values: Mapping[str, Any]) -> set[str]:
+    """Return the settings that ``values`` set; ``lr_final`` sets both learning rates."""
+    return set(values) | (set(_RATES) if LR_FINAL in values else set())
+
+
 def _falling(values: Mapping[str, Any], share: float) -> dict[str, str]:
     """Return schedules by which both rates fall to the fraction ``share`` at the last step."""
     rates = {name: values.get(name, default(name)) for name in _RATES}

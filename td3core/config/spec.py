@@ -180,10 +180,12 @@ def checked_number(item: Field[Any], value: Any) -> float | int:
 
 
 def _number(item: Field[Any], wanted: Any, value: Any) -> float | int:
+    spec = spec_of(item)
+    if isinstance(value, str) and spec.lowest and value.strip().lower() == spec.lowest:
+        value = spec.low
     # In Python bool is a subclass of int, but "tau = true" is a mistake.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise _refusal(item, value)
-    spec = spec_of(item)
     if not spec.low <= value <= spec.high or value != wanted(value):
         raise _refusal(item, value)
     number: float | int = wanted(value)

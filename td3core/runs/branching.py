@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from td3core.arrays import Arrays
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, at_step, make_settings, merged, to_dict
+from td3core.config.settings import names_set_by
 from td3core.errors import RequestError
 from td3core.protocol.events import JournalEvent
 from td3core.randomness import Purpose, generator, generator_state
@@ -83,7 +84,8 @@ def prepare_branch(
     saved = load_complete(path)
     config, tunables = branch_settings(path, saved.header, values)
     pending = pending_entries(_journal_of(path), saved)
-    to_come = [e for e in pending if journal.is_scheduled(e) and e["field"] not in values]
+    own = names_set_by(values)
+    to_come = [e for e in pending if journal.is_scheduled(e) and e["field"] not in own]
     # Changes made at this step are in the parent's journal, not in the branch's.
     counters = replace(saved.header.counters, changes=0)
     noise = tunables.exploration_noise

@@ -7,7 +7,8 @@ before step k + 1. Settings and journal together determine a run: the same chang
 steps reproduce it.
 
 Scheduled changes are in the journal from the start, before the first step. They have an ``origin``,
-``schedule``, instead of a ``time``.
+``schedule``, instead of a ``time``. Where a resume changes the length of the run, schedules over
+shares of it are rewritten as steps: such a change has the origin ``length``.
 """
 
 import contextlib
@@ -37,7 +38,7 @@ MOST_BYTES = 64 * 2**20
 SAME_GESTURE_S = 1.5
 """Changes of a setting within this time count as one, as while its slider is dragged."""
 
-_SCHEDULE = "schedule"
+_SCHEDULE, _LENGTH = "schedule", "length"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,25 @@ def import_of(entries: Iterable[Entry]) -> Entry | None:
 def is_scheduled(entry: Entry) -> bool:
     """Return whether a change was scheduled at the start of the run; it may still be pending."""
     return entry.get("origin") == _SCHEDULE
+
+
+def converted(entry: Entry) -> Entry:
+    """Return a line whose change only rewrites a schedule, because the run's length changed."""
+    return entry | {"origin": _LENGTH}
+
+
+def made_by(entries: Iterable[Entry], reached: int) -> list[Entry]:
+    """Return the live changes made in the steps until ``reached``.
+
+    Left out are changes planned for later steps, and rewritten schedules.
+    """
+    return [
+        entry
+        for entry in entries
+        if "field" in entry
+        and entry.get("origin") != _LENGTH
+        and (entry["step"] < reached or not is_scheduled(entry))
+    ]
 
 
 def pinned(entry: Entry, steps: int) -> Entry:

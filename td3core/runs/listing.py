@@ -16,6 +16,7 @@ from td3core.errors import RequestError, file_reason, message_of
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import made_by
 from td3core.runs.layout import DESCRIPTION, step_in_name
 from td3core.runs.metadata import MOST_STEPS, Ending, Parent
 from td3core.runs.naming import Usual, changed_settings, describe, with_env
@@ -194,7 +195,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
         algorithm=title_of(run.config, run.first_tunables),
         group=run.group,
         changed=changed_settings(run, usual),
-        live_changes=sum("field" in entry for entry in run.journal()),
+        live_changes=len(made_by(run.journal(), env_steps)),
         curves_only=run.has_curves_only(),
     )
 

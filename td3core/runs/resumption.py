@@ -228,7 +228,7 @@ def journal_for(run: RunDirectory, saved: Checkpoint | None, steps: int) -> list
     found = changes(then, pinned(then, saved.header.config.steps))
     line = {"step": at, "time": timestamp.now()}
     return entries + [
-        line | {"field": name, "old": old, "new": new}
+        journal.converted(line | {"field": name, "old": old, "new": new})
         for name, old, new in found
         if name not in later
     ]

@@ -11,6 +11,7 @@ from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import typed
 from td3core.errors import RequestError, brief
 from td3core.exporters.report.run_facts import RunFacts
+from td3core.runs.journal import made_by
 from td3core.runs.layout import CHECKPOINTS
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 
@@ -62,7 +63,7 @@ def _key(run: RunFacts) -> tuple[str, ...]:
 
 
 def _changed_live(run: RunFacts) -> bool:
-    return any("field" in entry for entry in run.entries)
+    return bool(made_by(run.entries, run.summary.env_steps))
 
 
 def _command(runs: Sequence[RunFacts]) -> str:

@@ -17,10 +17,17 @@ from td3core.analysis.results import last_values, read_results, settings_of, tra
 from td3core.analysis.wording import estimate_text
 from td3core.config import sign_of
 from td3core.errors import RequestError
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
+from td3core.runs.journal import Change
+from td3core.runs.listing import summarise
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.runs.naming import description_of
+from td3core.training.launch import train
 from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
+from tests.td3core.helpers import Told, tiny
+from tests.td3core.training.resuming import go_on_well, stopped
 
 
 def read(paths):
@@ -44,6 +51,30 @@ def test_runs_that_differ_in_seed_and_threads_are_one_group(runs_dir: Path) -> N
     assert [each.name for each in compare(runs, by=["threads"]).groups] == [
         f"threads {count}" for count in range(3)
     ]
+
+
+def test_runs_resumed_with_another_length_stay_a_group(runs_dir: Path) -> None:
+    schedule = {"actor_lr": "1e-3@50%, 1e-4@100%"}
+    runs = [stopped(runs_dir, 40 + seed, seed=seed, **schedule).run for seed in range(2)]
+    for path in runs:
+        go_on_well(path, steps=90)
+    (group,) = compare(read(runs)).groups
+    assert len(group.group.runs) == 2
+    assert [summarise(RunDirectory.open(path)).live_changes for path in runs] == [0, 0]
+
+
+def test_planned_changes_count_once_they_are_made(runs_dir: Path) -> None:
+    planned = [Change(50, "tau", 0.3)]
+    paths = []
+    for seed, steps in enumerate((40, 40, 60)):
+        config, tunables = tiny(seed=seed, steps=steps)
+        ended = train(config, tunables, Control(), Told(), runs_dir, planned if seed else ())
+        assert isinstance(ended, Ended)
+        paths.append(ended.run)
+    assert [summarise(RunDirectory.open(path)).live_changes for path in paths] == [0, 0, 1]
+    plain, unmade, made = read(paths)
+    assert settings_of(plain) == settings_of(unmade)
+    assert (unmade.gestures, made.gestures) == ((), tuple(planned))
 
 
 def test_runs_do_not_differ_in_what_their_algorithm_does_not_use(runs_dir: Path) -> None:

@@ -9,12 +9,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from td3core.config import RunConfig, Tunables, make_settings, piecewise, specs, to_dict
+from td3core.config.algorithms import ALGORITHMS
 from td3core.config.presets import (
     Preset,
     compose,
     load_presets,
     parse_preset,
     preset_for,
+    preset_of,
+    preset_text,
     save_preset,
 )
 from td3core.envs.catalogue import KNOWN, find_known
@@ -123,6 +126,26 @@ def test_values_that_are_given_win_over_the_preset_and_leave_the_rest() -> None:
     config, tunables = compose("Pendulum-v1", [], {"gamma": 0.5, "steps": 123})
     assert (tunables.gamma, config.steps) == (0.5, 123)
     assert (tunables.actor_lr, config.actor_hidden) == (1e-3, (64, 64))
+
+
+def test_a_preset_of_an_algorithm_leaves_another_one_its_own_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an algorithm fixes is not in a new preset's file, and not taken from an older one."""
+    monkeypatch.setenv("TD3_STUDIO_PRESETS", str(tmp_path))
+    saved = preset_of("mine", *make_settings({"env": STEPS, "algorithm": "ddpg", "gamma": 0.9}))
+    assert saved.values == {"algorithm": "ddpg", "gamma": 0.9}
+    older = {"algorithm": "ddpg", "gamma": 0.9, **dict(ALGORITHMS["ddpg"].fixed)}
+    for name, values in (("mine", saved.values), ("older", older)):
+        text = preset_text(Preset(name=name, env=STEPS, about="", values=values))
+        (tmp_path / f"{name}.toml").write_text(text)
+        config, tunables = compose(STEPS, [name], {})
+        assert (config.twin_critics, tunables.policy_delay) == (False, 1)
+        for other in ("td3", "tqc"):
+            config, tunables = compose(STEPS, [name], {"algorithm": other})
+            found = config.twin_critics, tunables.policy_delay, tunables.policy_noise
+            assert found == (True, 2, 0.2)
+            assert tunables.gamma == 0.9
 
 
 def test_a_preset_may_be_named_for_another_environment() -> None:

@@ -19,6 +19,7 @@ from td3core.config import (
     type_words,
 )
 from td3core.config.spec import setting_fields
+from td3core.config.tunables import NO_FLOOR
 from td3core.errors import RequestError
 
 FIELDS = {item.name: item for cls in (RunConfig, Tunables) for item in setting_fields(cls)}
@@ -262,6 +263,13 @@ def test_text_of_another_kind_is_refused_with_what_the_setting_takes(name: str, 
     assert name in str(caught.value)
     assert repr(text)[:60] in str(caught.value)
     assert str(type_words(name)) in str(caught.value)
+
+
+def test_a_limit_is_switched_off_by_its_word_wherever_it_is_given() -> None:
+    for value in ("off", " Off ", NO_FLOOR):
+        _, tunables = make_settings({"env": "any", "reward_floor": value})
+        assert tunables.reward_floor == NO_FLOOR
+    assert parse_value("reward_floor", "off") == NO_FLOOR
 
 
 def test_text_for_an_unknown_setting_is_refused() -> None:

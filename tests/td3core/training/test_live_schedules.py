@@ -174,6 +174,17 @@ def test_a_branch_may_give_the_rates_another_final_share(runs_dir: Path) -> None
     assert found.actor_lr == 0.5e-3
 
 
+def test_a_branch_whose_rates_fall_anew_repeats_no_planned_change_of_them(runs_dir: Path) -> None:
+    planned = [Change(70, "actor_lr", 2e-3), Change(75, "tau", 0.3)]
+    parent = train(*tiny(**VALUES), Control(), Told(), runs_dir, planned)
+    assert isinstance(parent, Ended)
+    path = RunDirectory.open(parent.run).step_checkpoint(40)
+    outcome, _ = branched(path, runs_dir / "branch", lr_final=0.1)
+    assert isinstance(outcome, Ended)
+    fields = [e["field"] for e in RunDirectory.open(outcome.run).journal() if "field" in e]
+    assert fields == ["tau"]
+
+
 def test_a_schedule_of_the_exploration_noise_has_the_say_over_its_decay(runs_dir: Path) -> None:
     values = VALUES | {"exploration_noise": "0.5@0", "exploration_noise_decay": 0.9}
     outcome, told = run(runs_dir, **values)
