@@ -235,10 +235,12 @@ def test_without_h264_a_film_is_mpeg4_and_without_that_it_is_refused(
         ("a.mp4", 125, 1.0, 125, 1),
         ("a.mp4", 30, 0.25, Fraction(15, 2), 1),
         ("a.gif", 125, 1.0, Fraction(125, 4), 4),
+        ("a.mp4", 0.25, 1.0, Fraction(1, 4), 1),
+        ("a.gif", 0.25, 1.0, Fraction(1, 4), 1),
     ],
 )
 def test_a_faster_film_leaves_out_what_no_player_shows_in_time(
-    tmp_path: Path, name: str, fps: int, speed: float, rate: Fraction, kept: int
+    tmp_path: Path, name: str, fps: float, speed: float, rate: Fraction, kept: int
 ) -> None:
     with FilmWriter(tmp_path / name, fps, speed) as film:
         for at in range(120):
