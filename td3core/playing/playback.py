@@ -82,8 +82,9 @@ class Playback:
     def fps(self) -> float:
         """Steps per second at the environment's own speed."""
         rate = self.env.metadata.get("render_fps")
-        known = isinstance(rate, int | float) and 0 < rate < math.inf
-        return float(rate) if known else float(DEFAULT_FPS)
+        if isinstance(rate, int | float) and 0 < rate < math.inf:
+            return float(rate)
+        return float(DEFAULT_FPS)
 
     def advance(self) -> RolloutStep:
         """Take the next step.

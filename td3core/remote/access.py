@@ -111,12 +111,13 @@ class RemoteAccess:
 
     def _answer_at_end(self, name: str, ask: str, stopped: Text) -> None:
         """Answer a request after the end; ``stopped`` is the message of one to stop, if done."""
-        if ask == Verb.STOP and isinstance(self._outcome, events.Ended):
-            self._answer(name, message=stopped)
-        elif ask == Verb.STOP and self._outcome is not None:
-            self._answer(name, done=False, message=self._outcome.message)
-        else:
-            self._answer(name, done=False, message=_ENDED)
+        match self._outcome:
+            case events.Ended() if ask == Verb.STOP:
+                self._answer(name, message=stopped)
+            case events.Failed(message=failure) if ask == Verb.STOP:
+                self._answer(name, done=False, message=failure)
+            case _:
+                self._answer(name, done=False, message=_ENDED)
 
     # Requests -----------------------------------------------------------------------------------
 
