@@ -2,7 +2,6 @@
 
 import errno
 import os
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,6 +42,7 @@ def evaluate_command(
     from td3core import checkpoint as files
     from td3core.checkpoint.agent import value_networks
     from td3core.evaluation.evaluate import evaluate
+    from td3core.exporters.film.frames import naming_environment
 
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
@@ -51,7 +51,8 @@ def evaluate_command(
     if bias and critics is None:
         raise RequestError("{file} holds no critics to measure.", file=path.name)
     obtain_consent(found.header.config.choice, given=trust_env)
-    with environment_of(found, path) as choice:
+    choice = environment_of(found, path)
+    with naming_environment(choice):
         result = evaluate(found.policy(), choice, episodes=episodes, seed=seed, critics=critics)
     assert result is not None
     more = {}
@@ -114,7 +115,8 @@ def replay_command(
     require_class(found.header.config.numerics)
     obtain_consent(found.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, episodes, found.header.env.max_episode_steps)
-    with environment_of(found, path, draws=True), reporter:
+    environment_of(found, path, draws=True)
+    with reporter:
         result, info = record(
             found,
             video,
@@ -197,10 +199,8 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
     return path.absolute()
 
 
-def environment_of(
-    agent: "Checkpoint", path: Path, *, draws: bool = False
-) -> AbstractContextManager["EnvChoice"]:
-    """Check and name an agent's environment (:func:`td3core.exporters.film.frames`)."""
+def environment_of(agent: "Checkpoint", path: Path, *, draws: bool = False) -> "EnvChoice":
+    """Check and return an agent's environment (:func:`td3core.exporters.film.frames`)."""
     from td3core.exporters.film import frames
 
     return frames.environment_of(agent, path, draws=draws)

@@ -7,7 +7,7 @@ import typer
 
 from td3core.cli.consent import allow_typed, obtain_consent
 from td3core.cli.options import AsJson, Force, RunsDir, TrustEnv
-from td3core.cli.paths import require_writable_name, runs_folder
+from td3core.cli.paths import require_writable_name, runs_folder, with_absolute_paths
 from td3core.cli.terminal import CommandResult, log, print_result
 from td3core.config import EnvChoice
 from td3core.errors import RequestError
@@ -63,7 +63,7 @@ def import_command(
         raise RequestError("--env-args needs --env.")
     folder = runs_folder(runs_dir)
     found = importing.examine(file.absolute(), vecnormalize and vecnormalize.absolute())
-    given = None if env is None else EnvChoice(env, env_args)
+    given = None if env is None else EnvChoice(env, with_absolute_paths(env_args))
     choice = importing.choice_of(found, given, file.name)
 
     def make(choice: EnvChoice) -> "EnvInfo":

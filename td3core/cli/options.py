@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from td3core.cli.paths import with_absolute_paths
 from td3core.cli.terminal import log
 from td3core.config import parse_value
 from td3core.config.algorithms import unused_by
@@ -95,4 +96,6 @@ def assignments(texts: list[str]) -> dict[str, Any]:
         if name.strip() == "preset":
             raise RequestError("--set cannot change preset; use --preset.")
         values[name.strip()] = parse_value(name.strip(), value)
+    if "env_args" in values:
+        values["env_args"] = with_absolute_paths(values["env_args"])
     return values

@@ -1,9 +1,13 @@
 """Resolves the runs, checkpoints and output files named on the command line."""
 
+import json
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from td3core.config.env_choice import parse_args
 from td3core.errors import RequestError
+from td3core.system.regular_files import exists
 
 if TYPE_CHECKING:
     from td3core.runs.directory import RunDirectory
@@ -65,6 +69,29 @@ def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = Fa
             return found
     run.require_agent()
     raise RequestError("{run} has no checkpoint yet.", run=path.name)
+
+
+def with_absolute_paths(env_args: str) -> str:
+    """Return arguments of an environment whose relative paths of files here are absolute.
+
+    A run is resumed, evaluated and filmed from any folder. Only what begins with a dot is a path
+    from here for sure: other names may be those of files that come with a simulator.
+
+    Raises:
+        RequestError: the text is not that of a JSON object.
+    """
+    return json.dumps(_with_absolute_paths(parse_args(env_args))) if env_args.strip() else env_args
+
+
+def _with_absolute_paths(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _with_absolute_paths(each) for name, each in value.items()}
+        case list():
+            return [_with_absolute_paths(each) for each in value]
+        case str() if value.startswith(("./", "../")) and exists(Path(value)):
+            return os.path.abspath(value)  # noqa: PTH100 - drops the dots, and follows no link
+    return value
 
 
 def require_writable_name(target: Path, *, overwrite: bool, folder: bool = False) -> None:

@@ -180,20 +180,21 @@ def _require_regular_files(choice: EnvChoice) -> None:
 def _id_or_spec(env_id: str) -> str | EnvSpec:
     """Resolve ``package.module:Class``, which names a class that is not registered.
 
-    ``package.module:Id-v0`` is Gymnasium's own notation: import the module, then make the id.
+    ``package.module:Id-v0`` is Gymnasium's own notation: import the module, then make the id. The
+    version may be missing there, too.
 
     Raises:
-        RequestError: the module has no such class.
+        RequestError: the module has no such class, and no such id is registered.
     """
     module, colon, name = env_id.partition(":")
     if not colon or not name.isidentifier():
         return env_id
     found = getattr(importlib.import_module(module), name, None)
-    if not (isinstance(found, type) and issubclass(found, gym.Env)):
-        raise RequestError(
-            "{module} has no environment class called {name}.", module=module, name=name
-        )
-    return EnvSpec(id=name, entry_point=env_id)
+    if isinstance(found, type) and issubclass(found, gym.Env):
+        return EnvSpec(id=name, entry_point=env_id)
+    if name in gym.registry or name in (each.rpartition("-v")[0] for each in _ids_of(module)):
+        return env_id
+    raise _unknown_in_module(module, name)
 
 
 def check_env(which: EnvChoice | str) -> EnvInfo:
@@ -242,6 +243,12 @@ def registered_elsewhere() -> list[str]:
         # Gymnasium's others are older versions, have discrete actions, or convert older ones.
         if find_known(env_id) is None and _package_of(spec.entry_point) not in _GYMNASIUMS
     ]
+
+
+def _ids_of(module: str) -> list[str]:
+    """Return the registered ids of the environments in a module's package."""
+    package = module.partition(".")[0]
+    return [each for each, spec in gym.registry.items() if _package_of(spec.entry_point) == package]
 
 
 def _package_of(entry_point: Any) -> str:
@@ -305,7 +312,19 @@ def _kind_of(space: gym.Space[Any]) -> Text:
     return quoted(type(space).__name__)
 
 
+def _unknown_in_module(module: str, name: str) -> RequestError:
+    near = difflib.get_close_matches(name, _ids_of(module), n=1, cutoff=0.5)
+    if near:
+        return unknown_name("environment", f"{module}:{name}", [f"{module}:{near[0]}"])
+    return RequestError(
+        "{module} has no environment class called {name}.", module=module, name=name
+    )
+
+
 def _unknown_env_error(env_id: str) -> RequestError:
+    module, colon, name = env_id.partition(":")
+    if colon:
+        return _unknown_in_module(module, name)
     ours = [known.env_id for known in KNOWN]
     same = [name for name in ours if name.lower() == env_id.lower()]
     # Gymnasium registers ids of simulators that few users have; suggest them last.

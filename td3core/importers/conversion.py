@@ -100,7 +100,9 @@ def require_suitable(agent: ForeignAgent, info: EnvInfo) -> None:
             env=info.env_id,
         )
     for name, saved, there in (("low", agent.low, low), ("high", agent.high, high)):
-        if saved is not None and not np.allclose(saved, there, rtol=_CLOSE, atol=0.0):
+        # A bound near 0 may be the difference of two larger float32 numbers.
+        close = _CLOSE * np.maximum(high - low, np.abs(there))
+        if saved is not None and not (np.abs(saved - there) <= close).all():
             raise RequestError(
                 "The agent's actions have the {name} bounds {saved}; those of {env} are {there}.",
                 name=name,

@@ -1,5 +1,6 @@
 """Refuses files of other programs, in one sentence with file name, part and reason."""
 
+import csv
 import struct
 import zipfile
 import zlib
@@ -13,7 +14,7 @@ from td3core.text import Text, Value
 DAMAGE = (
     *(OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError),
     *(OverflowError, RecursionError, MemoryError, NotImplementedError, RuntimeError),
-    *(struct.error, zlib.error, zipfile.BadZipFile),
+    *(csv.Error, struct.error, zlib.error, zipfile.BadZipFile),
     # If warnings are errors: Python warns about invalid escape sequences.
     Warning,
 )

@@ -94,7 +94,7 @@ def _document(path: Path) -> Mapping[str, Any]:
 def _environment(folder: Path) -> EnvChoice | None:
     args, config = _document(folder / _ARGS), _document(folder / _CONFIG)
     with reading(_CONFIG, "the file"):
-        for name in ("env_wrapper", "frame_stack"):
+        for name in ("env_wrapper", "vec_env_wrapper", "frame_stack"):
             if config.get(name) not in (None, [], 1):
                 raise UnexpectedError(
                     "{name} changes what the agent sees: {value}",

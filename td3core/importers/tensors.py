@@ -25,6 +25,7 @@ _KINDS = {
 _REBUILD = Global("torch._utils", "_rebuild_tensor_v2")
 _ORDERED = Global("collections", "OrderedDict")
 _MOST_DIMENSIONS, _MOST_DEPTH = 8, 12
+_MOST_VALUES, _MOST_TENSOR_BYTES = 100_000, 512 * 2**20
 
 
 def read_pth(data: bytes) -> Any:
@@ -61,6 +62,7 @@ class _Reader:
     def __init__(self, archive: Archive, prefix: str) -> None:
         self._archive, self._prefix = archive, prefix
         self._storages: dict[str, NDArray[Any]] = {}
+        self._count = self._bytes = 0
         order = f"{prefix}byteorder"
         if order in archive and archive.read(order, 16) != b"little":
             raise UnexpectedError("the numbers are not little-endian")
@@ -71,6 +73,10 @@ class _Reader:
     def _plain(self, value: Any, depth: int = 0) -> Any:
         if depth > _MOST_DEPTH:
             raise UnexpectedError("values are nested too deeply")
+        self._count += 1
+        # A value that several hold counts each time.
+        if self._count > _MOST_VALUES:
+            raise UnexpectedError("there are too many values")
         match value:
             case None | bool() | int() | float() | str():
                 return value
@@ -113,6 +119,10 @@ class _Reader:
             raise UnexpectedError("a tensor is larger than its numbers")
         if not count:
             return np.empty(size, storage.dtype)
+        self._bytes += count * storage.itemsize
+        # Tensors may share their numbers, which are copied for each.
+        if self._bytes > _MOST_TENSOR_BYTES:
+            raise UnexpectedError("the tensors have {n} bytes together", n=self._bytes)
         steps = tuple(step * storage.itemsize for step in stride)
         return np.lib.stride_tricks.as_strided(storage[offset:], size, steps).copy()
 

@@ -86,6 +86,11 @@ class EpisodeLog:
         """Keep a step: the observation (obs_dim,) and the action (act_dim,) taken on it."""
         self._steps.append((step, obs, action))
 
+    @property
+    def latest(self) -> tuple[RolloutStep, Floats, Floats]:
+        """The step added last, with its observation (obs_dim,) and action (act_dim,)."""
+        return self._steps[-1]
+
     def after(
         self, step: int, playback_id: int, critic: Critic | None, most: int | None = None
     ) -> Steps | None:

@@ -1,8 +1,8 @@
 """One episode played by an agent, step by step."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import prod
 
 from td3core.arrays import Floats
 from td3core.config.env_choice import EnvChoice
@@ -82,7 +82,9 @@ class Playback:
     def fps(self) -> float:
         """Steps per second at the environment's own speed."""
         rate = self.env.metadata.get("render_fps")
-        return float(rate) if isinstance(rate, int | float) and rate >= 1 else float(DEFAULT_FPS)
+        if isinstance(rate, int | float) and 0 < rate < math.inf:
+            return float(rate)
+        return float(DEFAULT_FPS)
 
     def advance(self) -> RolloutStep:
         """Take the next step.
@@ -114,7 +116,7 @@ class Playback:
 
     def _rollout(self, act: Act, log: EpisodeLog | None) -> Iterator[RolloutStep]:
         """Yield the steps of the episode."""
-        expected = prod(self.env.observation_space.shape or ())
+        expected = math.prod(self.env.observation_space.shape or ())
         number, total, over = 0, 0.0, False
         while not over:
             seen = self.obs

@@ -28,6 +28,7 @@ STATUS_S = 1.0
 _MOST_ANSWERS = 64
 _MOST_WARNINGS = 20
 _ENDED = Text("The run ended before it could handle the request.")
+_NOT_PAUSED = Text("The run is not paused.")
 _NO_CHECKPOINT = Text("The checkpoint could not be written.")
 
 
@@ -58,6 +59,7 @@ class RemoteAccess:
         """Whether some answer is not yet in the file."""
         self._looked_at = self._written_at = 0.0
         self._saving_at: int | None = None
+        self._outcome: events.Ended | events.Failed | None = None
         self._told_problem = False
 
     # Called by the run, as a Listener -----------------------------------------------------------
@@ -77,6 +79,8 @@ class RemoteAccess:
                 self._on_saved(event)
             case events.Warned():
                 self._on_warned(event)
+            case events.Ended() | events.Failed():
+                self._outcome = event
 
     def idle(self) -> None:
         """Check for requests if it is time. Called at reports, and while the run is paused."""
@@ -94,17 +98,26 @@ class RemoteAccess:
             self._write()
 
     def close(self) -> None:
-        """Answer the remaining requests: the run is over."""
+        """Answer the remaining requests: the run is over, its agent saved unless it failed."""
         if self._status is None:
             return
         for ask, requests in self._pending.items():
             for name, _ in requests:
-                done = ask == Verb.STOP
-                self._answer(name, done=done, message=NO_TEXT if done else _ENDED)
+                self._answer_at_end(name, ask, NO_TEXT)
             requests.clear()
         for request in self._inbox.take():
-            self._answer(request.name, done=request.ask == Verb.STOP, message=_ENDED)
+            self._answer_at_end(request.name, request.ask, _ENDED)
         self._write()
+
+    def _answer_at_end(self, name: str, ask: str, stopped: Text) -> None:
+        """Answer a request after the end; ``stopped`` is the message of one to stop, if done."""
+        match self._outcome:
+            case events.Ended() if ask == Verb.STOP:
+                self._answer(name, message=stopped)
+            case events.Failed(message=failure) if ask == Verb.STOP:
+                self._answer(name, done=False, message=failure)
+            case _:
+                self._answer(name, done=False, message=_ENDED)
 
     # Requests -----------------------------------------------------------------------------------
 
@@ -117,11 +130,13 @@ class RemoteAccess:
             return
         match Verb(request.ask):
             case Verb.RESUME:
+                pausing = self._take(Verb.PAUSE)
+                paused = pausing or status.phase is Phase.PAUSED
                 self._control.resume()
                 # Pending requests to pause are answered as well.
-                for name, _ in self._take(Verb.PAUSE):
+                for name, _ in pausing:
                     self._answer(name)
-                self._answer(request.name)
+                self._answer(request.name, message=NO_TEXT if paused else _NOT_PAUSED)
             case Verb.PAUSE if status.phase is Phase.PAUSED:
                 self._answer(request.name, message=Text("The run is already paused."))
             case verb:
@@ -219,12 +234,10 @@ class RemoteAccess:
             self._finish_saving(_NO_CHECKPOINT)
         if event.event == JournalEvent.SAVE and self._pending[Verb.SAVE]:
             self._saving_at = event.env_steps
-        elif event.event in (JournalEvent.PAUSE, JournalEvent.STOP) and self._pending[event.event]:
-            for name, _ in self._take(event.event):
+        elif event.event == JournalEvent.PAUSE:
+            # Written with the progress event that reports the pause, which follows at once.
+            for name, _ in self._take(Verb.PAUSE):
                 self._answer(name)
-            # After a pause, a progress event that reports it follows at once.
-            if event.event == JournalEvent.STOP:
-                self._write()
 
     def _on_saved(self, event: events.Saved) -> None:
         step = self._saving_at

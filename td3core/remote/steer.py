@@ -152,15 +152,18 @@ class RemoteControl(Requesting):
         """
         name = next(name for name, (given, _) in self._waiting.items() if given == ticket)
         liveness, end = Liveness(self.run), time.monotonic() + timeout_s
+        alive = True
         while True:
             status = Status.read(self.run)
             for each in self.answered(status.answers if status else ()):
                 if each.ticket == ticket:
                     return each.answer
-            alive = liveness.check(status)
             if time.monotonic() > end or not alive:
                 break
-            time.sleep(_POLL_S)
+            # A run answers as it ends: once it is gone, look again.
+            alive = liveness.check(status)
+            if alive:
+                time.sleep(_POLL_S)
         del self._waiting[name]
         taken = not self._withdraw(name)
         if not alive:

@@ -254,7 +254,8 @@ def _conduct(
 ) -> Ended | Failed:
     """Execute a plan, from preparation to the recorded ending; return the outcome."""
     outcome: Ended | Failed
-    trainer = None
+    trainer: Trainer | None = None
+    access: RemoteAccess | None = None
     sinks, unwritten = wanted_sinks()
     for sink in sinks:
         listeners.add(sink)
@@ -262,7 +263,7 @@ def _conduct(
         listeners.report(Warned(env_steps=0, message=message))
     with ExitStack() as resources:
         try:
-            trainer = _prepare(plan(resources), control, listeners, resources)
+            trainer, access = _prepare(plan(resources), control, listeners, resources)
             outcome = trainer.run()
         except StoppedError:
             message = Text("Stopped before the first step.")
@@ -277,13 +278,15 @@ def _conduct(
                 outcome = _failure(problem, trainer)
         if trainer is not None:
             trainer.write_ending(outcome)
+        if access is not None:
+            access.report(outcome)
     listeners.report(outcome)
     return outcome
 
 
 def _prepare(
     plan: RunPlan, control: Control, listeners: Listeners, resources: ExitStack
-) -> Trainer:
+) -> tuple[Trainer, RemoteAccess]:
     """Acquire everything a run needs; ``resources`` releases it."""
     config, report = plan.config, listeners.report
     check_together(config, plan.tunables)
@@ -321,7 +324,8 @@ def _prepare(
     directory = plan.directory(config)
     access = RemoteAccess(directory.path, config, control, report)
     listeners.add(access)
-    # Closed after the trainer, before the outcome is reported: it answers the remaining requests.
+    # Closed after the trainer, before the outcome is reported to others: it answers the remaining
+    # requests.
     resources.callback(listeners.remove, access)
     resources.callback(access.close)
     trainer = Trainer(
@@ -345,7 +349,7 @@ def _prepare(
             for put_back in plan.undo:
                 put_back()
             raise
-    return trainer
+    return trainer, access
 
 
 def _rehearse(choice: EnvChoice, control: Control, report: Report) -> None:

@@ -85,7 +85,8 @@ def film(
     require_class(*(scene.numerics for scene in scenes))
     obtain_consent(first.header.config.choice, given=trust_env)
     reporter = FilmReporter(console, episodes, first.header.env.max_episode_steps)
-    with environment_of(first, scenes[0].path, draws=True), reporter:
+    environment_of(first, scenes[0].path, draws=True)
+    with reporter:
         growth = record_growth(scenes, out, settings, reporter)
     info = growth.info
     if not as_json:

@@ -38,7 +38,8 @@ def film_side_by_side(
     require_class(*(each.numerics for each in configs))
     obtain_consent(*(each.choice for each in configs), given=trust_env)
     reporter = FilmReporter(console, settings.episodes, first.header.env.max_episode_steps)
-    with environment_of(first, compared[0].path, draws=True), reporter:
+    environment_of(first, compared[0].path, draws=True)
+    with reporter:
         film = record_side_by_side(compared, out, settings, reporter)
     info = film.info
     if not as_json:

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from td3core.arrays import Doubles
 from td3core.config.env_choice import EnvChoice
@@ -87,7 +89,7 @@ def check_shapes(probe: Rollout) -> Finding:
                 found=obs.shape,
                 declared=space.shape,
             )
-        if not np.issubdtype(obs.dtype, np.number):
+        if not _is_numeric(obs):
             return error(SHAPE, "The observation at {place} is not numeric.", place=_place(i))
         if obs.dtype != space.dtype:
             return warning(
@@ -111,7 +113,7 @@ def check_values(probe: Rollout) -> Finding:
     space = probe.space
     largest = 0.0
     for i, obs in enumerate(probe.observations):
-        if obs.shape != space.shape or not np.issubdtype(obs.dtype, np.number):
+        if obs.shape != space.shape or not _is_numeric(obs):
             return error(VALUES, "The observation at {place} is unusable.", place=_place(i))
         with np.errstate(over="ignore"):
             single = obs.astype(np.float32)
@@ -229,6 +231,11 @@ def check_with_gymnasium(choice: EnvChoice) -> Iterator[Finding]:
         yield Finding(Level.WARNING, GYMNASIUM, quoted(failure))
     elif not warnings:
         yield passed(GYMNASIUM, "Passed without warnings.")
+
+
+def _is_numeric(obs: NDArray[Any]) -> bool:
+    """Return whether the agent can take an observation as numbers; truth values are 0 and 1."""
+    return np.issubdtype(obs.dtype, np.number) or obs.dtype == np.bool_
 
 
 def _same(one: float, other: float) -> bool:

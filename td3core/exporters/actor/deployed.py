@@ -16,7 +16,7 @@ from td3core.checkpoint.agent import agent_of, spec_of
 from td3core.config.networks import ACTOR
 from td3core.envs.agent_view import AgentView
 from td3core.errors import RequestError
-from td3core.exporters.film.frames import environment_of
+from td3core.exporters.film.frames import environment_of, naming_environment
 from td3core.inference.normaliser import OBS_CLIP, Normaliser
 from td3core.playing.numbers import EpisodeLog, in_bounds
 from td3core.playing.playback import Playback
@@ -188,7 +188,7 @@ def deployed_actor(checkpoint: Path) -> DeployedActor:
     """
     source = load(checkpoint)
     header = source.header
-    with environment_of(source, checkpoint):
+    with naming_environment(environment_of(source, checkpoint)):
         log = EpisodeLog(header.env.obs_dim, most_bytes=None)
         with closing(Playback(agent_of(source), 0, 0, log=log)) as playback:
             while not playback.step.over and playback.step.number < MOST_OBSERVATIONS:

@@ -14,6 +14,7 @@ from td3core.envs.make import check_env
 from td3core.envs.rendering import draw, prepare_rendering, rgb_frame
 from td3core.errors import MessageError, RunError, reason_of, require_no_interrupt
 from td3core.playing.disturbance import Pushes
+from td3core.playing.numbers import EpisodeLog
 from td3core.playing.playback import Agent
 from td3core.playing.side_by_side import SideBySide
 from td3core.playing.step import RolloutStep
@@ -49,7 +50,11 @@ class FilmedEpisode:
 
 @contextmanager
 def filmed_episode(
-    agents: Sequence[Agent], seed: int, index: int, pushes: Callable[[float], Pushes] = Pushes
+    agents: Sequence[Agent],
+    seed: int,
+    index: int,
+    pushes: Callable[[float], Pushes] = Pushes,
+    log: EpisodeLog | None = None,
 ) -> Iterator[FilmedEpisode]:
     """Make fresh environments, and close them at the end.
 
@@ -58,6 +63,7 @@ def filmed_episode(
         seed: The seed of all episodes.
         index: Number of the episode, from 0.
         pushes: Takes the steps per second, and returns when agents are pushed.
+        log: Keeps the numbers of the first agent's steps.
 
     Raises:
         RequestError: the environment cannot be made, or renders no images.
@@ -65,16 +71,16 @@ def filmed_episode(
     """
     choice = agents[0].choice
     with naming_environment(choice):
-        playing = SideBySide(agents, seed, index, render=True, pushes=pushes)
+        playing = SideBySide(agents, seed, index, render=True, pushes=pushes, log=log)
     try:
         yield FilmedEpisode(playing, choice)
     finally:
-        playing.close()
+        with naming_environment(choice):
+            playing.close()
 
 
-@contextmanager
-def environment_of(agent: Checkpoint, path: Path, *, draws: bool = False) -> Iterator[EnvChoice]:
-    """Check that the environment still suits an agent, and name it in errors while entered.
+def environment_of(agent: Checkpoint, path: Path, *, draws: bool = False) -> EnvChoice:
+    """Return an agent's environment, after checking that it still suits the agent.
 
     ``draws``: the environment will be rendered, which must be prepared before it is imported.
 
@@ -87,7 +93,7 @@ def environment_of(agent: Checkpoint, path: Path, *, draws: bool = False) -> Ite
         prepare_rendering(choice.env_id)
     with naming_environment(choice):
         require_same_spaces(agent.header.env, check_env(choice), path)
-        yield choice
+    return choice
 
 
 @contextmanager

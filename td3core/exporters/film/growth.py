@@ -134,7 +134,8 @@ def record_growth(
 ) -> Growth:
     """Record the episodes of every checkpoint, all from the same first states.
 
-    One checkpoint, one environment and one frame are in memory at a time.
+    One checkpoint, one environment and one frame are in memory at a time. Checkpoints that have
+    been deleted or replaced since they were listed are left out.
 
     Raises:
         RequestError: a checkpoint cannot be read, the environment cannot render images, or the
@@ -181,6 +182,8 @@ class _Recorder:
                 if exists(scene.path):
                     raise
                 continue  # Deleted meanwhile in favour of a newer checkpoint.
+            if agent.header.counters.env_steps != scene.env_steps:
+                continue  # Replaced meanwhile by one: the run goes on.
             self._first = self._first or agent.header
             require_same_environment(agent.header, self._first, scene.path)
             yield self._record_scene(number, scene, agent)

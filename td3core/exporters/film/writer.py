@@ -68,7 +68,8 @@ class FilmWriter:
         self._target, self._format = target, target.suffix.lower().removeprefix(".")
         most = min(_MOST_GIF_FPS if self._format == "gif" else max(_MOST_FPS, fps), most_fps)
         self._stride = max(1, math.ceil(fps * speed / most))
-        self._rate = Fraction(fps * speed / self._stride).limit_denominator(1000)
+        rate = Fraction(fps * speed / self._stride).limit_denominator(1000)
+        self._rate = max(rate, Fraction(1, 1000))
         self._offered = self._frames = 0
         self._stream: av.VideoStream | None = None
         self._palette: _Palette | None = None

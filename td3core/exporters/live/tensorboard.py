@@ -27,6 +27,7 @@ from td3core.protocol.events import (
     Started,
 )
 from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.runs.tables import read_numbers
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.packages import missing
 
@@ -162,8 +163,7 @@ class TensorBoardSink:
         from tensorboardX.proto.event_pb2 import SessionLog
 
         self.close()
-        # The run continues from this step: later episodes no longer count.
-        self._recent = deque((row for row in self._recent if row[0] <= event.env_steps), WINDOW)
+        self._recent = deque(_episodes_up_to(event.env_steps, event.run), WINDOW)
         folder = self._folder / event.run.name
         _drop_films(folder, after=event.env_steps)
         # TensorBoard reads files in name order, but their timestamps are in whole seconds.
@@ -235,6 +235,14 @@ def _drop_films(folder: Path, after: int) -> None:
         if env_steps.isdecimal() and int(env_steps) > after:
             with contextlib.suppress(OSError):
                 file.unlink()
+
+
+def _episodes_up_to(env_steps: int, run: Path) -> list[tuple[int, float, float]]:
+    """Return step, return and length of the latest episodes before a run continues from a step."""
+    if not env_steps:
+        return []
+    rows = read_numbers(run / "episodes.csv", ("env_steps", "return", "length"))
+    return [(int(row[0]), row[1], row[2]) for row in rows[rows[:, 0] <= env_steps][-WINDOW:]]
 
 
 def _record(data: bytes) -> bytes:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from td3core.cli import app
+from td3core.cli.options import assignments
 from td3core.cli.paths import find_checkpoint, find_run, require_writable_name
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
@@ -43,6 +44,25 @@ def test_a_file_that_is_there_is_replaced_only_by_force(
     assert target.read_text() == "precious"
     assert app.main(["export", str(run), "--to", str(target), "--force"]) == 0
     assert target.read_bytes()[:8] != b"precious"
+
+
+def test_a_model_named_from_the_current_folder_is_found_from_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "models").mkdir()
+    model = tmp_path / "models" / "ä.xml"
+    model.touch()
+    monkeypatch.chdir(tmp_path / "models")
+    names = {"xml_file": "./ä.xml", "more": ["../models/ä.xml", "./none.xml"], "own": "ä.xml"}
+    values = assignments([f"env_args={json.dumps(names)}"])
+    assert json.loads(values["env_args"]) == {
+        "xml_file": str(model),
+        "more": [str(model), "./none.xml"],
+        "own": "ä.xml",
+    }
+    assert assignments(["env_args="]) == {"env_args": ""}
+    with pytest.raises(RequestError, match="env_args cannot be '3': it is a number"):
+        assignments(["env_args=3"])
 
 
 @pytest.mark.parametrize("name", ["", "."])

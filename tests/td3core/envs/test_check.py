@@ -157,6 +157,13 @@ class Picture(Odd):
         return self.np_random.integers(0, 255, (96, 96, 3), dtype=np.uint8)
 
 
+class Truths(Odd):
+    observation_space = Box(0, 1, (3,), np.bool_)
+
+    def obs(self) -> Any:
+        return super().obs() > 0
+
+
 @pytest.fixture
 def named() -> Any:
     """Register a class for the length of a test, and return its id."""
@@ -213,8 +220,9 @@ def test_a_fault_is_found_and_said_in_a_sentence(
         assert others == {check}, "one fault is one finding"
 
 
-def test_a_sound_environment_is_found_sound(named: Any) -> None:
-    report = examine(EnvChoice(named(Odd)))
+@pytest.mark.parametrize("kind", [Odd, Truths])
+def test_a_sound_environment_is_found_sound(named: Any, kind: type[Odd]) -> None:
+    report = examine(EnvChoice(named(kind)))
     assert [each for each in report.findings if each.level is not Level.OK] == []
     assert "ended after 10 steps" in told(report, Level.OK)["episodes"]
     assert "2 actions, each from -1 to 1" in told(report, Level.OK)["actions"]
@@ -336,6 +344,13 @@ def test_an_error_stops_a_run_before_anything_is_written(named: Any, runs_dir: P
     )
     assert said.all(Started) == []
     assert not runs_dir.exists()
+
+
+def test_truth_values_are_learned_from_as_numbers(named: Any, runs_dir: Path) -> None:
+    outcome, told_of = run(runs_dir, named(Truths), env_check=True, normalize_observations=True)
+    assert isinstance(outcome, Ended), outcome
+    assert outcome.updates > 0
+    assert told_of.all(Warned) == []
 
 
 def test_it_can_be_switched_off(named: Any, runs_dir: Path) -> None:

@@ -35,6 +35,7 @@ class Slide(gym.Env):
 
 number = 5
 gym.register("OwnSlide-v0", Slide, max_episode_steps=10)
+gym.register("Unversioned", "own_envs:Slide", max_episode_steps=10)
 """
 
 
@@ -45,6 +46,7 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     yield
     sys.modules.pop("own_envs", None)
     gym.registry.pop("OwnSlide-v0", None)
+    gym.registry.pop("Unversioned", None)
 
 
 def test_a_class_nobody_registered_is_named_by_its_module() -> None:
@@ -54,9 +56,10 @@ def test_a_class_nobody_registered_is_named_by_its_module() -> None:
     assert info.max_episode_steps is None
 
 
-def test_an_id_is_known_once_its_module_is_imported() -> None:
-    info = check_env(with_user_consent(EnvChoice("own_envs:OwnSlide-v0")))
-    assert (info.env_id, info.max_episode_steps) == ("own_envs:OwnSlide-v0", 10)
+@pytest.mark.parametrize("name", ["OwnSlide-v0", "OwnSlide", "Unversioned"])
+def test_an_id_is_known_once_its_module_is_imported(name: str) -> None:
+    info = check_env(with_user_consent(EnvChoice(f"own_envs:{name}")))
+    assert (info.env_id, info.max_episode_steps) == (f"own_envs:{name}", 10)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,11 @@ def test_an_id_is_known_once_its_module_is_imported() -> None:
         ("own_envs:Nothing", "no environment class called Nothing"),
         ("own_envs:number", "no environment class called number"),
         ("no_such_module:Slide", "no_such_module"),
-        ("own_envs:Nothing-v0", "Nothing"),
+        ("own_envs:Nothing-v0", "own_envs has no environment class called Nothing-v0"),
+        # Not the Pendulum-v1 of Gymnasium.
+        ("own_envs:Pendulum", "own_envs has no environment class called Pendulum"),
+        ("own_envs:OwnSled", "Did you mean own_envs:OwnSlide-v0?"),
+        ("own_envs:OwnSlide-v7", "Did you mean own_envs:OwnSlide-v0?"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_refused(env_id: str, says: str) -> None:

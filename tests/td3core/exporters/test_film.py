@@ -1,7 +1,9 @@
 """Films: their frames, duration and size, what they hold in memory, and what they leave behind."""
 
 import json
+import shutil
 import weakref
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -233,10 +235,12 @@ def test_without_h264_a_film_is_mpeg4_and_without_that_it_is_refused(
         ("a.mp4", 125, 1.0, 125, 1),
         ("a.mp4", 30, 0.25, Fraction(15, 2), 1),
         ("a.gif", 125, 1.0, Fraction(125, 4), 4),
+        ("a.mp4", 0.25, 1.0, Fraction(1, 4), 1),
+        ("a.gif", 0.25, 1.0, Fraction(1, 4), 1),
     ],
 )
 def test_a_faster_film_leaves_out_what_no_player_shows_in_time(
-    tmp_path: Path, name: str, fps: int, speed: float, rate: Fraction, kept: int
+    tmp_path: Path, name: str, fps: float, speed: float, rate: Fraction, kept: int
 ) -> None:
     with FilmWriter(tmp_path / name, fps, speed) as film:
         for at in range(120):
@@ -345,3 +349,26 @@ def test_the_numbers_of_a_film_are_those_of_the_episode_that_an_evaluation_measu
     assert early.shape == late.shape == (372 + 234, 560, 3)
     assert (early[:372] == 200).all()
     assert (early != late).any()
+
+
+def test_a_checkpoint_replaced_by_its_run_during_the_film_is_left_out(
+    ten: Path, tmp_path: Path
+) -> None:
+    run = RunDirectory.open(shutil.copytree(ten, tmp_path / "run"))
+    for step in (180, 200):
+        run.step_checkpoint(step).unlink()
+    run.best.unlink()
+    *_, kept, last = scenes_of_run(run)
+    assert (last.path, last.env_steps) == (run.last, 200)
+
+    def train_on(progress: FilmProgress) -> None:
+        found = checkpoint.load(run.last)
+        counters = replace(found.header.counters, env_steps=500)
+        checkpoint.save(run.last, replace(found.header, counters=counters), found.tensors)
+
+    settings = FilmSettings(most_s=0.05)
+    growth = record_growth([kept, last], tmp_path / "a.mp4", settings, train_on)
+    assert [each.scene for each in growth.scenes] == [kept]
+    with pytest.raises(RequestError, match="no longer there"):
+        record_growth([last], tmp_path / "b.mp4", settings)
+    assert not (tmp_path / "b.mp4").exists()

@@ -7,6 +7,7 @@ import pytest
 from td3core import checkpoint
 from td3core.envs.make import check_env
 from td3core.errors import RequestError, RunError
+from td3core.exporters.film.writer import FilmWriter
 from td3core.exporters.registry import find_exporter
 from td3core.exporters.video import record
 from tests.td3core.helpers import finish
@@ -88,3 +89,65 @@ def test_an_environment_of_other_sizes_is_refused(grid, tmp_path, monkeypatch, n
     monkeypatch.setattr(Grid, "size", 2)
     with pytest.raises(RequestError, match=r"Grid-v0 has changed since .*obs_dim was 1 and is 2"):
         find_exporter(tmp_path / name, None).export(grid, tmp_path / name)
+
+
+def test_a_name_without_the_suffix_of_a_film_is_refused_before_an_episode_is_played(
+    grid, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(Grid, "step", None)
+    with pytest.raises(RequestError, match=r"names no format of films; use \.mp4"):
+        find_exporter(tmp_path / "film", "video").export(grid, tmp_path / "film")
+
+
+def test_a_fault_of_the_encoder_is_not_blamed_on_the_environment(
+    grid, tmp_path, monkeypatch
+) -> None:
+    def fail(*_):
+        raise ValueError("no such codec")
+
+    monkeypatch.setattr(FilmWriter, "_encode", fail)
+    with pytest.raises(ValueError, match=r"^no such codec$"):
+        find_exporter(tmp_path / "a.mp4").export(grid, tmp_path / "a.mp4")
+    assert not any(tmp_path.glob("*a.mp4*"))
+
+
+@pytest.mark.parametrize("differs", ["length", "reward", "observation"])
+def test_instruments_are_refused_if_the_environment_does_not_repeat_itself(
+    grid, tmp_path, monkeypatch, differs
+) -> None:
+    played = []
+
+    def reset(env, *, seed=None, options=None):
+        env.left = 6
+        played.append(seed)
+        return np.zeros(1, np.float32), {}
+
+    def step(env, action):
+        env.left -= 1
+        other = len(played) == 2 and env.left == 2
+        obs = np.full(1, 0.5 if other and differs == "observation" else 0.0, np.float32)
+        over = not env.left or (other and differs == "length")
+        return obs, float(other and differs == "reward"), over, False, {}
+
+    monkeypatch.setattr(Grid, "reset", reset)
+    monkeypatch.setattr(Grid, "step", step)
+    agent = checkpoint.load(grid)
+    target = tmp_path / "a.mp4"
+    played.clear()
+    with pytest.raises(RequestError, match=r"Grid-v0 does not repeat itself: step \d differs"):
+        record(agent, target, episodes=1, seed=0, instruments=True)
+    assert not list(tmp_path.glob("*a.mp4*"))
+    # From the third reset on, it repeats.
+    _, info = record(agent, target, episodes=1, seed=0, instruments=True)
+    assert info.frames == 6
+
+
+def test_an_environment_is_named_in_its_exceptions_before_a_film_with_instruments(
+    grid, tmp_path, monkeypatch
+) -> None:
+    def fail(*_):
+        raise ValueError("sensor lost")
+
+    monkeypatch.setattr(Grid, "step", fail)
+    with pytest.raises(RunError, match=r"environment Grid-v0 raised ValueError: sensor lost\."):
+        record(checkpoint.load(grid), tmp_path / "a.mp4", episodes=1, seed=0, instruments=True)

@@ -23,6 +23,7 @@ from td3core.runs.tables import read_table
 from td3core.training.launch import branch, resume, train
 from tests.support.events import evaluated
 from tests.support.events import started as began
+from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish, run, tiny
 
 REASON = "the extra tensorboard is not installed"
@@ -93,6 +94,27 @@ def test_a_run_that_goes_on_appends_its_curves(runs_dir: Path, tmp_path: Path, r
     found = opened(reader, tmp_path / ended.run.name)
     assert [step for step, _ in scalars(found, "eval/mean_reward")] == [200, 400, 600]
     assert [step for step, _ in scalars(found, "rollout/ep_rew_mean")] == [200, 400, 600]
+
+
+def test_a_resumed_run_averages_the_same_hundred_episodes_as_one_that_went_on(
+    runs_dir: Path, tmp_path: Path, reader: Any
+) -> None:
+    def averaged(steps: tuple[int, ...], name: str) -> list[tuple[int, float]]:
+        first, *more = steps
+        config, tunables = tiny(STEPS, steps=first, learning_starts=2000)
+        sink = TensorBoardSink(tmp_path / name)
+        ended = train(config, tunables, Control(), lambda _: None, runs_dir, listeners=[sink])
+        assert isinstance(ended, Ended), ended
+        for last in more:
+            # A sink of its own, as in another process.
+            sink = TensorBoardSink(tmp_path / name)
+            resume(ended.run, Control(), lambda _: None, steps=last, listeners=[sink])
+        return scalars(opened(reader, tmp_path / name / ended.run.name), "rollout/ep_rew_mean")
+
+    found = averaged((1200, 1500), "resumed")
+    assert len(found) == 150
+    assert len({value for _, value in found}) > 100
+    assert found == averaged((1500,), "whole")
 
 
 def test_what_episodes_recorded_of_info_is_written_by_its_column(

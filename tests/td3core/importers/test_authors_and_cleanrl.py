@@ -1,6 +1,7 @@
 """CleanRL's and the authors' files: their forward passes are written out in foreign_files.py."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import torch
 
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.agent import spec_of
+from td3core.envs.make import check_env
 from td3core.errors import RequestError
-from td3core.importers import importing
-from td3core.importers.conversion import checkpoint_of
+from td3core.importers import importing, registry
+from td3core.importers.conversion import checkpoint_of, require_suitable
 from td3core.playing.numbers import in_bounds
 from tests.td3core.importers import foreign_files as files
 from tests.td3core.importers.foreign_files import converted
@@ -65,6 +67,21 @@ def test_the_bounds_of_cleanrl_must_be_those_of_the_environment(cleanrl: Path) -
     torch.save(parts, cleanrl)
     with pytest.raises(RequestError, match=r"low bounds -1.5; those of Pendulum-v1 are -2"):
         converted(cleanrl)
+
+
+def test_bounds_of_cleanrl_that_differ_by_rounding_are_those_of_the_environment(
+    cleanrl: Path,
+) -> None:
+    foreign = registry.read(cleanrl)
+    low, high = np.float32(0.1), np.float32(10)
+    scale, bias = (high - low) / 2, (high + low) / 2
+    agent = replace(foreign, low=np.array([bias - scale]), high=np.array([bias + scale]))
+    assert agent.low is not None
+    assert agent.low[0] != low
+    info = replace(check_env("Pendulum-v1"), action_low=(float(low),), action_high=(float(high),))
+    require_suitable(agent, info)
+    with pytest.raises(RequestError, match="low bounds"):
+        require_suitable(agent, replace(info, action_low=(0.1001,)))
 
 
 def test_an_agent_of_the_authors_acts_and_values_as_its_networks(authors: Path) -> None:

@@ -121,6 +121,8 @@ def test_a_row_without_an_end_is_left_out_and_said(tmp_path: Path, torn: str) ->
         ("#{}\nr,l,t\n1,0,3\n", "the episode of row 1 is too long"),
         ("#{}\nr,l,t\n1,x,3\n", "row 1 is not the numbers of an episode"),
         ("#{}\nr,l,t\n1,2,3\n#{}\nr,l,t\n1,2,3\n", "row 2 is not the numbers of an episode"),
+        ("#{}\nr,l,t\n1,2\r,3\n", "the table is damaged"),
+        ("#{}\nr,l,t\n" + "1" * 200_000 + ",2,3\n", "the table is damaged"),
         ("#{}\nr,l,t\n", "there is no episode"),
         ("#" + "[" * 100_000, "the first line is damaged"),
     ],

@@ -23,7 +23,7 @@ import pytest
 import torch
 
 from td3core.errors import RequestError
-from td3core.importers import importing, registry
+from td3core.importers import importing, registry, tensors
 from td3core.importers.damage import DAMAGE, UnexpectedError
 from td3core.importers.inert_pickle import Global, Made, read_pickle
 from td3core.importers.tensors import read_pth
@@ -338,13 +338,29 @@ def test_a_pickle_that_is_none_is_refused_soon(data: bytes) -> None:
     assert time.process_time() - began < SLOWEST_S
 
 
-def test_lists_that_hold_each_other_do_not_grow(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("wide", "deep", "words"),
+    [(2, 60, "nested too deeply"), (10, 9, "too many values"), (400, 3, "too many values")],
+)
+def test_lists_that_hold_each_other_do_not_grow(
+    tmp_path: Path, wide: int, deep: int, words: str
+) -> None:
     value: Any = []
-    for _ in range(60):
-        value = [value, value]
+    for _ in range(deep):
+        value = [value] * wide
     path = tmp_path / "a.cleanrl_model"
     path.write_bytes(pth(pickle.dumps((value, value))))
     began = time.process_time()
-    with pytest.raises(RequestError, match="nested too deeply"):
+    with pytest.raises(RequestError, match=words):
         registry.read(path)
     assert time.process_time() - began < SLOWEST_S
+
+
+def test_tensors_that_share_their_numbers_do_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = torch.zeros(1000)
+    file = io.BytesIO()
+    torch.save({str(at): shared[:] for at in range(50)}, file)
+    assert len(read_pth(file.getvalue())) == 50
+    monkeypatch.setattr(tensors, "_MOST_TENSOR_BYTES", 100_000)
+    with pytest.raises(UnexpectedError, match="the tensors have 104000 bytes together"):
+        read_pth(file.getvalue())

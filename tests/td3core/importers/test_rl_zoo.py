@@ -148,9 +148,10 @@ def test_a_wrapper_is_refused_by_its_name(zoo: Path, tmp_path: Path) -> None:
     config.write_text(config.read_text() + "- - - env_wrapper\n    - a.TimeFeatureWrapper\n")
     with pytest.raises(RequestError):
         registry.read(run)
-    config.write_text("env_wrapper: a.TimeFeatureWrapper\n")
-    with pytest.raises(RequestError, match="env_wrapper changes what the agent sees"):
-        registry.read(run)
+    for name in ("env_wrapper", "vec_env_wrapper"):
+        config.write_text(f"{name}: a.TimeFeatureWrapper\n")
+        with pytest.raises(RequestError, match=f"in the file, {name} changes what the agent sees"):
+            registry.read(run)
 
 
 def test_tags_of_yaml_run_nothing(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_if_an_agent_cannot_begin_the_environments_of_the_others_are_closed(scri
     assert (script.made, script.closed) == (2, 2)
 
 
-@pytest.mark.parametrize(("repeat", "fps"), [(1, 30.0), (4, 7.5)])
+@pytest.mark.parametrize(("repeat", "fps"), [(1, 30.0), (4, 7.5), (100, 0.3)])
 def test_repeated_actions_leave_fewer_steps_a_second(repeat: int, fps: float) -> None:
     choice = EnvChoice("Pendulum-v1", f'{{"action_repeat": {repeat}}}')
     still = Policy([(np.zeros((1, 3), np.float32), np.zeros(1, np.float32))], "relu")

@@ -12,7 +12,7 @@ import pytest
 from td3core.config import Tunables
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Noted, Phase, Progress, Tuned, Warned
+from td3core.protocol.events import Ended, Failed, Noted, Phase, Progress, Saved, Tuned, Warned
 from td3core.remote.access import RemoteAccess
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
@@ -21,7 +21,7 @@ from td3core.runs.liveness import Liveness
 from td3core.runs.status import MOST_TEXT, RequestOutcome, Status
 from td3core.text import Text
 from td3core.training.launch import resume, train
-from tests.support.events import progress, started
+from tests.support.events import ended, progress, started
 from tests.support.lives import differences
 from tests.support.scripted import Script
 from tests.td3core.helpers import Told, finish, run, tiny
@@ -153,6 +153,55 @@ def test_a_stop_from_outside_ends_the_run_at_its_step(runs_dir: Path, scripted: 
     assert remote.answers()[1].done
     with pytest.raises(RequestError, match="is not running; it was stopped"):
         remote.control.require_running()
+
+
+def test_a_stop_from_outside_is_answered_once_the_agent_is_saved_and_the_ending_recorded(
+    runs_dir: Path, scripted: Any
+) -> None:
+    remote = Remote(runs_dir, {25: lambda c: c.stop()})
+    early: list[dict[int, RequestOutcome]] = []
+
+    def react(event: Any) -> None:
+        if early or (isinstance(event, Noted) and event.event == "stop"):
+            early.append(remote.answers())
+
+    outcome, told = run(runs_dir, scripted(Script(on_step=remote)), react=react)
+    assert isinstance(outcome, Ended)
+    assert len(told.all(Saved)) == 1
+    # The last of these events is the outcome.
+    *before, _ = early
+    assert len(before) > 2
+    assert not any(before)
+
+
+def test_a_stop_from_outside_says_why_the_agent_could_not_be_saved(
+    runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("td3core.training.recorder.checkpoint.save", full)
+    remote, outcome, _ = steered(runs_dir, scripted, {25: lambda c: c.stop()})
+    answer = remote.answers()[1]
+    assert isinstance(outcome, Failed)
+    assert (answer.done, str(answer.message)) == (False, str(outcome.message))
+    assert "could not be saved" in str(answer.message)
+
+
+def test_the_answer_of_a_run_that_ends_meanwhile_is_found(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener, control = Listener(path), RemoteControl(path)
+    listener.progress()
+    ticket = control.stop()
+
+    def end(*_: object) -> bool:
+        listener.access.report(ended("user", run=path))
+        listener.access.close()
+        return False
+
+    monkeypatch.setattr(Liveness, "check", end)
+    assert control.wait(ticket, 5.0).done
 
 
 def test_a_save_from_outside_is_acknowledged_once_the_file_is_there(
@@ -395,11 +444,27 @@ def test_a_run_that_ends_answers_what_was_asked_too_late(path: Path) -> None:
     asked = [control.save(), control.stop()]
     listener.access.idle()
     late = [control.pause(), control.stop()]
+    listener.access.report(ended("user", run=path))
     listener.access.close()
     status = Status.read(path)
     assert status is not None
     done = {each.ticket: each.answer.done for each in control.answered(status.answers)}
     assert done == {asked[0]: False, asked[1]: True, late[0]: False, late[1]: True}
+
+
+def test_a_run_that_is_not_paused_says_so_if_it_is_to_continue(path: Path) -> None:
+    listener, control = Listener(path), RemoteControl(path)
+    listener.progress()
+    control.resume()
+    listener.progress()
+    control.pause()
+    control.resume()
+    listener.progress()
+    status = Status.read(path)
+    assert status is not None
+    answers = [each.answer for each in control.answered(status.answers)]
+    assert [str(each.message) for each in answers] == ["The run is not paused.", "", ""]
+    assert all(each.done for each in answers)
 
 
 def test_what_is_reported_before_the_run_begins_is_not_written(path: Path) -> None:
