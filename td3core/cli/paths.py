@@ -36,6 +36,7 @@ def find_run(run: Path, runs_dir: Path | None = None) -> "RunDirectory":
     if named.is_dir() and (runs_dir or not run.exists()):
         run = named
     elif not (run.is_absolute() or run.exists()):
+        _refuse_group(run, folder)
         raise RequestError("{name} is no run in {folder}.", name=repr(str(run)), folder=folder)
     if run.is_file():
         raise RequestError("{path} is a file; name the run's folder.", path=str(run))
@@ -52,13 +53,17 @@ def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = Fa
     """
     folder = runs_folder(runs_dir)
     is_name = not path.is_absolute() and path.suffix != ".safetensors"
-    if is_name and not (path.exists() or (folder / path).is_dir()):
+    named = folder / path
+    if named.is_file() and (runs_dir or not path.exists()):
+        path = named
+    if is_name and not (path.exists() or named.is_dir()):
+        _refuse_group(path, folder)
         raise RequestError(
             "{name} is neither a run in {folder} nor a checkpoint.",
             name=repr(str(path)),
             folder=folder,
         )
-    if path.is_file() or not (path.is_dir() or (folder / path).is_dir()):
+    if path.is_file() or not (path.is_dir() or named.is_dir()):
         from td3core.runs.directory import note_module_folder
 
         note_module_folder(path.absolute())
@@ -69,6 +74,24 @@ def find_checkpoint(path: Path, runs_dir: Path | None = None, *, last: bool = Fa
             return found
     run.require_agent()
     raise RequestError("{run} has no checkpoint yet.", run=path.name)
+
+
+def _refuse_group(name: Path, folder: Path) -> None:
+    """Refuse the name of a group where a run is needed.
+
+    Raises:
+        RequestError: it is one.
+    """
+    from td3core.experiments.groups.group import find_group
+
+    group = find_group(name, folder)
+    runs = [each.run.name for each in group.runs().values()] if group else []
+    if runs:
+        raise RequestError(
+            "{name} is a group of runs; name one of them, such as {run}.",
+            name=str(name),
+            run=runs[0],
+        )
 
 
 def with_absolute_paths(env_args: str) -> str:

@@ -3,16 +3,15 @@
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from td3core.checkpoint import read_header
+from td3core.checkpoint import Header, read_header
 from td3core.config import RunConfig, Tunables, all_given
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import typed
 from td3core.errors import RequestError, brief
 from td3core.exporters.report.run_facts import RunFacts
 from td3core.runs.journal import made_by
-from td3core.runs.layout import CHECKPOINTS
+from td3core.runs.layout import CHECKPOINTS, step_checkpoint
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 
 _OPTIONS = ("env", "preset", "steps", "seed")
@@ -74,7 +73,7 @@ def _command(runs: Sequence[RunFacts]) -> str:
         return "# {}: imported from {}, {}, SHA-256 {}".format(first.path.name, *origin)
     config, tunables = first.config, first.first_tunables
     if first.parent is not None:
-        return shlex.join(["td3-studio", "branch", *_words_of_branch(runs[0])])
+        return _branch_command(runs[0])
     seeds = [str(run.directory.config.seed) for run in runs]
     # Runs of a group need no special case: they train like any other run.
     option = ["--seeds", ",".join(seeds)] if len(runs) > 1 else ["--seed", seeds[0]]
@@ -84,18 +83,42 @@ def _command(runs: Sequence[RunFacts]) -> str:
     return shlex.join(words)
 
 
-def _words_of_branch(run: RunFacts) -> list[str]:
+def _branch_command(run: RunFacts) -> str:
+    """Return the command of a branch; a comment if its checkpoint now holds another step."""
+    parent = run.directory.parent
+    assert parent is not None
+    folder, checkpoint = run.path.parent, Path(parent.run) / CHECKPOINTS / parent.checkpoint
+    # The last and best agent are overwritten as the parent goes on.
+    own = step_checkpoint(Path(parent.run), parent.env_steps)
+    headers = {path: _header_of(folder / path) for path in (checkpoint, own)}
+    if headers[checkpoint] is not None:
+        same = [path for path, h in headers.items() if h and _step_of(h) == parent.env_steps]
+        if not same:
+            return (
+                f"# {run.path.name}: branched from step {parent.env_steps} of {parent.run}, which"
+                " is no longer there"
+            )
+        checkpoint = same[0]
+    command = ["td3-studio", "branch", *_words_of_branch(run, checkpoint, headers[checkpoint])]
+    by_hand = "  # its live settings were changed, too" if _changed_live(run) else ""
+    return shlex.join(command) + by_hand
+
+
+def _header_of(path: Path) -> Header | None:
+    try:
+        return read_header(path)
+    except RequestError:
+        return None
+
+
+def _step_of(header: Header) -> int:
+    return header.counters.env_steps
+
+
+def _words_of_branch(run: RunFacts, checkpoint: Path, header: Header | None) -> list[str]:
     """Return the arguments of ``branch``; all settings if the parent no longer exists."""
     directory = run.directory
-    parent = directory.parent
-    assert parent is not None
-    checkpoint = Path(parent.run) / CHECKPOINTS / parent.checkpoint
-    before: dict[str, Any] = {}
-    try:
-        header = read_header(directory.path.parent / checkpoint)
-        before = all_given(header.config, header.tunables)
-    except RequestError:
-        pass
+    before = all_given(header.config, header.tunables) if header is not None else {}
     now = all_given(directory.config, directory.first_tunables)
     fixed = {"preset", "steps", "seed", *FIXED_BY_CHECKPOINT}
     settings = [

@@ -9,8 +9,12 @@ from td3core.cli import app
 from td3core.cli.options import assignments
 from td3core.cli.paths import find_checkpoint, find_run, require_writable_name
 from td3core.errors import RequestError
+from td3core.experiments.groups.group import create_group
+from td3core.protocol.control import Control
+from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
 from td3core.runs.recent import newest_runs
+from td3core.training.launch import train
 from tests.td3core.helpers import finish, tiny
 
 
@@ -33,6 +37,26 @@ def test_nothing_is_exported_into_a_run(
     said = refused(capsys, "export", str(run), "--to", str(run / name), "--force")
     assert run.name in said
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_a_checkpoint_is_named_from_the_folder_of_runs(run: Path) -> None:
+    named = Path(run.name, "checkpoints", "last.safetensors")
+    assert find_checkpoint(named, run.parent) == run / "checkpoints" / "last.safetensors"
+
+
+def test_the_name_of_a_group_is_answered_with_one_of_its_runs(runs_dir: Path) -> None:
+    config, tunables = tiny(steps=30)
+    name = create_group(runs_dir, (0, 1), config, tunables).path.name
+    for find in (find_run, find_checkpoint):
+        with pytest.raises(RequestError, match=r"is no run in|is neither a run in"):
+            find(Path(name), runs_dir)
+    member = train(config, tunables, Control(), lambda _: None, runs_dir, group=name)
+    assert isinstance(member, Ended)
+    for find in (find_run, find_checkpoint):
+        with pytest.raises(RequestError) as caught:
+            find(Path(name), runs_dir)
+        told = f"{name} is a group of runs; name one of them, such as {member.run.name}."
+        assert str(caught.value) == told
 
 
 def test_a_file_that_is_there_is_replaced_only_by_force(

@@ -26,16 +26,16 @@ from td3core.exporters.report.page import LIMIT, html_of, within_limit
 from td3core.exporters.report.run_facts import read_facts
 from td3core.exporters.report.sheet import Sheets
 from td3core.protocol.control import Control
-from td3core.protocol.events import Evaluated
+from td3core.protocol.events import Ended, Evaluated
 from td3core.runs.directory import RunDirectory, training_columns
 from td3core.runs.lock import RunLock
 from td3core.runs.metadata import RunLabel, write_label
-from td3core.training.launch import branch
+from td3core.training.launch import branch, resume
 from tests.support.marks import release, slow
 from tests.td3core.analysis.many_runs import CAR, PENDULUM, two_groups, write_run
 from tests.td3core.exporters.read_page import Element, read, section, sections
+from tests.td3core.helpers import finish, same, tensors
 from tests.td3core.helpers import run as train_tiny
-from tests.td3core.helpers import same, tensors
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' & \u202e$\\frac$ \x07\x00"
 """A name that would be code, an attribute, an entity, text turned around, a formula, a bell."""
@@ -489,6 +489,33 @@ def test_the_command_of_a_branch_with_a_seed_of_its_own_has_that(trained_run: Pa
     assert shlex.split(command)[3:] == ["--steps", "1200", "--seed", "9"]
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_branch_is_not_made_again_from_an_agent_of_another_step(
+    runs_dir: Path, kept: bool
+) -> None:
+    values = {"steps": 60, "checkpoint_interval": 30 if kept else 0}
+    first = finish(runs_dir, **values)
+    outcome = branch(first.last_checkpoint, {"steps": 80}, Control(), lambda _: None, runs_dir)
+    # The parent goes on, and its last agent is another one.
+    assert isinstance(resume(first.run, Control(), lambda _: None, steps=90), Ended)
+    (command,) = commands_of([read_facts(outcome.run)])
+    if kept:
+        name = f"{first.run.name}/checkpoints/step_000000060.safetensors"
+        assert shlex.split(command) == ["td3-studio", "branch", name, "--steps", "80"]
+    else:
+        assert command.startswith(f"# {outcome.run.name}: branched from step 60 of")
+
+
+def test_the_command_of_a_branch_with_live_changes_says_that_it_lacks_them(runs_dir: Path) -> None:
+    first = finish(runs_dir, steps=60)
+    control = Control(boundary_hook=lambda step: step == 70 and control.change({"tau": 0.3}))
+    outcome = branch(first.last_checkpoint, {"steps": 80}, control, lambda _: None, runs_dir)
+    (command,) = commands_of([read_facts(outcome.run)])
+    words, _, comment = command.partition("  # ")
+    assert shlex.split(words)[-2:] == ["--steps", "80"]
+    assert comment == "its live settings were changed, too"
+
+
 MINUTE = {"steps": 300, "learning_starts": 50, "eval_interval": 150, "eval_episodes": 1}
 
 
@@ -543,9 +570,7 @@ def test_the_command_of_a_run_that_was_changed_live_makes_the_changes_again(
 
 
 @pytest.mark.slow
-def test_the_command_of_a_branch_and_of_a_group_make_them_again(
-    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_a_branch_and_of_a_group_make_them_again(runs_dir: Path) -> None:
     runs = [train_tiny(runs_dir, PENDULUM, **MINUTE, seed=seed)[0].run for seed in (1, 2)]
     (command,) = commands_of([read_facts(path) for path in runs])
     for first, again in zip(runs, repeated(command, runs_dir), strict=True):
@@ -554,8 +579,6 @@ def test_the_command_of_a_branch_and_of_a_group_make_them_again(
     parent = RunDirectory.open(runs[0]).last
     outcome = branch(parent, values, Control(), lambda _: None, runs_dir)
     (command,) = commands_of([read_facts(outcome.run)])
-    # It names the checkpoint from the folder of runs.
-    monkeypatch.chdir(runs_dir)
     (again,) = repeated(command, runs_dir)
     assert_same_runs(outcome.run, again)
 
