@@ -76,7 +76,9 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
     model = window.findChild(CheckpointModel)
     assert model is not None
     with as_file(files("resources") / "agents" / "Pendulum-v1.safetensors") as agent:
-        pair = [ComparedAgent(agent), ComparedAgent(run.last)]
+        other = runs_dir / "other.safetensors"
+        other.write_bytes(agent.read_bytes())
+        pair = [ComparedAgent(agent), ComparedAgent(other)]
         yield "Resume", MoreStepsDialog(summarise(run), window)
         yield "Resume anyway", OtherClassDialog(summarise(run), "neon", window)
         yield "Resume", ChangesDialog("my run", end, replace(end.tunables, tau=0.5), window)
@@ -135,6 +137,9 @@ def test_enter_does_what_the_title_says(qtbot: QtBot, window: MainWindow, runs_d
     for wanted, dialog in dialogs(window, runs_dir):
         title = f"{type(dialog).__name__}: {dialog.windowTitle()}"
         tried.add(type(dialog))
+        if isinstance(dialog, CompareDialog):
+            # Its files are being read.
+            qtbot.waitUntil(dialog.compare_button.isEnabled, timeout=20_000)
         found = pressed_by_enter(qtbot, dialog)
         if found != wanted:
             wrong[title] = found
