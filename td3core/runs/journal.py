@@ -136,8 +136,9 @@ def scheduled(changes: Iterable[Change], tunables: Tunables, num_envs: int) -> l
         step = -(-change.env_steps // num_envs) * num_envs
         old, tunables = tunables, with_values(tunables, {change.name: change.new})
         before, after = (given(each, change.name) for each in (old, tunables))
-        # The noise may have decayed; its value starts the decay again.
-        if before != after or change.name == "exploration_noise":
+        # A noise that has decayed starts again, also at the value it began with.
+        decays = tunables.exploration_noise_decay < 1.0
+        if before != after or (change.name == "exploration_noise" and decays):
             entry = {"step": step, "field": change.name, "old": before, "new": after}
             entries.append(entry | {"origin": _SCHEDULE})
     return entries

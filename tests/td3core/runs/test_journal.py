@@ -127,6 +127,15 @@ def test_a_schedule_is_recorded_at_the_steps_at_which_it_takes_effect() -> None:
     assert [parse(line) for line in text_of(lines).splitlines()] == lines
 
 
+@pytest.mark.parametrize(("decay", "kept"), [(1.0, []), (0.99, ["exploration_noise"])])
+def test_a_value_that_a_setting_has_is_no_change_unless_it_has_decayed(
+    decay: float, kept: list[str]
+) -> None:
+    first = Tunables(tau=0.5, exploration_noise=0.2, exploration_noise_decay=decay)
+    changes = [Change(10, "tau", 0.5), Change(20, "exploration_noise", 0.2)]
+    assert [line["field"] for line in scheduled(changes, first, num_envs=1)] == kept
+
+
 def test_a_schedule_makes_each_change_at_its_step() -> None:
     schedule = Schedule([Change(9, "tau", 0.3), Change(2, "tau", 0.1), Change(2, "gamma", 0.5)])
     assert [schedule.due(step) for step in (0, 1, 2)] == [False, False, True]
