@@ -2,8 +2,8 @@
 
 import gc
 
-from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtCore import QEvent, QRect, Qt
+from PySide6.QtWidgets import QApplication, QLabel, QStyle, QStyleOptionHeader, QTreeWidget
 from pytestqt.qtbot import QtBot
 
 from studio.theme.theme import apply_theme, load_theme
@@ -34,3 +34,22 @@ def test_no_closed_window_is_collected_while_qt_styles_all_widgets(
     assert watcher.collecting
     assert not any(watcher.collecting)
     assert gc.isenabled()
+
+
+def test_the_arrow_of_a_sorted_column_leaves_its_title_free(
+    qtbot: QtBot, qapp: QApplication
+) -> None:
+    apply_theme(qapp, load_theme("light"))
+    view = QTreeWidget()
+    qtbot.addWidget(view)
+    header = view.header()
+    header.ensurePolished()
+    option = QStyleOptionHeader()
+    option.initFrom(header)
+    option.rect = QRect(0, 0, 60, header.sizeHint().height())
+    option.sortIndicator = QStyleOptionHeader.SortIndicator.SortDown
+    element = QStyle.SubElement.SE_HeaderArrow
+    arrow = header.style().subElementRect(element, option, header)
+    title = header.fontMetrics().boundingRect(option.rect, Qt.AlignmentFlag.AlignCenter, "Best")
+    assert arrow.height() > 0
+    assert arrow.bottom() < title.center().y() - header.fontMetrics().xHeight() / 2
