@@ -1,5 +1,8 @@
 """Guarantees for users without a mouse."""
 
+import re
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -9,6 +12,8 @@ from tests.studio.fake_runs import make_run
 from tests.studio.window.test_details import open_run
 
 pytestmark = pytest.mark.shared_window
+
+MANUAL = Path(__file__).parents[3] / "resources" / "manual"
 
 
 def tab_stops(window, count: int) -> list[str]:
@@ -98,7 +103,7 @@ def test_help_opens_at_what_has_the_focus(window, find) -> None:
         viewer.close()
 
 
-def test_every_key_of_the_window_is_listed_with_what_it_does(window) -> None:
+def test_every_key_of_the_window_is_listed_and_in_the_manual(window) -> None:
     window.toolbar.action("keys").trigger()
     (dialog,) = window.findChildren(ShortcutsDialog)
     everywhere = dialog.table.topLevelItem(0)
@@ -112,6 +117,9 @@ def test_every_key_of_the_window_is_listed_with_what_it_does(window) -> None:
     assert {f"Ctrl+Shift+{key}" for key in "FGPEX"} <= listed.keys()
     # Del works in the list of runs only.
     assert "Del" not in listed
+    manual = " ".join(page.read_text("utf-8") for page in MANUAL.glob("*.md"))
+    named = {key for key in listed if re.search(rf"(?<![\w+]){re.escape(key)}(?![\w+])", manual)}
+    assert listed.keys() - named == set()
     dialog.close()
 
 
