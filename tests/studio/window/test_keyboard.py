@@ -13,8 +13,6 @@ from tests.studio.window.test_details import open_run
 
 pytestmark = pytest.mark.shared_window
 
-MANUAL = Path(__file__).parents[3] / "resources" / "manual"
-
 
 def tab_stops(window, count: int) -> list[str]:
     """Return the names of the widgets that Tab passes from the window's first one on."""
@@ -103,7 +101,7 @@ def test_help_opens_at_what_has_the_focus(window, find) -> None:
         viewer.close()
 
 
-def test_every_key_of_the_window_is_listed_and_in_the_manual(window) -> None:
+def test_every_key_of_the_window_is_listed_and_in_the_manual(window, root: Path) -> None:
     window.toolbar.action("keys").trigger()
     (dialog,) = window.findChildren(ShortcutsDialog)
     everywhere = dialog.table.topLevelItem(0)
@@ -117,7 +115,8 @@ def test_every_key_of_the_window_is_listed_and_in_the_manual(window) -> None:
     assert {f"Ctrl+Shift+{key}" for key in "FGPEX"} <= listed.keys()
     # Del works in the list of runs only.
     assert "Del" not in listed
-    manual = " ".join(page.read_text("utf-8") for page in MANUAL.glob("*.md"))
+    pages = (root / "resources" / "manual").glob("*.md")
+    manual = " ".join(page.read_text("utf-8") for page in pages)
     named = {key for key in listed if re.search(rf"(?<![\w+]){re.escape(key)}(?![\w+])", manual)}
     assert listed.keys() - named == set()
     dialog.close()
