@@ -11,6 +11,7 @@ import pytest
 from td3core import checkpoint
 from td3core.envs.catalogue import find_known
 from td3core.evaluation.bundled import bundled_evaluation
+from tests.benchmarks.bundle import table
 from tests.support.marks import slow
 from tests.support.playing import EPISODES, MANY, recorded_returns, require_alike, returns_of
 
@@ -27,6 +28,12 @@ def record_of(name: str) -> dict[str, Any]:
 
 def test_there_is_a_walker_and_something_that_learns_in_a_minute() -> None:
     assert {"BipedalWalker-v3", "Pendulum-v1"} <= set(NAMES)
+
+
+def test_the_page_of_the_agents_is_made_of_their_records() -> None:
+    page = (AGENTS / "README.md").read_text("utf-8")
+    assert page == table()
+    assert "| 0 min |" not in page
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,6 +17,7 @@ import typer
 
 from td3core.cli.app import app
 from td3core.config import parse_value
+from td3core.experiments.sweeps.launch import bundled_sweeps
 from tests import settings_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,6 +42,7 @@ MODULES = {
 MOST_WORDS_OF_LABEL = 6
 """What is longer and in italics is the title of a paper."""
 WINDOW_OPTIONS = {"--runs-dir"}
+"""What the window takes: no options of Typer's, but in its help."""
 PLACEHOLDER = "my_"
 """Begins the names of modules and files that stand for the reader's own."""
 OF_OTHERS = ("wandb",)
@@ -220,12 +222,25 @@ def test_every_option_named_in_the_text_exists(path: Path) -> None:
         assert span.split()[0].partition("=")[0] in ALL_OPTIONS, span
 
 
+def test_the_help_and_the_command_line_page_say_what_the_window_takes() -> None:
+    page = (MANUAL / "command-line.md").read_text("utf-8")
+    for told in (str(app.info.help), page.partition("## Commands")[0]):
+        assert all(option in told for option in WINDOW_OPTIONS)
+        assert "paths of" in told.lower()
+
+
 def test_the_command_line_page_names_every_command_and_every_option() -> None:
     text = (MANUAL / "command-line.md").read_text("utf-8")
     for name, command in subcommands().items():
         assert re.search(rf"^\| `{name}[ `]", text, re.M), name
         for option in options_of(command):
             assert not option.startswith("--") or option in text, (name, option)
+
+
+def test_the_page_of_sweeps_names_every_bundled_one() -> None:
+    named = [words[1] for words in commands(MANUAL / "sweeps.md") if words[0] == "sweep"]
+    assert bundled_sweeps() != []
+    assert [name for name in bundled_sweeps() if name not in named] == []
 
 
 # Examples ----------------------------------------------------------------------------------------

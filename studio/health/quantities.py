@@ -33,7 +33,7 @@ QUANTITIES = (
     Quantity("q_to_bound", Text("|Q| by its bound")),
     Quantity("q_gap", Text("|Q1 − Q2|")),
     Quantity("q1", Text("TD error, mean"), minus="target", always=True),
-    Quantity("critic1_loss", Text("TD error², mean"), always=True),
+    Quantity("critic1_loss", Text("Critic loss, Q1"), always=True),
     Quantity("td_median", Text("TD error, median")),
     Quantity("td_p90", Text("TD error, 90 %")),
     Quantity("td_p99", Text("TD error, 99 %")),

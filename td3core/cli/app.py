@@ -50,7 +50,8 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     help=marked(
-        "Train TD3 agents, evaluate them and record videos. Without a command, the window opens."
+        "Train TD3 agents, evaluate them and record videos. Without a command, the window opens; it"
+        " takes --runs-dir FOLDER, or paths of agents and runs."
     ),
 )
 

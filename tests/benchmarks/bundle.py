@@ -146,7 +146,8 @@ def table() -> str:
         best = (
             f" (best of {record['curve'][-1][0]:,})" if record.get("checkpoint") == "best" else ""
         )
-        length = f"{record['env_steps']:,}{best} | {minutes:.0f} min"
+        took = f"{minutes:.0f} min" if minutes >= 1 else "under 1 min"
+        length = f"{record['env_steps']:,}{best} | {took}"
         lines.append(f"| `{path.stem}` | {returns} | {length} | `{record['command']}` |")
     return _HEAD + "\n".join(lines) + "\n"
 

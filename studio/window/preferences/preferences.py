@@ -91,7 +91,10 @@ class Preferences(QObject):
                 name="play_at_start",
                 group=tr("Replay"),
                 text=tr("Play an agent when the window opens"),
-                tip=tr("A bundled agent; choosing another one ends it"),
+                tip=tr(
+                    "The best agent of last time's run, or else a bundled one; choosing another one"
+                    " ends it"
+                ),
                 read=start.isChecked,
                 write=start.setChecked,
             ),

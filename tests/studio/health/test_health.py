@@ -153,7 +153,7 @@ def test_a_run_of_before_says_that_it_was_not_measured_and_a_closed_panel_reads_
     table = panel.findChild(QTableView, "health_table")
     last = table.visualRect(table.model().index(table.model().rowCount() - 1, HealthColumn.VALUE))
     assert last.width() > table.fontMetrics().horizontalAdvance("not measured")
-    assert shown(panel, "TD error², mean") not in ("–", "not measured")
+    assert shown(panel, "Critic loss, Q1") not in ("–", "not measured")
     window.docks.close("health")
     qtbot.waitUntil(lambda: not panel.isVisible())
     monkeypatch.setattr(panel.table, "show", lambda *_: pytest.fail("read while closed"))

@@ -10,6 +10,7 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
 from studio.plots.catalogue import PLOTS
+from td3core.analysis.healthy import healthy_course
 from td3core.config import RunConfig, Tunables
 from td3core.protocol.events import Phase
 from tests.support.events import progress, started
@@ -76,7 +77,7 @@ def test_a_narrow_plot_shows_its_button_to_the_mouse_and_to_the_keyboard(
 
 
 def test_no_plot_promises_what_a_first_run_does_not_show() -> None:
-    # On Pendulum the actor loss climbs from 2 to 56 and Q falls to -57, with a return of -175.
+    # On Pendulum the actor loss climbs from 5 to 60 and Q falls to -61, with a return of -187.
     for plot in PLOTS:
         assert "overestimation" not in str(plot.help)
         assert not any(word in str(plot.help) for word in ("falls as", "rises as"))
@@ -94,6 +95,33 @@ def test_what_is_called_healthy_is_what_the_bundled_runs_did() -> None:
     assert "Hopper-v5 lost half of its return more than once" in about
     means = [mean for _, mean in _curve("Hopper-v5")]
     assert sum(after < before / 2 for before, after in pairwise(means)) > 1
+
+
+def test_what_is_called_healthy_of_a_loss_is_what_the_picture_beside_it_shows() -> None:
+    about = {plot.name: str(plot.about.healthy) for plot in PLOTS}
+    pendulum, hopper = _courses("Pendulum-v1"), _courses("Hopper-v5")
+    values, others = pendulum["q1"], hopper["q1"]
+    assert f"they sink to about −{-min(values):.0f} before they rise" in about["plot_q"]
+    assert min(values) < values[-1]
+    assert "on Hopper-v5 they grow with the return" in about["plot_q"]
+    assert (min(others), max(others)) == (others[0], others[-1])
+    values, others = pendulum["critic1_loss"], hopper["critic1_loss"]
+    course = f"goes from {values[0]:.0f} to below 0.1 and back to {values[-1]:.1f}"
+    assert course in about["plot_critic_loss"]
+    assert min(values) < 0.1
+    course = f"on Hopper-v5 it rises from {others[0]:.1f} to {others[-1]:.0f} within 30,000 steps"
+    assert course in about["plot_critic_loss"]
+    values, others = pendulum["actor_loss"], hopper["actor_loss"]
+    assert f"from {values[0]:.0f} to {max(values):.0f}, and falls" in about["plot_actor_loss"]
+    assert max(values) > values[-1]
+    course = f"on Hopper-v5 it falls to about −{-others[-1]:.0f} within 30,000 steps"
+    assert course in about["plot_actor_loss"]
+
+
+def _courses(env: str) -> dict[str, list[float]]:
+    found = {name: healthy_course(env, name) for name in ("q1", "critic1_loss", "actor_loss")}
+    assert env == "Pendulum-v1" or found["q1"].env_steps[-1] == 30_000
+    return {name: course.values.tolist() for name, course in found.items()}
 
 
 def _curve(agent: str) -> list[tuple[int, float]]:

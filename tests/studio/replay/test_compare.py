@@ -145,6 +145,13 @@ def test_agents_are_compared_in_one_dialog_from_the_pane_or_the_list_while_there
     assert not from_list.isEnabled()
 
 
+def test_the_manual_names_every_entry_of_the_menu_of_an_agent(pane: ReplayPane, root: Path) -> None:
+    text = (root / "resources" / "manual" / "replay.md").read_text("utf-8")
+    entries = [action.text() for action in pane.checkpoints.menu.actions() if action.text()]
+    assert "Compare with the current agent…" in entries
+    assert [entry for entry in entries if f"*{entry}*" not in text] == []
+
+
 def test_an_agent_that_cannot_be_compared_is_not_counted_and_the_dialog_says_why(
     qtbot: QtBot, pane: ReplayPane, bundled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

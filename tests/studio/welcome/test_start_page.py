@@ -106,6 +106,18 @@ def test_a_long_name_is_cut_where_its_place_is_narrow(
     page.stop()
 
 
+def test_the_manual_names_every_button_of_the_page(
+    qtbot: QtBot, place: QWidget, tmp_path: Path, root: Path
+) -> None:
+    page = StartPage(place, tmp_path)
+    read(qtbot, page)
+    text = (root / "resources" / "manual" / "getting-started.md").read_text("utf-8")
+    labels = [button.accessibleName() for button in page.findChildren(QPushButton)]
+    assert len(labels) == 4
+    assert [label for label in labels if f"*{label}*" not in text] == []
+    page.stop()
+
+
 def test_how_long_a_training_takes_is_that_of_an_earlier_run(
     qtbot: QtBot, place: QWidget, tmp_path: Path
 ) -> None:

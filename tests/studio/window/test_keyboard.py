@@ -1,5 +1,8 @@
 """Guarantees for users without a mouse."""
 
+import re
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -98,7 +101,7 @@ def test_help_opens_at_what_has_the_focus(window, find) -> None:
         viewer.close()
 
 
-def test_every_key_of_the_window_is_listed_with_what_it_does(window) -> None:
+def test_every_key_of_the_window_is_listed_and_in_the_manual(window, root: Path) -> None:
     window.toolbar.action("keys").trigger()
     (dialog,) = window.findChildren(ShortcutsDialog)
     everywhere = dialog.table.topLevelItem(0)
@@ -112,6 +115,10 @@ def test_every_key_of_the_window_is_listed_with_what_it_does(window) -> None:
     assert {f"Ctrl+Shift+{key}" for key in "FGPEX"} <= listed.keys()
     # Del works in the list of runs only.
     assert "Del" not in listed
+    pages = (root / "resources" / "manual").glob("*.md")
+    manual = " ".join(page.read_text("utf-8") for page in pages)
+    named = {key for key in listed if re.search(rf"(?<![\w+]){re.escape(key)}(?![\w+])", manual)}
+    assert listed.keys() - named == set()
     dialog.close()
 
 

@@ -60,6 +60,9 @@ def test_every_setting_takes_effect_at_once_and_is_remembered(window, find, tmp_
         assert box.isChecked() == was
         box.click()
         assert read() != was, name
+    # Which agent plays is promised beside the switch.
+    tip = dialog.findChild(QCheckBox, "preferences_play_at_start").toolTip()
+    assert "last time's run, or else a bundled one" in tip
     assert stored().value("replay/follow_latest", False, bool) == follow.isChecked()
     opengl = dialog.findChild(QComboBox, "preferences_opengl")
     assert opengl.isEnabled() == (sys.platform == "linux" and "MUJOCO_GL" not in os.environ)

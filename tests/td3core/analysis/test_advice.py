@@ -3,6 +3,7 @@
 import csv
 from dataclasses import replace
 from importlib.resources import files
+from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from td3core.analysis.saturation import saturation
 from td3core.config import make_settings
 from td3core.errors import RequestError
 from td3core.protocol.events import Evaluated, Progress
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.directory import RunDirectory
 from tests.benchmarks.health import (
     BROKEN,
@@ -191,6 +193,37 @@ def test_the_rules_are_silent_on_the_presets(name: str) -> None:
     assert broken_by(kept(name)) == set()
 
 
+def test_what_the_rules_say_of_the_presets_is_what_their_runs_did() -> None:
+    said = {rule.name: " ".join(str(rule.reason).split()) for rule in load_rules()}
+    low, high = extremes("critic_rank", 1_000), extremes("critic1_lag", 1_000)
+    assert f"stay above {floor(100 * low[0])} %." in said["rank_collapsed"]
+    lag = f"{floor(1_000 * high[0]) / 10} % to {ceil(100 * high[1])} % behind"
+    assert lag in said["target_missing"]
+    assert f"at most {ceil(100 * high[1])} % behind" in said["target_stale"]
+    for rule in ("actor_dead", "critic_dead"):
+        most = ceil(100 * extremes(rule, 1_000)[1])
+        rest = ceil(100 * extremes(rule, 1_000, without="MountainCarContinuous-v0")[1])
+        assert f"at most {most} % are dead (MountainCarContinuous-v0" in said[rule]
+        assert f"in the others at most {rest} %." in said[rule]
+    assert f"up to {ceil(100 * extremes('saturated', 5_000)[1])} %" in said["actor_saturated"]
+    hopper = kept("Hopper-v5")[:, TRAINING_COLUMNS.index("saturated")]
+    assert "limits in all states after 1,000 updates" in said["actor_saturated"]
+    known = hopper[np.isfinite(hopper)]
+    assert known[0] == 1.0 > known[1:].max()
+    assert "stay above 0.01." in said["actor_without_gradient"]
+    assert extremes("actor_gradient", 5_000)[0] > 0.01
+    assert "stay above 0.0001 from 5,000 updates on" in said["policy_still"]
+    assert extremes("policy_change", 5_000)[0] > 0.0001
+
+
+def extremes(quantity: str, after: int, without: str = "-") -> tuple[float, float]:
+    """Return the least and the largest value in the kept runs of presets from an update on."""
+    tables = [kept(name) for name in preset_runs() if not name.startswith(without)]
+    updates, column = (TRAINING_COLUMNS.index(name) for name in ("updates", quantity))
+    found = np.concatenate([rows[rows[:, updates] >= after, column] for rows in tables])
+    return float(np.nanmin(found)), float(np.nanmax(found))
+
+
 def test_the_rules_are_silent_on_the_bundled_agents() -> None:
     # Their runs have left evaluations and networks: what these are like, played again.
     assert {name: agent_breaks(values) for name, values in kept_agents().items()} == {
@@ -228,10 +261,13 @@ def test_an_explanation_counts_instead_of_each_rule_that_it_names() -> None:
         assert {each.rule.name for each in found.advice} == shown
 
 
-def biased(env: str, algorithm: str) -> set[str]:
+def biases(env: str, algorithm: str) -> list[dict[str, str]]:
     with (BIASES / f"{env}.csv").open() as file:
-        rows = [r for r in csv.DictReader(file) if r["algorithm"] == algorithm and r["bias"]]
-    seen = set[str]()
+        return [r for r in csv.DictReader(file) if r["algorithm"] == algorithm and r["bias"]]
+
+
+def biased(env: str, algorithm: str) -> set[str]:
+    rows, seen = biases(env, algorithm), set[str]()
     for seed in {each["seed"] for each in rows}:
         found = health(*load_rules())
         for each in (r for r in rows if r["seed"] == seed):
@@ -245,6 +281,16 @@ def biased(env: str, algorithm: str) -> set[str]:
 def test_the_critics_of_ddpg_on_hopper_promise_too_much_and_those_of_td3_do_not() -> None:
     assert biased("Hopper-v5", "ddpg") == {"overestimation"}
     assert biased("Hopper-v5", "td3") == biased("Pendulum-v1", "td3") == set()
+    (rule,) = (each for each in load_rules() if each.name == "overestimation")
+    assert "stayed below 1 over three seeds each; DDPG on Hopper-v5 did not." in str(rule.reason)
+    for env, algorithm, below in (
+        ("Pendulum-v1", "td3", True),
+        ("Hopper-v5", "td3", True),
+        ("Hopper-v5", "ddpg", False),
+    ):
+        rows = biases(env, algorithm)
+        assert len({row["seed"] for row in rows}) == 3
+        assert (max(float(row["bias"]) for row in rows) < 1) == below
 
 
 def test_rewards_that_vanish_are_noticed(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

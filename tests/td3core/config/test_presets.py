@@ -1,6 +1,9 @@
+import json
+import re
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -30,6 +33,9 @@ from tests.support.scripted import STEPS
 from tests.td3core.helpers import Told
 
 FILES = [p.name for p in (files("resources") / "presets").iterdir() if "toml" in p.name]
+PROVEN = Path(__file__).parents[2] / "benchmarks" / "proven"
+SOON = {"under half a minute": 30, "under a minute": 60, "a minute or two": 120}
+"""Seconds until half of the runs have learnt what a preset says is learnt so soon."""
 SLOW = partial(pytest.param, marks=pytest.mark.slow)
 NAMES = sorted(name[:-5] for name in FILES if not name.startswith("variant-"))
 VARIANTS = sorted(preset.name for preset in load_presets().values() if not preset.env)
@@ -48,6 +54,31 @@ def test_a_preset_is_made_of_valid_settings_for_a_known_environment(name: str) -
     assert preset.about.endswith(".")
     config, _ = make_settings({**preset.values, "env": preset.env})
     assert config.learning_starts < config.steps
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_preset_says_it_reached_and_how_soon_is_what_its_runs_did(name: str) -> None:
+    record, about = PROVEN / f"{name}.json", str(load_presets()[name].about)
+    said = re.search(r"(One|Five) seeds? reached (-?[\d.]+)(?: to (-?[\d.]+))?", about)
+    passed = re.search(r"(Three|Four) of five seeds passed (\d+)", about)
+    soon = re.search(r" minutes?\b", about) is not None
+    if not record.exists():
+        assert not passed
+        assert not soon
+        return
+    runs = json.loads(record.read_text())
+    finals = [run["final"] for run in runs]
+    if said:
+        assert len(runs) == {"One": 1, "Five": 5}[said[1]]
+        low, high = float(said[2]), float(said[3] or said[2])
+        assert (min(finals), max(finals)) == pytest.approx((low, high), rel=0.02)
+    if passed:
+        count = sum(final > float(passed[2]) for final in finals)
+        assert (count, len(runs)) == ({"Three": 3, "Four": 4}[passed[1]], 5)
+    if soon:
+        (most,) = (s for words, s in SOON.items() if words in about)
+        # Where no evaluation passed, the whole run counts.
+        assert median(run["first_pass_s"] or run["wall_s"] for run in runs) < most
 
 
 @pytest.mark.parametrize("name", NAMES)
