@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 from studio.formatting import format_share
 from studio.health.advice_card import AdviceCard
 from studio.health.board import AdviceBoard
+from studio.health.paired_test_box import PairedTestBox
 from studio.health.table import CurveDelegate, HealthColumn, HealthTable
-from studio.health.trial_box import TrialBox
 from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.sizes import scaled
@@ -56,7 +56,7 @@ class HealthPanel(QWidget):
         self._cards: dict[str, AdviceCard] = {}
         self.table = HealthTable(theme, self)
         self._delegate = CurveDelegate(theme, self)
-        self.trial = TrialBox()
+        self.paired_test = PairedTestBox()
         self._note = plain_label()
         self._note.setObjectName("health_note")
         self._note.setProperty("role", "muted")
@@ -93,7 +93,7 @@ class HealthPanel(QWidget):
         self._column = QVBoxLayout(page)
         self._column.setContentsMargins(6, 4, 6, 4)
         self._column.setSpacing(4)
-        self._column.addWidget(self.trial)
+        self._column.addWidget(self.paired_test)
         self._column.addWidget(self._note)
         self._column.addStretch(1)
         area = QScrollArea()

@@ -176,7 +176,7 @@ class RunBrowser(QWidget):
         self.refresh_soon()
 
     def set_expecting(self, expecting: bool) -> None:
-        """Set whether runs may start and end at any time: a group, a sweep or a trial trains."""
+        """Set whether runs may start and end at any time: a group, sweep or paired test trains."""
         if expecting is not self._expecting:
             self._expecting = expecting
             self.refresh_soon()

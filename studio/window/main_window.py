@@ -345,7 +345,7 @@ class MainWindow(QMainWindow):
             widget=self,
         )
         self.health = HealthAdvice(parts, self._runs_dir, self._settings)
-        self.health.trials.busy_changed.connect(self._on_training)
+        self.health.paired_tests.busy_changed.connect(self._on_training)
         self.preferences.add_page(thresholds_page(self.health.board, self))
 
         late = LateParts(
@@ -464,7 +464,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _on_training(self) -> None:
-        """Adapt to whatever is training: a run, a group, a sweep, or the trial of a change."""
+        """Adapt to whatever is training: a run, a group, a sweep, or a paired test of a change."""
         obstacle = self.many.obstacle()
         self.runs.run_actions.set_obstacle(obstacle)
         self.runs.set_expecting(self._trains)
@@ -474,7 +474,7 @@ class MainWindow(QMainWindow):
     @property
     def _trains(self) -> bool:
         """Return whether any training must be ended, or left, before the window closes."""
-        return self.many.busy or self.late.sweep_trains or self.health.trials.trains
+        return self.many.busy or self.late.sweep_trains or self.health.paired_tests.trains
 
     @Slot()
     def _close_if_asked(self) -> None:
@@ -516,7 +516,7 @@ class MainWindow(QMainWindow):
             self._closing = self._trains
             if answer == "stop":
                 self.many.stop_all()
-                self.health.trials.stop()
+                self.health.paired_tests.stop()
                 self.late.stop_sweep()
             elif answer == "keep":
                 self.many.leave_all()
@@ -541,8 +541,8 @@ class MainWindow(QMainWindow):
         wait_for_cancelled()
 
     def _ask_about_training(self) -> str:
-        # Sweeps and trials are run by processes that end with the window.
-        others = self.late.sweep_trains or self.health.trials.trains
+        # Sweeps and paired tests are run by processes that end with the window.
+        others = self.late.sweep_trains or self.health.paired_tests.trains
         can_leave = self.many.can_leave and not others
         return ask_what_to_do(self, can_leave=can_leave)
 
@@ -556,7 +556,7 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
             self.many.find_training()
-            self.health.trials.find()
+            self.health.paired_tests.find()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Follow the desktop's font, and refresh the runs: other programs may have changed them."""
@@ -571,6 +571,6 @@ class MainWindow(QMainWindow):
         """End the run and close without asking, because the system is ending the program."""
         self._closing = True
         self.many.stop_all()
-        self.health.trials.stop()
+        self.health.paired_tests.stop()
         self.late.end_sweep()
         self.close()

@@ -1,4 +1,4 @@
-"""Asks for the length and the number of pairs of a trial, and shows its cost."""
+"""Asks for the length and the number of pairs of a paired test, and shows its cost."""
 
 from collections.abc import Callable
 
@@ -11,17 +11,17 @@ from studio.widgets.controls import describe
 from studio.widgets.forms import make_dialog_column, make_form
 from studio.widgets.labels import plain_label
 from td3core.analysis.advice import SettingChange
-from td3core.experiments.trials import MOST_PAIRS
+from td3core.experiments.paired_tests import MOST_PAIRS
 from td3core.text import Text, tr
 
 _WIDTH = 440
 _PAIRS = 3
 _LEAST_STEPS, _MOST_STEPS = 2_000, 20_000
 _SHARE = 10
-"""Divisor: by default, a trial's runs are a tenth as long as the run."""
+"""Divisor: by default, a paired test's runs are a tenth as long as the run."""
 
 
-class TrialDialog(QDialog):
+class PairedTestDialog(QDialog):
     """Steps of each run and number of pairs."""
 
     def __init__(
@@ -34,7 +34,7 @@ class TrialDialog(QDialog):
         *,
         waits: bool,
     ) -> None:
-        """Ask about a trial from step ``env_steps`` of ``total`` on.
+        """Ask about a paired test from step ``env_steps`` of ``total`` on.
 
         ``seconds`` returns the duration for steps and pairs, None if unknown; ``waits``: no core is
         free now.
@@ -70,7 +70,7 @@ class TrialDialog(QDialog):
         self.cost.setObjectName("trial_cost")
         layout.addWidget(self.cost)
         if waits:
-            waiting = plain_label(tr("No core is free now: the trial begins when one is."))
+            waiting = plain_label(tr("No core is free now: the paired test begins when one is."))
             waiting.setProperty("role", "muted")
             layout.addWidget(waiting)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
