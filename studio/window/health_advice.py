@@ -191,18 +191,13 @@ class HealthAdvice(QObject):
         change = advice.change
         assert change is not None
 
-        def seconds(steps: int, pairs: int) -> float | None:
-            speed = _speed(record)
-            jobs = max(min(self.paired_tests.free_cores, pairs), 1)
-            return None if speed is None else 2 * -(-pairs // jobs) * steps / speed
-
         dialog = PairedTestDialog(
             change,
             header.counters.env_steps,
             header.config.steps,
-            seconds,
             self._window.widget,
-            waits=self.paired_tests.free_cores < 1,
+            steps_per_s=_speed(record),
+            free_cores=self.paired_tests.free_cores,
         )
 
         def begin() -> None:

@@ -4,6 +4,7 @@ Both runs of a pair share a seed, and every pair but the first has a new one, so
 the change can be distinguished from chance.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +60,14 @@ class PairedTest:
         """Total steps of all runs."""
         return 2 * len(self.seeds) * self.steps
 
-    def seconds(self, steps_per_s: float, jobs: int) -> float:
-        """Return the approximate duration at the speed of one run, with this many at once."""
-        rounds = -(-len(self.seeds) // max(jobs, 1))
-        return 2 * rounds * self.steps / max(steps_per_s, 1e-9)
+
+def duration_s(steps: int, pairs: int, steps_per_s: float, jobs: int) -> float:
+    """Return the approximate duration at the speed of one run, with ``jobs`` runs at once.
+
+    All runs with the change train before those without it. Less than one job counts as one.
+    """
+    rounds = math.ceil(pairs / max(jobs, 1))
+    return 2 * rounds * steps / steps_per_s
 
 
 def plan_paired_test(

@@ -16,8 +16,10 @@ from PySide6.QtWidgets import (
 )
 
 from studio.experiments.paired_test_file import KeptTest
+from studio.formatting import format_minutes
 from studio.health.board import AdviceBoard
 from studio.health.health_panel import HealthPanel
+from studio.health.paired_test_dialog import PairedTestDialog
 from studio.health.table import HealthColumn
 from studio.health.thresholds_dialog import ThresholdsDialog
 from studio.session.model import RunModel
@@ -25,10 +27,10 @@ from studio.tasks.background_task import BackgroundTask
 from studio.widgets.number_box import NumberBox
 from studio.window.health_advice import thresholds_page
 from studio.window.main_window import MainWindow
-from td3core.analysis.advice import load_rules
+from td3core.analysis.advice import SettingChange, load_rules
 from td3core.config import make_settings
 from td3core.experiments.groups.seed_status import SeedState
-from td3core.experiments.paired_tests import PairedTest, PairedTestArm
+from td3core.experiments.paired_tests import PairedTest, PairedTestArm, duration_s
 from td3core.protocol.events import Saved
 from td3core.runs.directory import RunDirectory
 from tests.studio.experiments.test_groups import PlayedGroup, played
@@ -217,6 +219,17 @@ def test_a_paired_test_waits_for_a_core_and_ends_in_a_sentence_and_is_accepted_a
     qtbot.waitUntil(lambda: bool(wanted))
     assert wanted[0].tunables.critic_lr == 0.01
     assert wanted[0].checkpoint.name == "last.safetensors"
+
+
+def test_the_dialog_of_a_paired_test_says_how_long_it_takes(qtbot) -> None:
+    change = SettingChange(setting="critic_lr", old=0.1, new=0.01)
+    dialog = PairedTestDialog(change, 500, 100_000, steps_per_s=50.0, free_cores=2)
+    qtbot.addWidget(dialog)
+    duration = duration_s(dialog.steps.value(), dialog.pairs.value(), steps_per_s=50.0, jobs=2)
+    assert dialog.cost.text().endswith(f": {format_minutes(duration)}")
+    unknown = PairedTestDialog(change, 500, 100_000, steps_per_s=None, free_cores=2)
+    qtbot.addWidget(unknown)
+    assert unknown.cost.text() == "6 runs of 10,000 steps"
 
 
 @pytest.mark.release

@@ -7,7 +7,7 @@ import pytest
 
 from td3core.checkpoint import read_header
 from td3core.errors import RequestError
-from td3core.experiments.paired_tests import judge, plan_paired_test
+from td3core.experiments.paired_tests import duration_s, judge, plan_paired_test
 from td3core.runs.directory import RunDirectory
 from tests.td3core.analysis.many_runs import write_run
 from tests.td3core.helpers import finish
@@ -29,7 +29,15 @@ def test_both_sides_differ_in_the_change_alone_and_each_pair_has_a_seed(last: Pa
     assert other.tunables == header.tunables
     assert test.seeds == tuple(header.config.seed + i for i in range(3))
     assert test.total_steps == 240
-    assert test.seconds(10.0, jobs=2) == 2 * 2 * 40 / 10.0
+
+
+@pytest.mark.parametrize(
+    ("pairs", "jobs", "rounds"), [(3, 2, 2), (3, 3, 1), (3, 8, 1), (4, 2, 2), (3, 1, 3), (3, -1, 3)]
+)
+def test_the_duration_counts_both_arms_in_rounds_of_the_runs_that_train_at_once(
+    pairs: int, jobs: int, rounds: int
+) -> None:
+    assert duration_s(40, pairs, 10.0, jobs) == 2 * rounds * 40 / 10.0
 
 
 def test_what_follows_a_schedule_is_held_where_it_is(runs_dir: Path) -> None:
