@@ -67,9 +67,7 @@ class HealthPanel(QWidget):
         self._read_at: tuple[Path | None, int] = (None, -1)
         """Run and step of the agent whose dimensions are shown, or being read."""
         self._reader = BackgroundTask("read-saturation", self)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_REFRESH_MS)
+        self._soon = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._soon.setObjectName("refresh_timer")
         self._soon.timeout.connect(self.refresh)
         self._sight = Sight(self)

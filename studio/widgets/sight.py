@@ -39,8 +39,7 @@ class Sight(QObject):
         self._around: list[QObject] = []
         self._shown = Shown.CLOSED
         # A panel that moves is hidden and shown within one event.
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
+        self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self._look)
         widget.installEventFilter(self)
 
