@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -67,11 +67,9 @@ class HealthPanel(QWidget):
         self._read_at: tuple[Path | None, int] = (None, -1)
         """Run and step of the agent whose dimensions are shown, or being read."""
         self._reader = BackgroundTask("read-saturation", self)
-        self._soon = QTimer(self, singleShot=True, interval=_REFRESH_MS)
-        self._soon.setObjectName("refresh_timer")
-        self._soon.timeout.connect(self.refresh)
-        self._sight = Sight(self)
-        self._sight.changed.connect(self.refresh)
+        self._sight = Sight(self, _REFRESH_MS)
+        self._sight.delay.setObjectName("refresh_timer")
+        self._sight.due.connect(self.refresh)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 4, 8, 6)
         layout.setSpacing(10)
@@ -81,8 +79,8 @@ class HealthPanel(QWidget):
         right.addWidget(self._make_table(), 1)
         right.addWidget(self._dimensions)
         layout.addLayout(right, 6)
-        model.curves_changed.connect(self._refresh_soon)
-        model.run_opened.connect(self._refresh_soon)
+        model.curves_changed.connect(self._sight.ask)
+        model.run_opened.connect(self._sight.ask)
 
     def _make_advice(self) -> QScrollArea:
         page = QWidget()
@@ -152,11 +150,6 @@ class HealthPanel(QWidget):
         self._view.viewport().update()
 
     @Slot()
-    def _refresh_soon(self) -> None:
-        if self._sight.seen and not self._soon.isActive():
-            self._soon.start()
-
-    @Slot()
     def refresh(self) -> None:
         """Show the current values, if the panel is visible."""
         board = self._board
@@ -191,7 +184,7 @@ class HealthPanel(QWidget):
 
     def shutdown(self) -> None:
         """Stop reading."""
-        self._soon.stop()
+        self._sight.delay.stop()
         self._reader.cancel()
 
     def _read_dimensions(self) -> None:
