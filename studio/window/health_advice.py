@@ -1,33 +1,22 @@
 """Connects the health of a run with the window: badge, panel, and paired test of a change."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSettings, Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
-from studio.consent.code_consent import CodeConsent
-from studio.experiments.many_runs import ManyRuns
 from studio.experiments.paired_test_file import KeptTest
 from studio.experiments.paired_test_session import PairedTestSession, PairedTestStage
 from studio.experiments.queue_file import QueuedRun
 from studio.health.advice_card import in_words
 from studio.health.board import AdviceBoard
-from studio.live.live_panel import LivePanel
-from studio.plots.compare.session import CompareSession
-from studio.run_browser.browser import RunBrowser
-from studio.session.controller import RunController
-from studio.session.model import RunModel
 from studio.session.record import RunRecord
 from studio.tasks.background_task import BackgroundTask
-from studio.widgets.messages import Banner, Log
-from studio.window.docks import Docks
-from studio.window.panels import Panels
+from studio.window.parts import WindowParts
 from studio.window.preferences.dialog import PreferencesPage
-from studio.window.status_bar import StatusBar
 from td3core.checkpoint import Header, read_header
 from td3core.config import Tunables, specs, with_values
 from td3core.errors import RequestError
@@ -51,57 +40,37 @@ _STAGES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealthParts:
-    """The parts of the window used here."""
-
-    model: RunModel
-    controller: RunController
-    many: ManyRuns
-    consent: CodeConsent
-    comparing: CompareSession
-    panels: Panels
-    docks: Docks
-    status: StatusBar
-    banner: Banner
-    log: Log
-    runs: RunBrowser
-    live: LivePanel
-    widget: QWidget
-    """The window itself, the parent of dialogs."""
-
-
 class HealthAdvice(QObject):
     """The advice on the current run, and the paired test of a change."""
 
-    def __init__(self, window: HealthParts, runs_dir: Path, settings: QSettings) -> None:
-        super().__init__(window.widget)
-        self._window = window
-        self.board = AdviceBoard(window.model, settings, self)
-        self.paired_tests = PairedTestSession(runs_dir, self._cores_in_use, self)
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts.window)
+        self._parts = parts
+        self.board = AdviceBoard(parts.model, parts.settings, self)
+        self.paired_tests = PairedTestSession(parts.runs_dir, self._cores_in_use, self)
         self._reader = BackgroundTask("read-newest-agent", self)
         self._reader.failed.connect(self._refuse)
         self._awaited: tuple[Advice, RunRecord] | None = None
         """Advice to try, and its run's record, until a checkpoint of that run has been saved."""
         self.board.changed.connect(self._show_badge)
-        window.model.run_opened.connect(self._show_badge)
-        window.model.run_started.connect(self._show_badge)
-        window.model.checkpoint_saved.connect(self._on_saved)
-        window.model.run_ended.connect(self._on_run_ended)
-        window.status.health_wanted.connect(partial(window.docks.open, "health"))
+        parts.model.run_opened.connect(self._show_badge)
+        parts.model.run_started.connect(self._show_badge)
+        parts.model.checkpoint_saved.connect(self._on_saved)
+        parts.model.run_ended.connect(self._on_run_ended)
+        parts.status.health_wanted.connect(partial(parts.docks.open, "health"))
         for changed in (
-            *(window.controller.state_changed, window.many.session.busy_changed),
-            window.model.run_ended,
+            *(parts.controller.state_changed, parts.many.session.busy_changed),
+            parts.model.run_ended,
         ):
             changed.connect(self.paired_tests.begin_if_free)
         self.paired_tests.refused.connect(self._refuse)
-        self.paired_tests.groups.message_added.connect(window.log.add)
+        self.paired_tests.groups.message_added.connect(parts.log.add)
         self.paired_tests.changed.connect(self._show_paired_test)
         self.paired_tests.judged.connect(self._on_judged)
-        self.paired_tests.judged.connect(window.runs.refresh_soon)
+        self.paired_tests.judged.connect(parts.runs.refresh_soon)
         self.paired_tests.found.connect(self._on_found)
         self.paired_tests.busy_changed.connect(self._update_obstacle)
-        window.panels.when_made("health", self._connect_panel)
+        parts.panels.when_made("health", self._connect_panel)
 
     def shutdown(self) -> None:
         """Stop reading."""
@@ -110,8 +79,8 @@ class HealthAdvice(QObject):
         self.paired_tests.shutdown()
 
     def _cores_in_use(self) -> int:
-        controller, group = self._window.controller, self._window.many.session
-        config = self._window.model.record.config
+        controller, group = self._parts.controller, self._parts.many.session
+        config = self._parts.model.record.config
         cores = 0
         if controller.busy or controller.following:
             cores += config.torch_threads if config is not None else 1
@@ -132,28 +101,28 @@ class HealthAdvice(QObject):
 
     @property
     def _panel(self) -> "HealthPanel | None":
-        panel: QWidget | None = self._window.panels.if_made("health")
+        panel: QWidget | None = self._parts.panels.if_made("health")
         return panel  # type: ignore[return-value]
 
     @Slot()
     def _show_badge(self) -> None:
-        if not self._window.panels.has("health"):
+        if not self._parts.panels.has("health"):
             return
-        self._window.status.show_advice([str(rule.title) for rule in self.board.broken])
+        self._parts.status.show_advice([str(rule.title) for rule in self.board.broken])
 
     # Trying -------------------------------------------------------------------------------------
 
     @Slot(object)
     def ask(self, advice: "Advice") -> None:
         """Try the change suggested in ``advice``; a training run is saved first."""
-        record = self._window.model.record
+        record = self._parts.model.record
         if advice.change is None or record.run is None:
             return
         self._awaited = None
-        if self._window.model.in_progress:
+        if self._parts.model.in_progress:
             # ``last`` is overwritten during training, and other checkpoints may be deleted.
             self._awaited = advice, record
-            self._window.controller.save()
+            self._parts.controller.save()
             return
         self._read(advice, record, partial(_newest, record.run))
 
@@ -172,7 +141,7 @@ class HealthAdvice(QObject):
     def _take_awaited(self) -> "tuple[Advice, RunRecord] | None":
         """Return the advice that waits for its run; none if another run is shown by now."""
         awaited, self._awaited = self._awaited, None
-        same = awaited is not None and awaited[1].run == self._window.model.record.run
+        same = awaited is not None and awaited[1].run == self._parts.model.record.run
         return awaited if same else None
 
     def _read(self, advice: "Advice", record: RunRecord, find: Callable[[object], Path]) -> None:
@@ -195,7 +164,7 @@ class HealthAdvice(QObject):
             change,
             header.counters.env_steps,
             header.config.steps,
-            self._window.widget,
+            self._parts.window,
             steps_per_s=_speed(record),
             free_cores=self.paired_tests.free_cores,
         )
@@ -214,7 +183,7 @@ class HealthAdvice(QObject):
                 return
             # With the title of the advice's run: another run may be shown by now.
             start = partial(self._begin, change, record.title, test)
-            self._window.consent.obtain(header.config.choice, start, lambda _: None)
+            self._parts.consent.obtain(header.config.choice, start, lambda _: None)
 
         dialog.accepted.connect(begin)
         dialog.open()
@@ -230,7 +199,7 @@ class HealthAdvice(QObject):
         kept = self.paired_tests.kept
         assert kept is not None
         paths = [path for runs in self.paired_tests.runs for path in runs.values()]
-        self._window.comparing.compare(paths, kept.series, series=True)
+        self._parts.comparison.session.compare(paths, kept.series, series=True)
         self._tell(kept)
 
     @Slot()
@@ -240,9 +209,9 @@ class HealthAdvice(QObject):
             self._tell(self.paired_tests.kept)
 
     def _tell(self, kept: KeptTest) -> None:
-        self._window.docks.open("health")
+        self._parts.docks.open("health")
         line = Text("Tried {change}. {told}", change=in_words(kept.change), told=self._told(kept))
-        self._window.log.add("info", line)
+        self._parts.log.add("info", line)
 
     def _told(self, kept: KeptTest) -> Text:
         """Return the outcome of a finished paired test in words."""
@@ -278,7 +247,7 @@ class HealthAdvice(QObject):
         kept = self.paired_tests.kept
         if kept is not None:
             choice = kept.test.without.config.choice
-            self._window.consent.obtain(choice, self.paired_tests.proceed, lambda _: None)
+            self._parts.consent.obtain(choice, self.paired_tests.proceed, lambda _: None)
 
     @Slot()
     def _update_obstacle(self) -> None:
@@ -292,8 +261,8 @@ class HealthAdvice(QObject):
 
     def _is_live(self, tried: KeptTest) -> bool:
         """Return whether the change can be made in the run itself."""
-        controller, record = self._window.controller, self._window.model.record
-        trains = (controller.busy or controller.following) and self._window.model.in_progress
+        controller, record = self._parts.controller, self._parts.model.record
+        trains = (controller.busy or controller.following) and self._parts.model.in_progress
         return trains and record.run == tried.run and tried.change.setting in dict(specs(Tunables))
 
     def _accepting(self, tried: KeptTest) -> str:
@@ -307,7 +276,7 @@ class HealthAdvice(QObject):
         tried = self.paired_tests.kept
         if tried is None:
             return
-        change, live = tried.change, self._window.live
+        change, live = tried.change, self._parts.live
         if self._is_live(tried):
             try:
                 wanted = with_values(live.tunables(), {change.setting: change.new})
@@ -338,11 +307,11 @@ class HealthAdvice(QObject):
             return
         self.paired_tests.close()
         run = QueuedRun(config=config, tunables=tunables, checkpoint=path)
-        many = self._window.many
+        many = self._parts.many
         many.add(run) if many.busy else many.start(run)
 
     def _refuse(self, problem: Text | str) -> None:
-        self._window.banner.show_message("error", problem)
+        self._parts.banner.show_message("error", problem)
 
 
 def thresholds_page(board: AdviceBoard, window: QWidget) -> PreferencesPage:
