@@ -308,7 +308,7 @@ def health(by: Photographer) -> None:
     by.find("trial_steps").setValue(2_500)
     by.find("trial_pairs").setValue(3)
     by.click("trial_begin")
-    by.until(lambda: window.health.trials.verdict is not None)
+    by.until(lambda: window.health.paired_tests.verdict is not None)
     shown = window.comparison.session
     by.until(lambda: shown.active and not shown.busy)
     # The newest agent, which it follows.

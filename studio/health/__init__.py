@@ -1,1 +1,1 @@
-"""Health of a run: quantities, advice, and trials of advised changes."""
+"""Health of a run: quantities, advice, and paired tests of advised changes."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 from studio.formatting import format_share
 from studio.health.advice_card import AdviceCard
 from studio.health.board import AdviceBoard
+from studio.health.paired_test_box import PairedTestBox
 from studio.health.table import CurveDelegate, HealthColumn, HealthTable
-from studio.health.trial_box import TrialBox
 from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.sizes import scaled
@@ -56,7 +56,7 @@ class HealthPanel(QWidget):
         self._cards: dict[str, AdviceCard] = {}
         self.table = HealthTable(theme, self)
         self._delegate = CurveDelegate(theme, self)
-        self.trial = TrialBox()
+        self.paired_test = PairedTestBox()
         self._note = plain_label()
         self._note.setObjectName("health_note")
         self._note.setProperty("role", "muted")
@@ -67,13 +67,9 @@ class HealthPanel(QWidget):
         self._read_at: tuple[Path | None, int] = (None, -1)
         """Run and step of the agent whose dimensions are shown, or being read."""
         self._reader = BackgroundTask("read-saturation", self)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_REFRESH_MS)
-        self._soon.setObjectName("refresh_timer")
-        self._soon.timeout.connect(self.refresh)
-        self._sight = Sight(self)
-        self._sight.changed.connect(self.refresh)
+        self._sight = Sight(self, _REFRESH_MS)
+        self._sight.delay.setObjectName("refresh_timer")
+        self._sight.due.connect(self.refresh)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 4, 8, 6)
         layout.setSpacing(10)
@@ -83,8 +79,8 @@ class HealthPanel(QWidget):
         right.addWidget(self._make_table(), 1)
         right.addWidget(self._dimensions)
         layout.addLayout(right, 6)
-        model.curves_changed.connect(self._refresh_soon)
-        model.run_opened.connect(self._refresh_soon)
+        model.curves_changed.connect(self._sight.ask)
+        model.run_opened.connect(self._sight.ask)
 
     def _make_advice(self) -> QScrollArea:
         page = QWidget()
@@ -93,7 +89,7 @@ class HealthPanel(QWidget):
         self._column = QVBoxLayout(page)
         self._column.setContentsMargins(6, 4, 6, 4)
         self._column.setSpacing(4)
-        self._column.addWidget(self.trial)
+        self._column.addWidget(self.paired_test)
         self._column.addWidget(self._note)
         self._column.addStretch(1)
         area = QScrollArea()
@@ -154,11 +150,6 @@ class HealthPanel(QWidget):
         self._view.viewport().update()
 
     @Slot()
-    def _refresh_soon(self) -> None:
-        if self._sight.seen and not self._soon.isActive():
-            self._soon.start()
-
-    @Slot()
     def refresh(self) -> None:
         """Show the current values, if the panel is visible."""
         board = self._board
@@ -193,7 +184,7 @@ class HealthPanel(QWidget):
 
     def shutdown(self) -> None:
         """Stop reading."""
-        self._soon.stop()
+        self._sight.delay.stop()
         self._reader.cancel()
 
     def _read_dimensions(self) -> None:

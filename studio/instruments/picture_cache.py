@@ -17,9 +17,7 @@ class PictureCache:
         self._picture: QPixmap | None = None
         self._subject: Hashable = None
         self._version: Hashable = None
-        self._timer = QTimer(widget)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_INTERVAL_MS)
+        self._timer = QTimer(widget, singleShot=True, interval=_INTERVAL_MS)
         self._timer.timeout.connect(widget.update)
 
     def forget(self) -> None:

@@ -50,9 +50,7 @@ class SweepInstrument(ChartInstrument):
         describe(self.dimension, "instrument_sweep_dimension", tr("Swept action"), tip)
         self.heading.addWidget(self.dimension)
         self.dimension.valueChanged.connect(self._ask)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_INTERVAL_MS)
+        self._timer = QTimer(self, singleShot=True, interval=_INTERVAL_MS)
         self._timer.timeout.connect(self._on_timer)
         self._spec: AgentSpec | None = None
         self._shown: tuple[EpisodeNumbers, int] | None = None

@@ -79,9 +79,7 @@ class LivePanel(QWidget):
         }
         self._choice = ValuesChoice()
         self._choice.chosen.connect(self._show_and_forget)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_SEND_INTERVAL_MS)
+        self._timer = QTimer(self, singleShot=True, interval=_SEND_INTERVAL_MS)
         self._timer.timeout.connect(self._send)
         self._lay_out()
         self.show_algorithm(str(default("algorithm")))

@@ -48,9 +48,7 @@ class FrameView(QWidget):
         self._moves_camera = False
         self._dragged_from: QPointF | None = None
         self._shows_focus = False
-        self._settling = QTimer(self)
-        self._settling.setSingleShot(True)
-        self._settling.setInterval(_SETTLED_MS)
+        self._settling = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settling.timeout.connect(lambda: self.size_settled.emit(self._pixels()))
         self._image: QImage | None = None
         self._scaled: QImage | None = None

@@ -62,15 +62,10 @@ class RunBrowser(QWidget):
         self.proxy = RunFilterProxy(self.model)
         self.view = RunTreeView(self.proxy, theme)
         self._scanner = BackgroundTask("scan-runs", self)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_SOON_MS)
-        self._soon.setObjectName("scan_timer")
-        self._rescan = QTimer(self)
-        self._rescan.setSingleShot(True)
-        self._rescan.setInterval(_RESCAN_MS)
+        self._rescan = QTimer(self, singleShot=True, interval=_RESCAN_MS)
         self._rescan.setObjectName("rescan_timer")
-        self._sight = Sight(self)
+        self._sight = Sight(self, _SOON_MS)
+        self._sight.delay.setObjectName("scan_timer")
         self.run_actions = RunActions(self.view, self.model, self.proxy)
         self._lay_out()
         self._connect()
@@ -130,9 +125,8 @@ class RunBrowser(QWidget):
     def _connect(self) -> None:
         self.search.textChanged.connect(self._search)
         self.view.itemDelegate().closeEditor.connect(self._take_held_back)
-        self._soon.timeout.connect(self.refresh)
-        self._rescan.timeout.connect(self._catch_up)
-        self._sight.changed.connect(self._catch_up)
+        self._rescan.timeout.connect(self._sight.ask)
+        self._sight.due.connect(self.refresh)
         self._scanner.reported.connect(self._take)
         self._scanner.finished.connect(self._on_scanned)
         self._scanner.failed.connect(self.refused)
@@ -176,14 +170,14 @@ class RunBrowser(QWidget):
         self.refresh_soon()
 
     def set_expecting(self, expecting: bool) -> None:
-        """Set whether runs may start and end at any time: a group, a sweep or a trial trains."""
+        """Set whether runs may start and end at any time: a group, sweep or paired test trains."""
         if expecting is not self._expecting:
             self._expecting = expecting
             self.refresh_soon()
 
     def shutdown(self) -> None:
         """Stop reading runs, and wait for pending writes."""
-        self._soon.stop()
+        self._sight.delay.stop()
         self._rescan.stop()
         self._scanner.cancel()
         self.view.shutdown()
@@ -199,14 +193,7 @@ class RunBrowser(QWidget):
     @Slot()
     def refresh_soon(self) -> None:
         """Scan the folder soon, if the list is visible."""
-        if self._sight.seen and not self._soon.isActive():
-            self._soon.start()
-
-    @Slot()
-    def _catch_up(self) -> None:
-        """Scan for what has changed since the last time, if the list is visible."""
-        if self._sight.seen:
-            self.refresh()
+        self._sight.ask()
 
     @Slot()
     def refresh(self) -> None:

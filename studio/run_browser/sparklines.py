@@ -28,9 +28,7 @@ class Sparklines(QObject):
         self._task = BackgroundTask("read-sparklines", self)
         self._task.reported.connect(self._take)
         self._task.finished.connect(self._read_more)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_SOON_MS)
+        self._soon = QTimer(self, singleShot=True, interval=_SOON_MS)
         self._soon.timeout.connect(self._read_more)
 
     def values(self, row: RunRow) -> tuple[float, ...]:

@@ -59,9 +59,7 @@ class RunController(QObject):
         """Control of this window's run, or of the followed one."""
         self._followed: FollowedRun | None = None
         self._own_process = self._tracing = False
-        self._patience = QTimer(self)
-        self._patience.setSingleShot(True)
-        self._patience.setInterval(_PATIENCE_MS)
+        self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
         self._patience.timeout.connect(self._lose_patience)
 
     @property

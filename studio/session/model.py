@@ -44,9 +44,7 @@ class RunModel(QObject):
         self._rules: tuple[Rule, ...] | None = None
         """The user's rules; None while the default rules apply."""
         self._unlogged: dict[int, Marker] = {}
-        self._gesture = QTimer(self)
-        self._gesture.setSingleShot(True)
-        self._gesture.setInterval(round(1000 * SAME_GESTURE_S))
+        self._gesture = QTimer(self, singleShot=True, interval=round(1000 * SAME_GESTURE_S))
         self._gesture.timeout.connect(self._log_changes)
 
     # Displayed data -----------------------------------------------------------------------------

@@ -23,9 +23,7 @@ class EnvQuery(QObject):
         self._command.answered.connect(self._on_answered)
         self._command.refused.connect(self._on_refused)
         self._command.not_started.connect(self._on_not_started)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_TIMEOUT_MS)
+        self._timer = QTimer(self, singleShot=True, interval=_TIMEOUT_MS)
         self._timer.timeout.connect(self._on_timeout)
 
     @property

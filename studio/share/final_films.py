@@ -20,7 +20,7 @@ from td3core.text import Text
 class FinalFilms(QObject):
     """Films runs for TensorBoard, one after another, in separate processes.
 
-    Only runs with event files are filmed, and none of sweeps and trials: there are too many.
+    Only runs with event files are filmed, and none of sweeps and paired tests: there are too many.
     """
 
     told = Signal(str, object)

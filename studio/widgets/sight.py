@@ -32,17 +32,28 @@ class Sight(QObject):
 
     changed = Signal(object)
     """Carries :class:`Shown`."""
+    due = Signal()
+    """The widget is to be refreshed: it has come into sight, or a refresh was asked for."""
 
-    def __init__(self, widget: QWidget) -> None:
+    def __init__(self, widget: QWidget, delay_ms: int = 0) -> None:
+        """``delay_ms``: time from a request until the refresh is :attr:`due`."""
         super().__init__(widget)
         self._widget = widget
         self._around: list[QObject] = []
         self._shown = Shown.CLOSED
         # A panel that moves is hidden and shown within one event.
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
+        self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self._look)
+        self.delay = QTimer(self, singleShot=True, interval=delay_ms)
+        """Runs while a refresh that was asked for is pending."""
+        self.delay.timeout.connect(self._announce)
         widget.installEventFilter(self)
+
+    @Slot()
+    def ask(self) -> None:
+        """Ask for a refresh, one for all requests until then; none while the widget is unseen."""
+        if self.seen and not self.delay.isActive():
+            self.delay.start()
 
     @property
     def seen(self) -> bool:
@@ -85,6 +96,12 @@ class Sight(QObject):
         if shown is not self._shown:
             self._shown = shown
             self.changed.emit(shown)
+            self._announce()
+
+    @Slot()
+    def _announce(self) -> None:
+        if self.seen:
+            self.due.emit()
 
 
 def shown_of(widget: QWidget) -> Shown:

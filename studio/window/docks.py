@@ -38,8 +38,7 @@ class Docks(QObject):
         self._window, self._panels = window, panels
         self._specs = {spec.name: spec for spec in panels.specs}
         self._docks: dict[str, QDockWidget] = {}
-        self._tabs_changed = QTimer(self)
-        self._tabs_changed.setSingleShot(True)
+        self._tabs_changed = QTimer(self, singleShot=True)
         self._tabs_changed.timeout.connect(self._prepare_tabs)
         # The left and right columns extend down to the status bar.
         window.setCorner(Qt.Corner.BottomLeftCorner, _AREAS["left"])

@@ -18,7 +18,6 @@ from studio.plots.run.grid import PlotGrid
 from studio.replay.pane import ReplayPane
 from studio.run_browser.browser import RunBrowser
 from studio.session.controller import RunController, SessionState
-from studio.session.history import RunHistory
 from studio.session.model import RunModel
 from studio.setup.setup_panel import SetupPanel
 from studio.share.final_films import FinalFilms
@@ -30,20 +29,23 @@ from studio.welcome.first_run import FirstRunNotes
 from studio.welcome.start_page import StartPage
 from studio.widgets.form_area import FormArea
 from studio.widgets.messages import Banner, Log
+from studio.window.centre import Centre
 from studio.window.close_question import ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
-from studio.window.health_advice import HealthAdvice, HealthParts, thresholds_page
+from studio.window.health_advice import HealthAdvice, thresholds_page
 from studio.window.inspecting import Inspecting
 from studio.window.manual_and_keys import HelpWindows
+from studio.window.many_runs_presenter import ManyRunsPresenter
 from studio.window.opener import Opener
 from studio.window.opening.importing import ImportAction
-from studio.window.opening.late_panels import LatePanels, LateParts
+from studio.window.opening.late_panels import LatePanels
 from studio.window.opening.lessons import show_lessons
 from studio.window.opening.recent import RecentFiles
-from studio.window.opening.start import StartParts, connect_start_page
+from studio.window.opening.start import connect_start_page
 from studio.window.panels import PANELS, PanelContext, Panels, PanelSpec
+from studio.window.parts import WindowParts
 from studio.window.preferences.notifications import (
     notify_of_groups,
     notify_of_runs,
@@ -53,7 +55,7 @@ from studio.window.preferences.notifier import Notifier
 from studio.window.preferences.preferences import Preferences
 from studio.window.replay_stage import ReplayStage, StageSize
 from studio.window.resume_offer import ResumeOffer
-from studio.window.run_presenter import RunPresenter, WindowParts
+from studio.window.run_presenter import RunPresenter
 from studio.window.session_memory import SessionMemory
 from studio.window.start_request import StartRequest
 from studio.window.status_bar import StatusBar
@@ -120,13 +122,20 @@ class MainWindow(QMainWindow):
         self.group_comparison = GroupComparison(self.many.session, self.comparison.session, self)
         self.memory = SessionMemory(settings, self.setup, self.live, self.plots, self)
         self._lay_out()
+        parts = self._parts()
         self._connect_user()
-        self._connect_run()
-        self._connect_panels()
-        self._connect_opening()
-        self._connect_late_panels()
+        self._connect_run(parts)
+        self._connect_messages()
+        self._connect_forms()
+        Centre(self._stack, parts)
+        ManyRunsPresenter(parts)
+        self._connect_run_list()
+        self._connect_replay()
+        self._connect_opening(parts)
+        self._connect_health_and_sweeps(parts)
         self._connect_notifications()
         self._connect_films()
+        self._connect_closing()
         self._on_state(SessionState.IDLE)
         self.docks.restore(settings)
         self._apply_theme(theme)
@@ -166,10 +175,10 @@ class MainWindow(QMainWindow):
         centre = QWidget()
         layout = QVBoxLayout(centre)
         layout.setContentsMargins(0, 0, 0, 0)
-        self._centre = QStackedWidget()
-        self._centre.addWidget(self.plots)
-        self._centre.addWidget(self.comparison)
-        area = FormArea(self._centre)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.plots)
+        self._stack.addWidget(self.comparison)
+        area = FormArea(self._stack)
         area.setObjectName("centre_area")
         layout.addWidget(self.first_run)
         layout.addWidget(area, 1)
@@ -181,6 +190,35 @@ class MainWindow(QMainWindow):
         dock = self.docks.dock("replay")
         self.stage = ReplayStage(self, dock, self.replay, self._show_plots_as_strip)
         self.toolbar.set_panels(self.docks.menu)
+
+    def _parts(self) -> WindowParts:
+        return WindowParts(
+            window=self,
+            runs_dir=self._runs_dir,
+            settings=self._settings,
+            controller=self.controller,
+            model=self.model,
+            consent=self.consent,
+            many=self.many,
+            launcher=self.launcher,
+            panels=self.panels,
+            setup=self.setup,
+            live=self.live,
+            replay=self.replay,
+            log=self.log,
+            runs=self.runs,
+            tasks=self.share.tasks,
+            plots=self.plots,
+            comparison=self.comparison,
+            groups=self.group_comparison,
+            start=self.start,
+            first_run=self.first_run,
+            banner=self.banner,
+            status=self.status,
+            toolbar=self.toolbar,
+            docks=self.docks,
+            stage=self.stage,
+        )
 
     def _connect_user(self) -> None:
         for name, act in (
@@ -205,67 +243,38 @@ class MainWindow(QMainWindow):
         ):
             self.toolbar.action(name).triggered.connect(act)
 
-    def _connect_run(self) -> None:
+    def _connect_run(self, parts: WindowParts) -> None:
         self.controller.state_changed.connect(self._on_state)
         self.controller.event_reported.connect(self.model.handle)
         self.controller.caught_up.connect(self.model.catch_up)
-        self.controller.refused.connect(partial(self.banner.show_message, "error"))
         self.model.message_added.connect(self.log.add)
-        parts = WindowParts(
-            toolbar=self.toolbar,
-            setup=self.setup,
-            live=self.live,
-            replay=self.replay,
-            runs=self.runs,
-            banner=self.banner,
-        )
-        RunPresenter(self.model, self.launcher, parts, self)
-        resume = ResumeOffer(self.model, self.controller, self.launcher, parts, self)
-        resume.runs_wanted.connect(self.show_runs)
+        self.presenter = RunPresenter(parts)
+        ResumeOffer(parts).runs_wanted.connect(self.show_runs)
         for beginning in (self.launcher.beginning, self.many.beginning):
             beginning.connect(self.banner.hide)
             # The user starts this run: the form may show it.
             beginning.connect(self.setup.forget_entries)
         self.launcher.resuming.connect(self.model.open)
 
-    def _connect_panels(self) -> None:
+    def _connect_messages(self) -> None:
         show_error = partial(self.banner.show_message, "error")
         self.panels.on_refusal(show_error)
-        self.plots.message.connect(show_error)
+        for refused in (
+            *(self.controller.refused, self.launcher.refused, self.many.refused),
+            *(self.consent.refused, self.share.tasks.refused, self.opener.refused),
+            *(self.plots.message, self.comparison.refused),
+        ):
+            refused.connect(show_error)
+        self.opener.left_out.connect(partial(self.banner.show_message, "warning"))
         for succeeded in (
             *(self.plots.exported, self.comparison.session.exported, self.model.tuned),
             *(self.model.checkpoint_saved, self.many.session.message_added),
         ):
             succeeded.connect(self.banner.clear_error)
-        self.comparison.refused.connect(show_error)
-        comparing = self.comparison.session
-        # A run that is reopened later would close the comparison.
-        comparing.busy_changed.connect(self.memory.stop)
-        comparing.opened.connect(self._show_comparison)
-        # The widgets of the comparison are made when it is first opened.
-        comparing.opened.connect(self.panel_keys.sort_tabs)
-        comparing.closed.connect(self._show_plots)
-        for announced in (self.model.run_started, self.model.run_opened):
-            announced.connect(comparing.close)
-            announced.connect(self.start.dismiss)
-        self.launcher.refused.connect(show_error)
-        self.share.tasks.refused.connect(show_error)
-        self.consent.refused.connect(show_error)
+
+    def _connect_forms(self) -> None:
         self.controller.set_own_process(self.setup.own_process.isChecked())
         self.setup.own_process.toggled.connect(self.controller.set_own_process)
-        self.many.branch_wanted.connect(self.launcher.branch_as)
-        self.launcher.branch_refused.connect(self.many.skip)
-        # Not as an error, which the next checkpoint saved would clear.
-        for tell in (self.banner.show_message, self.log.add):
-            self.many.skipped.connect(partial(tell, "warning"))
-            self.many.went_on.connect(partial(tell, "info"))
-        self.launcher.queue_wanted.connect(self.many.queue_branch)
-        self.many.refused.connect(show_error)
-        self.many.withdrawn.connect(self.banner.withdraw)
-        self.many.panel_wanted.connect(partial(self.docks.open, "many"))
-        self.many.session.message_added.connect(self.log.add)
-        self.many.session.ended.connect(self.runs.refresh_soon)
-        self.many.group_changed.connect(self._on_group)
         self.setup.seeds.textChanged.connect(
             lambda text: self.toolbar.offer_group(bool(text.strip()))
         )
@@ -274,52 +283,41 @@ class MainWindow(QMainWindow):
         self.setup.steps_changed.connect(self.live.set_steps)
         self.setup.algorithm_changed.connect(self.live.show_algorithm)
         self.live.show_defaults(self.setup.chosen_tunables())
+
+    def _connect_run_list(self) -> None:
         actions = self.runs.run_actions
-        actions.compare_requested.connect(comparing.compare)
-        actions.group_requested.connect(self.group_comparison.show_runs)
         for opened in (actions.opened, self.many.opened, self.memory.opened):
-            opened.connect(self._open)
+            opened.connect(self.presenter.open)
+        comparing = self.comparison.session
+        # A run that is reopened later would close the comparison.
+        comparing.busy_changed.connect(self.memory.stop)
+        # The widgets of the comparison are made when it is first opened.
+        comparing.opened.connect(self.panel_keys.sort_tabs)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
         actions.film_requested.connect(self.share.tasks.film_run)
-        for reported in (actions.report_requested, self.comparison.report_requested):
-            reported.connect(self.share.tasks.report_runs)
         self.launcher.verifying.connect(self.verify.check)
-        self.replay.controls.add_option(self.docks.dock("instruments").toggleViewAction())
-        actions.deleted.connect(self.replay.checkpoints.refresh_runs)
-        self.replay.checkpoints.branch_requested.connect(self.launcher.branch)
-        inspecting = Inspecting(self.model, self.replay.checkpoints, lambda: self._theme, self)
+
+    def _connect_replay(self) -> None:
+        controls, agents = self.replay.controls, self.replay.checkpoints
+        controls.add_option(self.docks.dock("instruments").toggleViewAction())
+        self.runs.run_actions.deleted.connect(agents.refresh_runs)
+        agents.branch_requested.connect(self.launcher.branch)
+        inspecting = Inspecting(self.model, agents, lambda: self._theme, self)
         self.plots.offer_checkpoints(inspecting.nearest, inspecting.show)
-        self.replay.controls.large_clicked.connect(self.stage.toggle_large)
-        self.replay.controls.full_screen_clicked.connect(self.stage.toggle_full)
+        controls.large_clicked.connect(self.stage.toggle_large)
+        controls.full_screen_clicked.connect(self.stage.toggle_full)
         self.stage.changed.connect(self._on_stage)
 
-    def _connect_opening(self) -> None:
-        start = StartParts(
-            docks=self.docks,
-            setup=self.setup,
-            agents=self.replay.checkpoints,
-            runs=self.runs,
-            launcher=self.launcher,
-            many=self.many,
-            stage=self.stage,
-            first_run=self.first_run,
-            train=self.start_request.start,
-            show_runs=self.show_runs,
-        )
-        connect_start_page(self.start, start)
-        opener, recent = self.opener, self.recent
-        opener.run_opened.connect(self._open)
-        opener.runs_opened.connect(self.comparison.session.compare)
-        opener.agent_opened.connect(self.replay.choose)
-        opener.import_wanted.connect(self.importing.show_file)
+    def _connect_opening(self, parts: WindowParts) -> None:
+        connect_start_page(parts, self.start_request.start, self.show_runs)
+        self.opener.run_opened.connect(self.presenter.open)
+        self.opener.runs_opened.connect(self.comparison.session.compare)
+        self.opener.agent_opened.connect(self.replay.choose)
+        self.opener.import_wanted.connect(self.importing.show_file)
         self.importing.imported.connect(self._show_imported)
-        opener.refused.connect(partial(self.banner.show_message, "error"))
-        opener.left_out.connect(partial(self.banner.show_message, "warning"))
-        self.runs.model.renamed.connect(recent.refresh)
-        for stop in (self.start.stop, opener.stop, recent.stop, self.help.close_manual):
-            self.closed.connect(stop)
+        self.runs.model.renamed.connect(self.recent.refresh)
 
     @Slot(object)
     def _show_imported(self, found: dict[str, Any]) -> None:
@@ -328,41 +326,15 @@ class MainWindow(QMainWindow):
         if found["checkpoint"]:
             self.replay.choose(Path(found["checkpoint"]))
 
-    def _connect_late_panels(self) -> None:
-        parts = HealthParts(
-            model=self.model,
-            controller=self.controller,
-            many=self.many,
-            consent=self.consent,
-            comparing=self.comparison.session,
-            panels=self.panels,
-            docks=self.docks,
-            status=self.status,
-            banner=self.banner,
-            log=self.log,
-            runs=self.runs,
-            live=self.live,
-            widget=self,
-        )
-        self.health = HealthAdvice(parts, self._runs_dir, self._settings)
-        self.health.trials.busy_changed.connect(self._on_training)
+    def _connect_health_and_sweeps(self, parts: WindowParts) -> None:
+        self.health = HealthAdvice(parts)
         self.preferences.add_page(thresholds_page(self.health.board, self))
-
-        late = LateParts(
-            panels=self.panels,
-            docks=self.docks,
-            many=self.many,
-            groups=self.group_comparison,
-            setup=self.setup,
-            live=self.live,
-            banner=self.banner,
-            status=self.status,
-            player=self.replay.player,
-            tasks=self.share.tasks,
-            open_run=self._open,
-        )
-        self.late = LatePanels(late, self._runs_dir, self)
-        for changed in (self.late.sweep_started, self.late.sweep_ended):
+        self.late = LatePanels(parts)
+        self.late.opened.connect(self.presenter.open)
+        for changed in (
+            *(self.many.group_changed, self.health.paired_tests.busy_changed),
+            *(self.late.sweep_started, self.late.sweep_ended),
+        ):
             changed.connect(self._on_training)
 
     def _connect_films(self) -> None:
@@ -370,8 +342,7 @@ class MainWindow(QMainWindow):
         self.films = FinalFilms(lambda: wanted.film_folder, lambda: player.variables, self)
         self.films.watch(self.controller, self.many.session)
         self.films.told.connect(self.log.add)
-        for unwanted in (wanted.films_unwanted, self.closed):
-            unwanted.connect(self.films.cancel)
+        wanted.films_unwanted.connect(self.films.cancel)
 
     def _connect_notifications(self) -> None:
         notifier = Notifier(self, lambda: self.preferences.notifies)
@@ -382,13 +353,15 @@ class MainWindow(QMainWindow):
         self.share.tasks.ended.connect(notifier.end)
         self.closed.connect(notifier.stop)
 
-    @Slot(object)
-    def _open(self, history: RunHistory) -> None:
-        """Show a run, and follow it if another process trains it."""
-        self.controller.stop_following()
-        self.model.open(history)
-        if history.reader is not None:
-            self.controller.follow(history.reader)
+    def _connect_closing(self) -> None:
+        # In any order: none of them needs another.
+        for end in (
+            *(self.share.shutdown, self.panels.shutdown, self.comparison.shutdown),
+            *(self.launcher.stop, self.consent.stop, self.verify.cancel, self.films.cancel),
+            *(self.memory.stop, self.start.stop, self.opener.stop, self.recent.stop),
+            self.help.close_manual,
+        ):
+            self.closed.connect(end)
 
     def _edited(self, run: Path) -> Tunables | None:
         """Return the displayed live settings, if they were changed since this run ended."""
@@ -419,24 +392,6 @@ class MainWindow(QMainWindow):
         self.runs.view.setFocus()
 
     @Slot()
-    def _show_comparison(self) -> None:
-        focus = self.focusWidget()
-        self._centre.setCurrentWidget(self.comparison)
-        # Plots and table need the height; Ctrl+R brings the list back. The runs of a group are
-        # controlled in its panel.
-        for name in ("runs", *(() if self.comparison.session.group else ("many",)), "sweeps"):
-            self.docks.close(name)
-        if focus is None or focus is self or not focus.isVisible():
-            self.comparison.table.tree.setFocus()
-
-    @Slot()
-    def _show_plots(self) -> None:
-        focus = self.focusWidget()
-        self._centre.setCurrentWidget(self.plots)
-        if focus is not None and self.comparison.isAncestorOf(focus):
-            self.plots.card(self.plots.large).plot.setFocus()
-
-    @Slot()
     def _toggle_runs(self) -> None:
         if self.docks.is_seen("runs"):
             self.docks.close("runs")
@@ -455,16 +410,8 @@ class MainWindow(QMainWindow):
         self._on_training()
 
     @Slot()
-    def _on_group(self) -> None:
-        state = self.many.group_state if self.many.steers_group else None
-        name = self.many.group.group.name if self.many.group is not None else ""
-        self.toolbar.show_group(training=self.many.session.busy, state=state, name=name)
-        self.status.show_group(state, self.many.group)
-        self._on_training()
-
-    @Slot()
     def _on_training(self) -> None:
-        """Adapt to whatever is training: a run, a group, a sweep, or the trial of a change."""
+        """Adapt to whatever is training: a run, a group, a sweep, or a paired test of a change."""
         obstacle = self.many.obstacle()
         self.runs.run_actions.set_obstacle(obstacle)
         self.runs.set_expecting(self._trains)
@@ -474,7 +421,7 @@ class MainWindow(QMainWindow):
     @property
     def _trains(self) -> bool:
         """Return whether any training must be ended, or left, before the window closes."""
-        return self.many.busy or self.late.sweep_trains or self.health.trials.trains
+        return self.many.busy or self.late.sweep_trains or self.health.paired_tests.trains
 
     @Slot()
     def _close_if_asked(self) -> None:
@@ -516,33 +463,29 @@ class MainWindow(QMainWindow):
             self._closing = self._trains
             if answer == "stop":
                 self.many.stop_all()
-                self.health.trials.stop()
+                self.health.paired_tests.stop()
                 self.late.stop_sweep()
             elif answer == "keep":
                 self.many.leave_all()
         if self._trains:
             event.ignore()
             return
+        # First what would start more training once the followed run is left: the queue, and a
+        # paired test that waits for a core. Leaving it makes panels read; they end after that.
         self.many.shutdown()
         self.health.shutdown()
         self.controller.stop_following()
+        # The layout is that of the replay in its dock.
         self.stage.leave()
         self.docks.save(self._settings)
         self.memory.save(self.model.record.run)
-        self.memory.stop()
-        self.share.shutdown()
-        self.panels.shutdown()
-        self.comparison.shutdown()
-        self.launcher.stop()
-        self.consent.stop()
-        self.verify.cancel()
         super().closeEvent(event)
         self.closed.emit()
         wait_for_cancelled()
 
     def _ask_about_training(self) -> str:
-        # Sweeps and trials are run by processes that end with the window.
-        others = self.late.sweep_trains or self.health.trials.trains
+        # Sweeps and paired tests are run by processes that end with the window.
+        others = self.late.sweep_trains or self.health.paired_tests.trains
         can_leave = self.many.can_leave and not others
         return ask_what_to_do(self, can_leave=can_leave)
 
@@ -556,7 +499,7 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self, partial(self.runs.set_resume_available, True))
             self.memory.reopen_run(self.model, self.controller)
             self.many.find_training()
-            self.health.trials.find()
+            self.health.paired_tests.find()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         """Follow the desktop's font, and refresh the runs: other programs may have changed them."""
@@ -571,6 +514,6 @@ class MainWindow(QMainWindow):
         """End the run and close without asking, because the system is ending the program."""
         self._closing = True
         self.many.stop_all()
-        self.health.trials.stop()
+        self.health.paired_tests.stop()
         self.late.end_sweep()
         self.close()

@@ -5,10 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.launch.launcher import RunLauncher
-from studio.session.controller import RunController
-from studio.session.model import RunModel
-from studio.window.run_presenter import WindowParts
+from studio.window.parts import WindowParts
 from td3core.protocol.events import Started
 from td3core.runs.naming import with_env
 from td3core.text import Text, tr
@@ -24,23 +21,16 @@ class ResumeOffer(QObject):
     runs_wanted = Signal()
     """The user wants to see the list of runs."""
 
-    def __init__(
-        self,
-        model: RunModel,
-        controller: RunController,
-        launcher: RunLauncher,
-        parts: WindowParts,
-        parent: QObject,
-    ) -> None:
-        super().__init__(parent)
-        self._model, self._controller = model, controller
-        self._launcher, self._parts = launcher, parts
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts.window)
+        self._parts = parts
         self._announced = ""
         """The message about interrupted runs."""
+        launcher = parts.launcher
         launcher.beside.started.connect(self._announce_beside)
         launcher.continuing_with.connect(parts.live.apply)
-        controller.state_changed.connect(self._update)
-        model.run_opened.connect(self._update)
+        parts.controller.state_changed.connect(self._update)
+        parts.model.run_opened.connect(self._update)
         parts.runs.view.choice_changed.connect(self._update)
         # Connected after the presenter, which renames the current run and notes its deletion.
         parts.runs.model.renamed.connect(self._update)
@@ -52,9 +42,9 @@ class ResumeOffer(QObject):
 
     def _resumable(self) -> tuple[Path, str] | None:
         """Return the run that can be resumed, and its name."""
-        if self._controller.busy or self._controller.following:
+        if self._parts.controller.busy or self._parts.controller.following:
             return None
-        record, runs = self._model.record, self._parts.runs
+        record, runs = self._parts.model.record, self._parts.runs
         if record.run is not None and not record.deleted:
             row = runs.model.rows.get(record.run)
             return None if row and row.curves_only else (record.run, record.title)
@@ -70,7 +60,7 @@ class ResumeOffer(QObject):
     def _resume(self) -> None:
         found = self._resumable()
         if found is not None:
-            self._launcher.resume(found[0])
+            self._parts.launcher.resume(found[0])
 
     @Slot(int)
     def _announce_interrupted(self, count: int) -> None:

@@ -1,21 +1,13 @@
 """Keeps the parts of the window in sync with the current run, training or opened."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
-from studio.launch.launcher import RunLauncher
-from studio.live.live_panel import LivePanel
-from studio.replay.pane import ReplayPane
-from studio.run_browser.browser import RunBrowser
 from studio.session.history import RunHistory
-from studio.session.model import RunModel
-from studio.setup.setup_panel import SetupPanel
-from studio.widgets.messages import Banner
-from studio.window.toolbar import Toolbar
+from studio.window.parts import WindowParts
 from td3core.errors import RequestError
 from td3core.protocol import events
 from td3core.text import Text
@@ -23,26 +15,13 @@ from td3core.text import Text
 _SOFTER = Text("Branch with half the learning rates")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowParts:
-    """The parts of the window that show data of a run."""
-
-    toolbar: Toolbar
-    setup: SetupPanel
-    live: LivePanel
-    replay: ReplayPane
-    runs: RunBrowser
-    banner: Banner
-
-
 class RunPresenter(QObject):
     """Passes the run model's signals on to each part."""
 
-    def __init__(
-        self, model: RunModel, launcher: RunLauncher, parts: WindowParts, parent: QObject
-    ) -> None:
-        super().__init__(parent)
-        self._model, self._launcher, self._parts = model, launcher, parts
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts.window)
+        self._model, self._parts = parts.model, parts
+        model = parts.model
         model.run_started.connect(self._on_started)
         model.run_opened.connect(self._on_opened)
         model.run_ended.connect(self._on_ended)
@@ -57,6 +36,15 @@ class RunPresenter(QObject):
         parts.runs.run_actions.deleted.connect(self._on_deleted)
         for announced in (model.checkpoint_saved, model.evaluated, model.run_ended):
             announced.connect(parts.runs.refresh_soon)
+
+    @Slot(object)
+    def open(self, history: RunHistory) -> None:
+        """Show a run, and follow it if another process trains it."""
+        controller = self._parts.controller
+        controller.stop_following()
+        self._model.open(history)
+        if history.reader is not None:
+            controller.follow(history.reader)
 
     @Slot(object)
     def _on_opened(self, history: RunHistory) -> None:
@@ -114,7 +102,7 @@ class RunPresenter(QObject):
             return
         saved, banner = event.last_checkpoint, self._parts.banner
         if event.diverged and saved is not None:
-            softer = partial(self._launcher.branch_with_half_rates, saved)
+            softer = partial(self._parts.launcher.branch_with_half_rates, saved)
             offer = (str(_SOFTER), softer)
             banner.show_message("error", event.message, event.details, offer, lasting=True)
             return

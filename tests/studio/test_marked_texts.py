@@ -135,6 +135,14 @@ def test_a_text_that_escapes_is_found(source: str, expected: bool) -> None:
     assert bool(list(faults(source))) is expected
 
 
+def test_a_trial_is_one_of_a_sweep_in_every_text_of_the_window() -> None:
+    rooms = [path for path in MODULES if "sweep" not in path.name]
+    trees = [ast.parse(path.read_text("utf-8")) for path in rooms]
+    calls = [each for tree in trees for each in ast.walk(tree) if isinstance(each, ast.Call)]
+    texts = [ast.unparse(each) for each in calls if name_of(each) in ("tr", "Text", "counted")]
+    assert [each for each in texts if re.search(r"\btrials?\b", each)] == []
+
+
 # What Babel finds -----------------------------------------------------------------------------
 
 ROOT = Path(__file__).parents[2]

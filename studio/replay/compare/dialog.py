@@ -89,9 +89,7 @@ class CompareDialog(QDialog):
         self._items: dict[Path, QListWidgetItem] = {}
         self._left_out: dict[Path, Text | str] = {}
         """Agents that cannot be compared, and why."""
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
+        self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self._show_news)
         self.agents = QListWidget()
         tip = tr("Space ticks an agent")

@@ -38,9 +38,7 @@ class AgentComparisonView(QWidget):
         self.tiles: list[Tile] = []
         self._columns = 0
         self._aspect = 1.5
-        self._settling = QTimer(self)
-        self._settling.setSingleShot(True)
-        self._settling.setInterval(_SETTLED_MS)
+        self._settling = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settling.timeout.connect(self._emit_size)
         self.title = ElidedLabel()
         self.title.setObjectName("compare_agents_heading")

@@ -23,9 +23,7 @@ class TimelineSource(QObject):
         super().__init__(parent)
         self._model = model
         self._shown: ShownAgent | None = None
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
+        self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self._emit)
         for announced in (model.rowsInserted, model.rowsRemoved, model.dataChanged):
             announced.connect(self._soon.start)

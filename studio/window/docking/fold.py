@@ -29,8 +29,7 @@ class Fold(QObject):
         self._needed_folded = 0
         """The smallest width at which nothing that is folded needs to scroll sideways."""
         self._held = False
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
+        self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self._look)
         # Otherwise the window could not become too narrow, only larger than its screen.
         window.setMinimumSize(*_SMALLEST)

@@ -27,9 +27,7 @@ class Notifier(QObject):
         self._window, self._enabled, self._clock = window, enabled, clock
         self._begun: dict[str, float] = {}
         self._icon: QSystemTrayIcon | None = None
-        self._hiding = QTimer(self)
-        self._hiding.setSingleShot(True)
-        self._hiding.setInterval(_SHOWN_MS)
+        self._hiding = QTimer(self, singleShot=True, interval=_SHOWN_MS)
         self._hiding.timeout.connect(self.stop)
 
     def begin(self, work: str) -> None:

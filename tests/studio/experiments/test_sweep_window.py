@@ -23,7 +23,6 @@ from studio.consent.dialog import ConsentDialog
 from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_plots import VIEWS, SweepPlots, View
 from studio.experiments.sweep_process import SweepProcess
-from studio.experiments.sweep_reader import SweepNews
 from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
 from studio.theme.theme import load_theme
@@ -131,16 +130,50 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
     window.late.sweeps.shutdown()
 
 
+def write_sweep(runs_dir: Path, name: str) -> SweepFolder:
+    """Write a sweep that no process conducts."""
+    folder = SweepFolder(runs_dir, name)
+    make_folder(folder.path)
+    (folder.path / "sweep.toml").write_text("")
+    folder.write_state(replace(STATE, name=name))
+    return folder
+
+
 @pytest.fixture
 def left_alone(runs_dir: Path) -> Iterator[SweepFolder]:
     """Two sweeps, the second of which another process conducts, as far as its folder shows."""
-    for name in ("first", "tides"):
-        folder = SweepFolder(runs_dir, name)
-        make_folder(folder.path)
-        (folder.path / "sweep.toml").write_text("")
-        folder.write_state(STATE)
+    write_sweep(runs_dir, "first")
+    folder = write_sweep(runs_dir, "tides")
     with RunLock(folder.path):
         yield folder
+
+
+@pytest.fixture
+def panel(qtbot, runs_dir: Path) -> Iterator[SweepPanel]:
+    """The panel of sweeps without a window; it looks at them when it is told to."""
+    outer = QWidget()
+    qtbot.addWidget(outer)
+    made = SweepPanel(runs_dir, CodeConsent(outer), load_theme("light"), outer)
+    yield made
+    made.shutdown()
+
+
+def look(qtbot, panel: SweepPanel) -> None:
+    """Let the panel look at the sweeps on disk, as it does every second while it is seen."""
+    reads = panel.findChildren(BackgroundTask)
+    panel.look()
+    qtbot.waitUntil(lambda: not any(each.busy for each in reads), timeout=PATIENCE_MS)
+
+
+def start_sweep(qtbot, panel: SweepPanel, file: Path) -> None:
+    file.write_text(SIMPLE)
+    with qtbot.waitSignal(panel.started, timeout=PATIENCE_MS):
+        panel.start(file)
+
+
+def end_sweep(panel: SweepPanel) -> None:
+    """End the command of the sweep started in the panel."""
+    panel.findChild(SweepProcess).findChild(CliProcess).answered.emit({})
 
 
 def test_a_sweep_left_in_the_background_is_shown_and_stopped_by_the_next_window(
@@ -252,92 +285,94 @@ def test_the_menu_of_a_sweeps_plot_offers_what_its_button_does(qtbot) -> None:
 
 
 def test_the_replay_leaves_the_processor_to_a_sweep_of_the_window(
-    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+    qtbot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands
 ) -> None:
     rates: list[bool] = []
     monkeypatch.setattr(window.replay.player, "reduce_rate", rates.append)
-    process = window.late.sweeps._process
-    process.name = "tides"
-    process.started.emit()
+    start_sweep(qtbot, window.late.sweeps, tmp_path / "tides.toml")
     assert rates == [True]
-    process._end()
+    end_sweep(window.late.sweeps)
     assert rates == [True, False]
 
 
 def test_what_is_asked_of_the_user_or_of_a_sweep_is_said_until_it_is_done(
-    qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot,
+    panel: SweepPanel,
+    runs_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    commands,
 ) -> None:
-    outer = QWidget()
-    qtbot.addWidget(outer)
-    panel = SweepPanel(tmp_path, CodeConsent(outer), load_theme("light"), outer)
-    status = panel.findChild(QLabel, "sweep_status")
-    idle = replace(STATE, running=False)
+    status, file = panel.findChild(QLabel, "sweep_status"), tmp_path / "tides.toml"
     for module, stand_in in (
         ("QFileDialog.getSaveFileName", lambda *_: (str(tmp_path / "mine.toml"), "")),
         ("QDesktopServices.openUrl", lambda _: True),
-        ("SweepProcess.stop", lambda *_: None),
     ):
         monkeypatch.setattr(f"studio.experiments.sweep_panel.{module}", stand_in)
+    folder = write_sweep(runs_dir, "tides")
 
-    def looked(state: SweepState) -> str:
-        """Return what the panel says once it has looked at the sweeps, as it does every second."""
-        panel._show_news(SweepNews(names=(state.name,), name=state.name, state=state))
+    def looked() -> str:
+        look(qtbot, panel)
         return status.text()
 
-    before = looked(idle)
+    before = looked()
+    assert len(panel.table.trials) == len(STATE.trials)
     panel.findChild(QAbstractButton, "sweep_new_button").click()
     edit = "Edit mine.toml, save it, and open it here."
     qtbot.waitUntil(lambda: status.text() == edit, timeout=PATIENCE_MS)
-    assert looked(idle) == edit
-    running = replace(STATE, running=True)
-    assert looked(running) == edit
-    panel.findChild(QAbstractButton, "sweep_stop_button").click()
-    assert looked(running) == "Stopping…"
-    assert looked(idle) == before
-    panel._process.name = idle.name
-    panel._show_starting()
-    assert looked(idle) == "Starting…"
-    assert looked(running) == before.replace("stopped", "running")
-    panel._show_starting()
-    panel._process._end()
-    assert looked(idle) == before
-    panel.shutdown()
+    assert looked() == edit
+    with RunLock(folder.path):
+        assert looked() == edit
+        panel.findChild(QAbstractButton, "sweep_stop_button").click()
+        qtbot.waitUntil(folder.take_stop, timeout=PATIENCE_MS)
+        assert looked() == "Stopping…"
+    assert looked() == before
+    start_sweep(qtbot, panel, file)
+    assert looked() == "Starting…"
+    with RunLock(folder.path):
+        assert looked() == before.replace("stopped", "running")
+    end_sweep(panel)
+    start_sweep(qtbot, panel, file)
+    assert looked() == "Starting…"
+    end_sweep(panel)
+    assert looked() == before
 
 
 def test_stop_is_for_the_sweep_that_is_shown(
-    qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot,
+    panel: SweepPanel,
+    runs_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    commands,
 ) -> None:
-    outer, stopped = QWidget(), []
-    qtbot.addWidget(outer)
-    panel = SweepPanel(tmp_path, CodeConsent(outer), load_theme("light"), outer)
+    stopped: list[str] = []
+    monkeypatch.setattr(SweepProcess, "stop", lambda _, name: stopped.append(name))
     button = panel.findChild(QAbstractButton, "sweep_stop_button")
     sweeps = panel.findChild(QComboBox, "sweep_combo")
-    monkeypatch.setattr(SweepProcess, "stop", lambda _, name: stopped.append(name))
-    monkeypatch.setattr(panel, "look", lambda: None)
-
-    def looked(name: str, running: bool) -> None:
-        state = replace(STATE, name=name, running=running)
-        panel._show_news(SweepNews(names=("ebbs", "tides"), name=name, state=state))
-
-    looked("tides", running=False)
-    panel._process.name = "ebbs.toml"
-    panel._show_starting()
-    button.click()
+    tides = write_sweep(runs_dir, "tides")
+    look(qtbot, panel)
+    assert not button.isEnabled()
+    with qtbot.waitSignal(panel.started, timeout=PATIENCE_MS):
+        (tmp_path / "ebbs.toml").write_text(SIMPLE)
+        panel.start(tmp_path / "ebbs.toml")
+        button.click()
     assert stopped == ["ebbs.toml"]
-    panel._process.name = panel._pending = "ebbs"
-    looked("ebbs", running=True)
-    button.click()
-    sweeps.setCurrentText("tides")
-    looked("tides", running=False)
-    assert button.toolTip().endswith("Not now: it is not running")
-    button.click()
-    assert stopped == ["ebbs.toml", "ebbs"]
-    looked("tides", running=True)
-    button.click()
-    sweeps.setCurrentText("ebbs")
-    button.click()
+    with RunLock(write_sweep(runs_dir, "ebbs").path):
+        look(qtbot, panel)
+        assert sweeps.currentText() == "ebbs"
+        button.click()
+        sweeps.setCurrentText("tides")
+        look(qtbot, panel)
+        assert button.toolTip().endswith("Not now: it is not running")
+        button.click()
+        assert stopped == ["ebbs.toml", "ebbs"]
+        with RunLock(tides.path):
+            look(qtbot, panel)
+            button.click()
+            sweeps.setCurrentText("ebbs")
+            button.click()
     assert stopped == ["ebbs.toml", "ebbs", "tides", "ebbs"]
-    panel.shutdown()
 
 
 def test_a_sweep_of_another_process_is_stopped_while_one_is_starting_here(

@@ -15,9 +15,11 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
-from studio.experiments.trial_file import KeptTrial
+from studio.experiments.paired_test_file import KeptTest
+from studio.formatting import format_minutes
 from studio.health.board import AdviceBoard
 from studio.health.health_panel import HealthPanel
+from studio.health.paired_test_dialog import PairedTestDialog
 from studio.health.table import HealthColumn
 from studio.health.thresholds_dialog import ThresholdsDialog
 from studio.session.model import RunModel
@@ -25,10 +27,10 @@ from studio.tasks.background_task import BackgroundTask
 from studio.widgets.number_box import NumberBox
 from studio.window.health_advice import thresholds_page
 from studio.window.main_window import MainWindow
-from td3core.analysis.advice import load_rules
+from td3core.analysis.advice import SettingChange, load_rules
 from td3core.config import make_settings
 from td3core.experiments.groups.seed_status import SeedState
-from td3core.experiments.trials import Trial, TrialArm
+from td3core.experiments.paired_tests import PairedTest, PairedTestArm, duration_s
 from td3core.protocol.events import Saved
 from td3core.runs.directory import RunDirectory
 from tests.studio.experiments.test_groups import PlayedGroup, played
@@ -161,7 +163,7 @@ def test_a_run_of_before_says_that_it_was_not_measured_and_a_closed_panel_reads_
     panel.refresh()
 
 
-def begin_trial(qtbot, window: MainWindow, steps: int, pairs: int) -> None:
+def begin_paired_test(qtbot, window: MainWindow, steps: int, pairs: int) -> None:
     open_panel(qtbot, window)
     qtbot.waitUntil(lambda: bool(window.findChild(QPushButton, "try_rank_collapsed")))
     button = window.findChild(QPushButton, "try_rank_collapsed")
@@ -185,20 +187,20 @@ def open_broken(qtbot, window: MainWindow, runs_dir: Path):
 
 
 @pytest.mark.slow
-def test_a_trial_waits_for_a_core_and_ends_in_a_sentence_and_is_accepted_as_a_branch(
+def test_a_paired_test_waits_for_a_core_and_ends_in_a_sentence_and_is_accepted_as_a_branch(
     qtbot, window: MainWindow, find, played: type[PlayedGroup], runs_dir: Path, monkeypatch
 ) -> None:
     open_broken(qtbot, window, runs_dir)
-    trials = window.health.trials
+    paired_tests = window.health.paired_tests
     cores = [0]
-    monkeypatch.setattr(type(trials), "free_cores", property(lambda _: cores[0]))
-    begin_trial(qtbot, window, 200, 2)
+    monkeypatch.setattr(type(paired_tests), "free_cores", property(lambda _: cores[0]))
+    begin_paired_test(qtbot, window, 200, 2)
     qtbot.waitUntil(lambda: "Waiting for a free core" in find("trial_text").text())
-    assert not trials.trains
+    assert not paired_tests.trains
     cores[0] = 2
-    trials.begin_if_free()
+    paired_tests.begin_if_free()
     for arm, value in enumerate((50.0, 20.0)):
-        qtbot.waitUntil(lambda arm=arm: trials.trains and len(trials.runs) == arm)
+        qtbot.waitUntil(lambda arm=arm: paired_tests.trains and len(paired_tests.runs) == arm)
         group = played.last
         seeds = group.group.seeds
         for seed in seeds:
@@ -207,7 +209,7 @@ def test_a_trial_waits_for_a_core_and_ends_in_a_sentence_and_is_accepted_as_a_br
             )
             group.show(seed, SeedState.FINISHED, run=path)
         group.end()
-    qtbot.waitUntil(lambda: not trials.busy)
+    qtbot.waitUntil(lambda: not paired_tests.busy)
     said = find("trial_text").text()
     assert said == "After 200 steps 30 [30, 30] better, 2 of 2 pairs."
     qtbot.waitUntil(lambda: window.comparison.session.active)
@@ -219,28 +221,39 @@ def test_a_trial_waits_for_a_core_and_ends_in_a_sentence_and_is_accepted_as_a_br
     assert wanted[0].checkpoint.name == "last.safetensors"
 
 
+def test_the_dialog_of_a_paired_test_says_how_long_it_takes(qtbot) -> None:
+    change = SettingChange(setting="critic_lr", old=0.1, new=0.01)
+    dialog = PairedTestDialog(change, 500, 100_000, steps_per_s=50.0, free_cores=2)
+    qtbot.addWidget(dialog)
+    duration = duration_s(dialog.steps.value(), dialog.pairs.value(), steps_per_s=50.0, jobs=2)
+    assert dialog.cost.text().endswith(f": {format_minutes(duration)}")
+    unknown = PairedTestDialog(change, 500, 100_000, steps_per_s=None, free_cores=2)
+    qtbot.addWidget(unknown)
+    assert unknown.cost.text() == "6 runs of 10,000 steps"
+
+
 @pytest.mark.release
 def test_an_advice_is_tried_through_the_window_to_its_verdict(
     qtbot, window: MainWindow, find, runs_dir: Path
 ) -> None:
     run = open_broken(qtbot, window, runs_dir)
-    begin_trial(qtbot, window, 200, 2)
-    trials = window.health.trials
-    qtbot.waitUntil(lambda: trials.verdict is not None, timeout=240_000)
-    assert trials.verdict is not None
-    assert len(trials.verdict.differences) == 2
+    begin_paired_test(qtbot, window, 200, 2)
+    paired_tests = window.health.paired_tests
+    qtbot.waitUntil(lambda: paired_tests.verdict is not None, timeout=240_000)
+    assert paired_tests.verdict is not None
+    assert len(paired_tests.verdict.differences) == 2
     assert find("trial_text").text().startswith("After 200 steps ")
-    made = [path for runs in trials.runs for path in runs.values()]
+    made = [path for runs in paired_tests.runs for path in runs.values()]
     assert len({*made}) == 4
     assert all(run.path.name in (path / "run.toml").read_text() for path in made)
     qtbot.waitUntil(lambda: not window.comparison.session.busy, timeout=20_000)
 
 
-def test_a_trial_is_named_after_the_run_of_its_advice_though_another_one_begins(
+def test_a_paired_test_is_named_after_the_run_of_its_advice_though_another_one_begins(
     qtbot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried: list[KeptTrial] = []
-    monkeypatch.setattr(window.health.trials, "start", tried.append)
+    tried: list[KeptTest] = []
+    monkeypatch.setattr(window.health.paired_tests, "start", tried.append)
     run = finish(runs_dir, "Pendulum-v1", steps=60).run
     open_run(qtbot, window, RunDirectory.open(run))
     break_it(window)
@@ -254,7 +267,7 @@ def test_a_trial_is_named_after_the_run_of_its_advice_though_another_one_begins(
     assert tried[0].run == run
 
 
-def test_a_trial_is_planned_from_no_save_of_another_run(qtbot, broken: MainWindow) -> None:
+def test_a_paired_test_is_planned_from_no_save_of_another_run(qtbot, broken: MainWindow) -> None:
     health = broken.health
     (reader,) = health.findChildren(
         BackgroundTask, options=Qt.FindChildOption.FindDirectChildrenOnly
@@ -271,12 +284,13 @@ def test_a_trial_is_planned_from_no_save_of_another_run(qtbot, broken: MainWindo
 
 
 @pytest.fixture
-def tried(broken: MainWindow, monkeypatch: pytest.MonkeyPatch) -> KeptTrial:
-    """A trial of another critic learning rate that is over; its run still trains."""
+def tried(broken: MainWindow, monkeypatch: pytest.MonkeyPatch) -> KeptTest:
+    """A paired test of another critic learning rate that is over; its run still trains."""
     arms = [
-        TrialArm(config=CONFIG, tunables=replace(TUNABLES, critic_lr=rate)) for rate in (0.01, 0.1)
+        PairedTestArm(config=CONFIG, tunables=replace(TUNABLES, critic_lr=rate))
+        for rate in (0.01, 0.1)
     ]
-    trial = Trial(
+    test = PairedTest(
         checkpoint=Path("last.safetensors"),
         values={"critic_lr": 0.01},
         steps=100,
@@ -284,35 +298,35 @@ def tried(broken: MainWindow, monkeypatch: pytest.MonkeyPatch) -> KeptTrial:
         with_change=arms[0],
         without=arms[1],
     )
-    kept = KeptTrial(trial=trial, run=Path("run"), series="")
+    kept = KeptTest(test=test, run=Path("run"), series="")
     monkeypatch.setattr(type(broken.controller), "busy", property(lambda _: True))
-    broken.health.trials.kept = kept
+    broken.health.paired_tests.kept = kept
     return kept
 
 
 def test_a_change_is_accepted_in_the_run_that_trains(
-    broken: MainWindow, tried: KeptTrial, monkeypatch: pytest.MonkeyPatch
+    broken: MainWindow, tried: KeptTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
     monkeypatch.setattr(broken.live, "apply", asked.append)
     broken.health.accept()
     assert [each.critic_lr for each in asked] == [0.01]
-    assert broken.health.trials.kept is None
+    assert broken.health.paired_tests.kept is None
     monkeypatch.undo()
 
 
 def test_a_verdict_is_kept_where_its_change_cannot_be_made(
-    qtbot, broken: MainWindow, find, tried: KeptTrial, monkeypatch: pytest.MonkeyPatch
+    qtbot, broken: MainWindow, find, tried: KeptTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     box = find("spin_tau")
     box.lineEdit().setText("abc")
     broken.health.accept()
     assert "abc is not a number" in broken.banner.text
-    assert broken.health.trials.kept is tried
+    assert broken.health.paired_tests.kept is tried
     box.setValue(0.005)
     # Without a run that trains it would be a branch, of a checkpoint that there is not.
     monkeypatch.undo()
     broken.banner.hide()
     broken.health.accept()
     qtbot.waitUntil(broken.banner.isVisible)
-    assert broken.health.trials.kept is tried
+    assert broken.health.paired_tests.kept is tried

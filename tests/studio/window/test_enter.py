@@ -16,8 +16,8 @@ import studio
 from studio.consent.dialog import ConsentDialog
 from studio.experiments.lessons_dialog import LessonsDialog
 from studio.health.board import AdviceBoard
+from studio.health.paired_test_dialog import PairedTestDialog
 from studio.health.thresholds_dialog import ThresholdsDialog
-from studio.health.trial_dialog import TrialDialog
 from studio.help.shortcuts import ShortcutsDialog
 from studio.inspection.dialog import InspectionDialog
 from studio.launch.branch_dialog import BranchDialog
@@ -100,7 +100,7 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
         subject = ReportSubject(name="my run", sources=(str(run.path),))
         yield "Write…", ReportDialog(subject, lambda begin: begin(), window)
         tried = SettingChange(setting="tau", old=1.0, new=0.005)
-        yield "Try it", TrialDialog(tried, 500, 1000, lambda *_: 60.0, window, waits=True)
+        yield "Try it", PairedTestDialog(tried, 500, 1000, window, steps_per_s=100.0, free_cores=0)
         board = AdviceBoard(window.model, QSettings(str(runs_dir / "a.ini"), INI), window)
         yield "Close", ThresholdsDialog(board, window)
         # For reading. The check continues until it has an answer.

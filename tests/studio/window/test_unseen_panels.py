@@ -87,21 +87,21 @@ def test_the_list_of_runs_scans_nothing_behind_a_tab_and_catches_up(
     qtbot.waitUntil(lambda: run.path in window.runs.model.rows, timeout=WAIT_MS)
 
 
-def test_the_list_of_runs_is_read_again_while_a_sweep_or_a_trial_trains(
+def test_the_list_of_runs_is_read_again_while_a_sweep_or_a_paired_test_trains(
     qtbot: QtBot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     show(qtbot, window, "runs")
     rescan = timer(window.runs, "rescan_timer")
     qtbot.waitUntil(lambda: not window.runs.reading, timeout=WAIT_MS)
     assert not rescan.isActive()
-    trials = window.health.trials
+    paired_tests = window.health.paired_tests
     with monkeypatch.context() as patched:
-        patched.setattr(type(trials), "trains", property(lambda _: True))
-        trials.busy_changed.emit(True)
+        patched.setattr(type(paired_tests), "trains", property(lambda _: True))
+        paired_tests.busy_changed.emit(True)
         qtbot.waitUntil(rescan.isActive, timeout=WAIT_MS)
         run = make_run(runs_dir)
         qtbot.waitUntil(lambda: run.path in window.runs.model.rows, timeout=WAIT_MS)
-    trials.busy_changed.emit(False)
+    paired_tests.busy_changed.emit(False)
     qtbot.waitUntil(lambda: not window.runs.reading and not rescan.isActive(), timeout=WAIT_MS)
 
 

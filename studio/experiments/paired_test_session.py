@@ -1,4 +1,4 @@
-"""Owns the trial of a change: two groups of branches in sequence, and their verdict."""
+"""Owns the paired test of a change: two groups of branches in sequence, and their verdict."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.group_session import GroupSession
-from studio.experiments.trial_file import KeptTrial, Standing, TrialFile, standing
+from studio.experiments.paired_test_file import KeptTest, PairedTestFile, Standing, standing
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_task import BackgroundTask
 from td3core.analysis.paired import PairedDifference
@@ -17,14 +17,14 @@ from td3core.checkpoint import read_header
 from td3core.experiments.groups.group import FOLDER, Group
 from td3core.experiments.groups.messages import GroupStarted, NewGroup, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState
-from td3core.experiments.trials import judge
+from td3core.experiments.paired_tests import judge
 from td3core.protocol.steering import Verb
 from td3core.system.capacity import usable_cores
 from td3core.text import Text
 
 
-class TrialStage(Enum):
-    """Stage of a trial."""
+class PairedTestStage(Enum):
+    """Stage of a paired test."""
 
     NONE = 0
     WAITING = 1
@@ -38,11 +38,16 @@ class TrialStage(Enum):
 
 
 _ARMS = 2
-_BUSY = (TrialStage.WAITING, TrialStage.WITH_CHANGE, TrialStage.WITHOUT, TrialStage.JUDGING)
+_BUSY = (
+    PairedTestStage.WAITING,
+    PairedTestStage.WITH_CHANGE,
+    PairedTestStage.WITHOUT,
+    PairedTestStage.JUDGING,
+)
 
 
-class TrialSession(QObject):
-    """One trial at a time; it waits for a free core and trains next to other runs.
+class PairedTestSession(QObject):
+    """One paired test at a time; it waits for a free core and trains next to other runs.
 
     It is kept in the folder of runs until it is closed, so that the next window can continue it.
     """
@@ -52,7 +57,7 @@ class TrialSession(QObject):
     judged = Signal()
     """The :attr:`verdict` is known."""
     found = Signal()
-    """A trial of an earlier window was found, with or without verdict."""
+    """A paired test of an earlier window was found, with or without verdict."""
     refused = Signal(object)
     busy_changed = Signal(bool)
 
@@ -67,19 +72,19 @@ class TrialSession(QObject):
         self.groups.ended.connect(self._on_ended)
         self.groups.status_changed.connect(self.changed)
         self.groups.refused.connect(self.refused)
-        self._reader = BackgroundTask("read-trial", self)
+        self._reader = BackgroundTask("read-paired-test", self)
         self._reader.failed.connect(self._on_unread)
-        self._file = TrialFile(runs_dir)
-        self._disk = BackgroundQueue("keep-trial", self)
+        self._file = PairedTestFile(runs_dir)
+        self._disk = BackgroundQueue("keep-paired-test", self)
         self._disk.failed.connect(self.refused)
-        self.kept: KeptTrial | None = None
-        """The current or last trial; None if there was none, or once it is closed."""
+        self.kept: KeptTest | None = None
+        """The current or last paired test; None if there was none, or once it is closed."""
         self.runs: list[dict[int, Path]] = []
         """Runs of each finished arm, by seed: with the change first."""
         self.finished = 0
         """Number of finished runs when it ended without a verdict."""
         self._stopping = False
-        self.stage = TrialStage.NONE
+        self.stage = PairedTestStage.NONE
         self.verdict: PairedDifference | None = None
 
     @property
@@ -97,19 +102,19 @@ class TrialSession(QObject):
         """Completed share of all its steps, from 0 to 1."""
         if self.kept is None or not self.busy:
             return 0.0
-        trial = self.kept.trial
+        test = self.kept.test
         record = self.groups.current
         statuses = record.statuses.values() if record is not None and self.groups.busy else ()
-        done = sum(max(min(s.env_steps - trial.begins_at, trial.steps), 0) for s in statuses)
-        done += len(self.runs) * len(trial.seeds) * trial.steps
-        return min(done / trial.total_steps, 1.0)
+        done = sum(max(min(s.env_steps - test.begins_at, test.steps), 0) for s in statuses)
+        done += len(self.runs) * len(test.seeds) * test.steps
+        return min(done / test.total_steps, 1.0)
 
     @property
     def free_cores(self) -> int:
         """Number of cores that nothing in this window uses."""
         return usable_cores() - self._cores_in_use()
 
-    def start(self, kept: KeptTrial) -> None:
+    def start(self, kept: KeptTest) -> None:
         """Try a change as soon as a core is free."""
         if self.busy:
             self.refused.emit(Text("Another change is being tried. Wait for its end, or stop it."))
@@ -118,31 +123,31 @@ class TrialSession(QObject):
         self._wait()
 
     def find(self) -> None:
-        """Look for a trial left by an earlier window."""
+        """Look for a paired test left by an earlier window."""
         self._disk.add(self._find, self._on_found)
 
     def proceed(self) -> None:
-        """Continue a trial that ended without a verdict."""
-        if self.stage is TrialStage.ENDED and self.kept is not None:
+        """Continue a paired test that ended without a verdict."""
+        if self.stage is PairedTestStage.ENDED and self.kept is not None:
             kept = self.kept
             self._reader.read(lambda _: standing(self._runs_dir, kept), self._on_standing)
 
     def close(self) -> None:
-        """Close a finished trial; its runs stay."""
+        """Close a finished paired test; its runs stay."""
         if not self.busy and self.kept is not None:
             self.kept, self.verdict = None, None
             self._disk.add(self._file.discard)
-            self._enter(TrialStage.NONE)
+            self._enter(PairedTestStage.NONE)
 
     @Slot()
     def begin_if_free(self) -> None:
-        """Start a waiting trial if there is a free core."""
-        if self.stage is TrialStage.WAITING and self.free_cores > 0:
+        """Start a waiting paired test if there is a free core."""
+        if self.stage is PairedTestStage.WAITING and self.free_cores > 0:
             self._train()
 
     @Slot()
     def stop(self) -> None:
-        """End the trial without a verdict; its runs are saved."""
+        """End the paired test without a verdict; its runs are saved."""
         if not self.busy:
             return
         self._stopping = True
@@ -153,22 +158,22 @@ class TrialSession(QObject):
             self._end_early()
 
     def shutdown(self) -> None:
-        """Stop reading, and leave the trial to the next window."""
+        """Stop reading, and leave the paired test to the next window."""
         self._reader.cancel()
         self._disk.add(self._file.leave)
         self._disk.finish()
 
-    def _take(self, kept: KeptTrial, runs: Sequence[dict[int, Path]] = ()) -> None:
+    def _take(self, kept: KeptTest, runs: Sequence[dict[int, Path]] = ()) -> None:
         self.kept, self.runs, self.verdict = kept, list(runs), None
         self._stopping = False
         self._disk.add(partial(self._file.write, kept))
 
     def _wait(self) -> None:
-        self._enter(TrialStage.WAITING)
+        self._enter(PairedTestStage.WAITING)
         self.busy_changed.emit(True)
         self.begin_if_free()
 
-    # Trials of earlier windows ------------------------------------------------------------------
+    # Paired tests of earlier windows --------------------------------------------------------------
 
     def _find(self) -> Standing | None:
         kept = self._file.find()
@@ -182,16 +187,16 @@ class TrialSession(QObject):
             runs = self.runs
             self._reader.read(lambda _: judge(*runs), self._on_found_judged)
         else:
-            self._enter(TrialStage.ENDED)
+            self._enter(PairedTestStage.ENDED)
             self.found.emit()
 
     def _on_found_judged(self, verdict: PairedDifference) -> None:
         self.verdict = verdict
-        self._enter(TrialStage.DONE)
+        self._enter(PairedTestStage.DONE)
         self.found.emit()
 
     def _on_standing(self, found: Standing) -> None:
-        if self.stage is TrialStage.ENDED:
+        if self.stage is PairedTestStage.ENDED:
             self._take(found.kept, found.runs)
             self._wait()
 
@@ -201,38 +206,38 @@ class TrialSession(QObject):
         """Train the next arm, or compare both."""
         assert self.kept is not None
         if len(self.runs) == _ARMS:
-            self._enter(TrialStage.JUDGING)
+            self._enter(PairedTestStage.JUDGING)
             runs = self.runs
             self._reader.read(lambda _: judge(*runs), self._on_judged)
             return
-        self._enter(TrialStage.WITHOUT if self.runs else TrialStage.WITH_CHANGE)
-        checkpoint = self.kept.trial.checkpoint
+        self._enter(PairedTestStage.WITHOUT if self.runs else PairedTestStage.WITH_CHANGE)
+        checkpoint = self.kept.test.checkpoint
         # The run may have continued since, and replaced its last checkpoint.
         self._reader.read(lambda _: read_header(checkpoint).counters.env_steps, self._train_from)
 
     def _train_from(self, env_steps: int) -> None:
         kept, place = self.kept, len(self.runs)
         assert kept is not None
-        trial = kept.trial
-        if env_steps != trial.begins_at:
+        test = kept.test
+        if env_steps != test.begins_at:
             self._on_unread(
                 Text(
-                    "{checkpoint} is now at step {now}, not {then}: both arms of a trial must"
+                    "{checkpoint} is now at step {now}, not {then}: both arms of a paired test must"
                     " branch from the same agent. Try the change again.",
-                    checkpoint=trial.checkpoint.name,
+                    checkpoint=test.checkpoint.name,
                     now=f"{env_steps:,}",
-                    then=f"{trial.begins_at:,}",
+                    then=f"{test.begins_at:,}",
                 )
             )
             return
-        arm = trial.without if place else trial.with_change
+        arm = test.without if place else test.with_change
         job: NewGroup | ResumedGroup = NewGroup(
             runs_dir=self._runs_dir,
-            seeds=trial.seeds,
+            seeds=test.seeds,
             config=arm.config,
             tunables=arm.tunables,
-            jobs=max(min(self.free_cores, len(trial.seeds)), 1),
-            checkpoint=trial.checkpoint,
+            jobs=max(min(self.free_cores, len(test.seeds)), 1),
+            checkpoint=test.checkpoint,
         )
         if place < len(kept.groups):
             job = ResumedGroup(path=self._runs_dir / FOLDER / kept.groups[place])
@@ -260,7 +265,7 @@ class TrialSession(QObject):
                 reason = status.message or Text("it did not finish")
                 self.refused.emit(
                     Text(
-                        "The trial did not finish. Seed {seed}: {reason}",
+                        "The paired test did not finish. Seed {seed}: {reason}",
                         seed=seed,
                         reason=reason,
                     )
@@ -272,7 +277,7 @@ class TrialSession(QObject):
 
     def _on_judged(self, verdict: PairedDifference) -> None:
         self.verdict = verdict
-        self._end(TrialStage.DONE)
+        self._end(PairedTestStage.DONE)
         self.judged.emit()
 
     def _on_unread(self, problem: object) -> None:
@@ -282,15 +287,15 @@ class TrialSession(QObject):
 
     def _end_early(self, over: int = 0) -> None:
         """End without a verdict; ``over``: finished runs of the arm that was training."""
-        seeds = self.kept.trial.seeds if self.kept is not None else ()
+        seeds = self.kept.test.seeds if self.kept is not None else ()
         self.finished = len(self.runs) * len(seeds) + over
-        self._end(TrialStage.ENDED)
+        self._end(PairedTestStage.ENDED)
 
-    def _end(self, stage: TrialStage) -> None:
+    def _end(self, stage: PairedTestStage) -> None:
         self._enter(stage)
         self.busy_changed.emit(False)
 
-    def _enter(self, stage: TrialStage) -> None:
+    def _enter(self, stage: PairedTestStage) -> None:
         self.stage = stage
         self.changed.emit()
 

@@ -1,4 +1,4 @@
-"""A current or past trial of a change: progress and outcome."""
+"""A current or past paired test of a change: progress and outcome."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QVBoxLayout, QWidget
@@ -8,8 +8,11 @@ from studio.widgets.labels import plain_label
 from td3core.text import Text, tr
 
 
-class TrialBox(QWidget):
-    """Hidden while there is nothing to show."""
+class PairedTestBox(QWidget):
+    """Hidden while there is nothing to show.
+
+    Object names say trial, the former word: they are a contract.
+    """
 
     stop_wanted = Signal()
     accepted = Signal()
@@ -27,11 +30,11 @@ class TrialBox(QWidget):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._bar = QProgressBar()
         self._bar.setObjectName("trial_progress")
-        self._bar.setAccessibleName(tr("Progress of the trial"))
+        self._bar.setAccessibleName(tr("Progress of the paired test"))
         self._bar.setTextVisible(False)
         self._bar.setRange(0, 1000)
         self.stop_button = make_button(
-            "trial_stop", tr("Stop"), tr("End the trial without a verdict; its runs are saved")
+            "trial_stop", tr("Stop"), tr("End the test without a verdict; its runs are saved")
         )
         self.accept_button = make_button("trial_accept", tr("Accept"), "")
         self.continue_button = make_button(
@@ -57,20 +60,20 @@ class TrialBox(QWidget):
         self.hide()
 
     def show_progress(self, change: Text, text: Text, share: float) -> None:
-        """Show a trial in progress."""
+        """Show a paired test in progress."""
         self._bar.setValue(round(1000 * share))
         self._bar.show()
         self._show(Text("Trying {change}", change=change), text, self.stop_button)
 
     def show_verdict(self, change: Text, text: Text, accepting: str) -> None:
-        """Show the outcome of a trial; ``accepting``: the effect of accepting the change."""
+        """Show the outcome of a paired test; ``accepting``: the effect of accepting the change."""
         self.accept_button.setToolTip(accepting)
         title = Text("Tried: {change}", change=change)
         self._show_over(title, text, self.accept_button, self.close_button)
 
     def show_ended(self, change: Text, text: Text) -> None:
-        """Show a trial that ended without a verdict."""
-        title = Text("Unfinished trial: {change}", change=change)
+        """Show a paired test that ended without a verdict."""
+        title = Text("Unfinished paired test: {change}", change=change)
         self._show_over(title, text, self.continue_button, self.close_button)
 
     def _show_over(self, title: Text, text: Text, *buttons: QWidget) -> None:

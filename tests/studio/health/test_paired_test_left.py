@@ -1,4 +1,4 @@
-"""A trial outlives its window: it is kept on disk, found by the next window, and finished there."""
+"""A paired test outlives its window: kept on disk, it is found by the next and finished there."""
 
 import json
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QPushButton
 
-from studio.experiments.trial_file import KeptTrial, TrialFile, standing
-from studio.experiments.trial_session import TrialSession, TrialStage
+from studio.experiments.paired_test_file import KeptTest, PairedTestFile, standing
+from studio.experiments.paired_test_session import PairedTestSession, PairedTestStage
 from td3core.checkpoint import read_header
 from td3core.experiments.groups.group import create_group, open_group
 from td3core.experiments.groups.messages import GroupStarted, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState
-from td3core.experiments.trials import plan_trial
+from td3core.experiments.paired_tests import plan_paired_test
 from td3core.protocol.steering import Verb
 from td3core.runs.directory import RunDirectory
 from td3core.text import NO_TEXT
@@ -33,35 +33,35 @@ def write_finished(runs_dir: Path, value: float, seed: int, group: str) -> Path:
 
 
 @pytest.fixture
-def begun(runs_dir: Path) -> KeptTrial:
-    """A trial of which nothing has been trained yet."""
+def begun(runs_dir: Path) -> KeptTest:
+    """A paired test of which nothing has been trained yet."""
     run = RunDirectory.open(finish(runs_dir, "Pendulum-v1", steps=60).run)
-    trial = plan_trial(run.last, read_header(run.last), {"critic_lr": 1e-4}, steps=40, pairs=2)
-    return KeptTrial(trial=trial, run=run.path, series="a slower critic")
+    test = plan_paired_test(run.last, read_header(run.last), {"critic_lr": 1e-4}, steps=40, pairs=2)
+    return KeptTest(test=test, run=run.path, series="a slower critic")
 
 
 @pytest.fixture
-def left(runs_dir: Path, begun: KeptTrial) -> KeptTrial:
-    """A trial whose window was closed when three of its four runs were over."""
-    trial, names = begun.trial, list[str]()
-    for arm, over, value in ((trial.with_change, 2, 50.0), (trial.without, 1, 20.0)):
+def left(runs_dir: Path, begun: KeptTest) -> KeptTest:
+    """A paired test whose window was closed when three of its four runs were over."""
+    test, names = begun.test, list[str]()
+    for arm, over, value in ((test.with_change, 2, 50.0), (test.without, 1, 20.0)):
         group = create_group(
-            runs_dir, trial.seeds, arm.config, arm.tunables, checkpoint=trial.checkpoint
+            runs_dir, test.seeds, arm.config, arm.tunables, checkpoint=test.checkpoint
         )
         names.append(group.name)
-        for seed in trial.seeds[:over]:
+        for seed in test.seeds[:over]:
             write_finished(runs_dir, value, seed, group.name)
     kept = replace(begun, groups=tuple(names))
-    file = TrialFile(runs_dir)
+    file = PairedTestFile(runs_dir)
     file.write(kept)
     file.leave()
     return kept
 
 
-def test_a_trial_is_read_as_it_was_written_by_one_window_at_a_time(
-    runs_dir: Path, begun: KeptTrial
+def test_a_paired_test_is_read_as_it_was_written_by_one_window_at_a_time(
+    runs_dir: Path, begun: KeptTest
 ) -> None:
-    first, other = TrialFile(runs_dir), TrialFile(runs_dir)
+    first, other = PairedTestFile(runs_dir), PairedTestFile(runs_dir)
     assert other.find() is None
     kept = replace(begun, groups=("one", "two"))
     first.write(begun)
@@ -81,24 +81,24 @@ def test_a_trial_is_read_as_it_was_written_by_one_window_at_a_time(
     [("schema", 99), ("groups", ["../.."]), ("setting", "none"), ("seeds", ""), ("steps", None)],
 )
 def test_a_file_that_makes_no_sense_is_passed_over(
-    runs_dir: Path, begun: KeptTrial, key: str, value: Any
+    runs_dir: Path, begun: KeptTest, key: str, value: Any
 ) -> None:
     for kept in (begun, replace(begun, series="newer")):
-        file = TrialFile(runs_dir)
+        file = PairedTestFile(runs_dir)
         file.write(kept)
         file.leave()
     older, newer = sorted((runs_dir / "trials").glob("*.json"))
     newer.write_text(json.dumps(json.loads(newer.read_text()) | {key: value}))
-    found = TrialFile(runs_dir)
+    found = PairedTestFile(runs_dir)
     expected = json.loads(older.read_text())["series"]
     assert found.find() == replace(begun, series=expected)
     found.leave()
 
 
-def test_the_disk_says_how_far_a_trial_is(runs_dir: Path, left: KeptTrial) -> None:
+def test_the_disk_says_how_far_a_paired_test_is(runs_dir: Path, left: KeptTest) -> None:
     found = standing(runs_dir, left)
     assert found.kept == left
-    assert [sorted(runs) for runs in found.runs] == [list(left.trial.seeds)]
+    assert [sorted(runs) for runs in found.runs] == [list(left.test.seeds)]
     assert found.finished == 3
     gone = replace(left, groups=(left.groups[0], "gone"))
     assert standing(runs_dir, gone).kept.groups == left.groups[:1]
@@ -107,44 +107,44 @@ def test_the_disk_says_how_far_a_trial_is(runs_dir: Path, left: KeptTrial) -> No
 
 
 @pytest.fixture
-def session(qtbot: Any, runs_dir: Path) -> Iterator[TrialSession]:
-    made = TrialSession(runs_dir, lambda: 10**6)
+def session(qtbot: Any, runs_dir: Path) -> Iterator[PairedTestSession]:
+    made = PairedTestSession(runs_dir, lambda: 10**6)
     yield made
     made.shutdown()
 
 
-def test_a_trial_that_waits_when_the_window_closes_is_kept(
-    runs_dir: Path, begun: KeptTrial, session: TrialSession
+def test_a_paired_test_that_waits_when_the_window_closes_is_kept(
+    runs_dir: Path, begun: KeptTest, session: PairedTestSession
 ) -> None:
     session.start(begun)
-    assert session.stage is TrialStage.WAITING
+    assert session.stage is PairedTestStage.WAITING
     session.stop()
     session.shutdown()
-    found = TrialFile(runs_dir)
+    found = PairedTestFile(runs_dir)
     assert found.find() == begun
     found.leave()
 
 
 def test_both_sides_have_to_branch_off_the_same_agent(
-    qtbot: Any, begun: KeptTrial, session: TrialSession, monkeypatch: pytest.MonkeyPatch
+    qtbot: Any, begun: KeptTest, session: PairedTestSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TrialSession, "free_cores", property(lambda _: 2))
+    monkeypatch.setattr(PairedTestSession, "free_cores", property(lambda _: 2))
     told: list[Any] = []
     session.refused.connect(told.append)
-    session.start(replace(begun, trial=replace(begun.trial, steps=41)))
-    qtbot.waitUntil(lambda: session.stage is TrialStage.ENDED, timeout=20_000)
+    session.start(replace(begun, test=replace(begun.test, steps=41)))
+    qtbot.waitUntil(lambda: session.stage is PairedTestStage.ENDED, timeout=20_000)
     assert "is now at step 60, not 59" in str(told[0])
 
 
-def test_a_trial_that_is_closed_is_forgotten(
-    runs_dir: Path, begun: KeptTrial, session: TrialSession
+def test_a_paired_test_that_is_closed_is_forgotten(
+    runs_dir: Path, begun: KeptTest, session: PairedTestSession
 ) -> None:
     session.start(begun)
     session.stop()
     session.close()
-    assert session.stage is TrialStage.NONE
+    assert session.stage is PairedTestStage.NONE
     session.shutdown()
-    assert TrialFile(runs_dir).find() is None
+    assert PairedTestFile(runs_dir).find() is None
 
 
 def resumed(qtbot: Any, name: str) -> PlayedGroup:
@@ -162,18 +162,18 @@ def resumed(qtbot: Any, name: str) -> PlayedGroup:
 
 
 @pytest.mark.slow
-def test_the_next_window_shows_what_became_of_a_trial_and_finishes_it(
+def test_the_next_window_shows_what_became_of_a_paired_test_and_finishes_it(
     qtbot: Any,
-    left: KeptTrial,
+    left: KeptTest,
     window: Any,
     played: Any,
     find: Any,
     runs_dir: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    trials = window.health.trials
-    monkeypatch.setattr(type(trials), "free_cores", property(lambda _: 2))
-    qtbot.waitUntil(lambda: trials.stage is TrialStage.ENDED, timeout=20_000)
+    paired_tests = window.health.paired_tests
+    monkeypatch.setattr(type(paired_tests), "free_cores", property(lambda _: 2))
+    qtbot.waitUntil(lambda: paired_tests.stage is PairedTestStage.ENDED, timeout=20_000)
     qtbot.waitUntil(lambda: window.panels.if_made("health") is not None, timeout=20_000)
     qtbot.waitUntil(lambda: find("trial_box").isVisible(), timeout=20_000)
     said = find("trial_text").text()
@@ -182,7 +182,7 @@ def test_the_next_window_shows_what_became_of_a_trial_and_finishes_it(
     shown = [b.objectName() for b in find("trial_box").findChildren(QPushButton) if b.isVisible()]
     assert sorted(shown) == ["trial_close", "trial_continue"]
     find("trial_continue").click()
-    first, second = left.trial.seeds
+    first, second = left.test.seeds
     group = resumed(qtbot, left.groups[1])
     group.show(first, SeedState.FINISHED, run=standing(runs_dir, left).runs[0][first])
     find("trial_stop").click()
@@ -196,13 +196,13 @@ def test_the_next_window_shows_what_became_of_a_trial_and_finishes_it(
     for seed, run in made.items():
         group.show(seed, SeedState.FINISHED, run=run)
     group.end()
-    qtbot.waitUntil(lambda: trials.stage is TrialStage.DONE, timeout=20_000)
+    qtbot.waitUntil(lambda: paired_tests.stage is PairedTestStage.DONE, timeout=20_000)
     verdict = "After 40 steps 30 [30, 30] better, 2 of 2 pairs."
     assert find("trial_text").text() == verdict
     qtbot.waitUntil(lambda: window.comparison.session.active, timeout=20_000)
-    # A trial neither accepted nor closed is found again.
+    # A paired test neither accepted nor closed is found again.
     window.close()
-    again = TrialSession(runs_dir, lambda: 0)
+    again = PairedTestSession(runs_dir, lambda: 0)
     with qtbot.waitSignal(again.found, timeout=20_000):
         again.find()
     assert again.verdict is not None

@@ -1,4 +1,4 @@
-"""A trial as a file in the folder of runs: like its runs, it outlives the window.
+"""A paired test as a file in the folder of runs: like its runs, it outlives the window.
 
 ``RUNS/trials/NAME.json`` exists from the request until the verdict is accepted or closed. The
 window that owns it holds ``NAME.lock``: other windows of the folder leave it alone.
@@ -21,20 +21,21 @@ from td3core.experiments.groups.group import FOLDER, open_group
 from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.experiments.groups.watch import watch
-from td3core.experiments.trials import MOST_PAIRS, Trial, TrialArm
+from td3core.experiments.paired_tests import MOST_PAIRS, PairedTest, PairedTestArm
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import DAMAGE, glob, read_text, require_own
 
 NAME = "trials"
+"""The folder's name, from when these were called trials; a contract, like their file format."""
 SCHEMA = 1
 _ARMS = ("with_change", "without")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptTrial:
-    """A trial, its purpose, and its groups so far."""
+class KeptTest:
+    """A paired test, its purpose, and its groups so far."""
 
-    trial: Trial
+    test: PairedTest
     run: Path
     """The run that the change was advised for."""
     series: str
@@ -45,37 +46,37 @@ class KeptTrial:
     @property
     def change(self) -> SettingChange:
         """The change being tried."""
-        (setting,) = self.trial.values
+        (setting,) = self.test.values
         live = setting in dict(specs(Tunables))
         old, new = (
             getattr(arm.tunables if live else arm.config, setting)
-            for arm in (self.trial.without, self.trial.with_change)
+            for arm in (self.test.without, self.test.with_change)
         )
         return SettingChange(setting=setting, old=old, new=new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Progress of a trial, from the files on disk."""
+    """Progress of a paired test, from the files on disk."""
 
-    kept: KeptTrial
-    """The trial, with only those groups that still exist."""
+    kept: KeptTest
+    """The paired test, with only those groups that still exist."""
     runs: tuple[dict[int, Path], ...]
     """Runs of each finished arm, by seed: with the change first."""
     finished: int
     """Total number of finished runs."""
 
 
-class TrialFile:
-    """The file of the trial of one window. Every method reads or writes the disk."""
+class PairedTestFile:
+    """The file of the paired test of one window. Every method reads or writes the disk."""
 
     def __init__(self, runs_dir: Path) -> None:
         self._folder = runs_dir.absolute() / NAME
         self._path: Path | None = None
         self._lock: FileLock | None = None
 
-    def write(self, kept: KeptTrial) -> None:
-        """Store a trial, replacing the previous one.
+    def write(self, kept: KeptTest) -> None:
+        """Store a paired test, replacing the previous one.
 
         Raises:
             OSError: the folder cannot be written.
@@ -88,20 +89,20 @@ class TrialFile:
         assert self._path is not None
         write_atomically(self._path, json.dumps(_as_plain(kept), indent=1).encode())
 
-    def find(self) -> KeptTrial | None:
-        """Return the newest trial that no window owns, and take it over; None if there is none."""
+    def find(self) -> KeptTest | None:
+        """Return the newest paired test that no window owns, and take it over; None without one."""
         self.leave()
         for path in sorted(glob(self._folder, "*.json"), reverse=True):
             try:
                 if self._claim(path):
                     return _read(json.loads(read_text(path)))
             except DAMAGE:
-                # Written by a newer version, or not a trial file.
+                # Written by a newer version, or not a paired test file.
                 self.leave()
         return None
 
     def discard(self) -> None:
-        """Delete the trial; its runs stay."""
+        """Delete the paired test; its runs stay."""
         path = self._path
         if path is not None:
             path.unlink(missing_ok=True)
@@ -109,7 +110,7 @@ class TrialFile:
             path.with_suffix(".lock").unlink(missing_ok=True)
 
     def leave(self) -> None:
-        """Release the trial, so that another window can take it over."""
+        """Release the paired test, so that another window can take it over."""
         if self._lock is not None:
             self._lock.release()
         self._path = self._lock = None
@@ -126,8 +127,8 @@ class TrialFile:
         return True
 
 
-def standing(runs_dir: Path, kept: KeptTrial) -> Standing:
-    """Return the progress of a trial; a missing or unreadable group is started again."""
+def standing(runs_dir: Path, kept: KeptTest) -> Standing:
+    """Return the progress of a paired test; a missing or unreadable group is started again."""
     groups, runs, finished = list[str](), list[dict[int, Path]](), 0
     for name in kept.groups:
         path = runs_dir / FOLDER / name
@@ -143,31 +144,31 @@ def standing(runs_dir: Path, kept: KeptTrial) -> Standing:
             if status.state is SeedState.FINISHED and status.run is not None
         }
         finished += len(over)
-        if len(runs) == len(groups) - 1 and len(over) == len(kept.trial.seeds):
+        if len(runs) == len(groups) - 1 and len(over) == len(kept.test.seeds):
             runs.append(over)
     return Standing(kept=replace(kept, groups=tuple(groups)), runs=tuple(runs), finished=finished)
 
 
-def _as_plain(kept: KeptTrial) -> dict[str, Any]:
-    trial = kept.trial
+def _as_plain(kept: KeptTest) -> dict[str, Any]:
+    test = kept.test
     return {
         "schema": SCHEMA,
         "run": str(kept.run),
         "series": kept.series,
         "groups": kept.groups,
-        "checkpoint": str(trial.checkpoint),
-        "setting": next(iter(trial.values)),
-        "steps": trial.steps,
-        "seeds": format_seeds(trial.seeds),
-        **{key: _arm_as_plain(getattr(trial, key)) for key in _ARMS},
+        "checkpoint": str(test.checkpoint),
+        "setting": next(iter(test.values)),
+        "steps": test.steps,
+        "seeds": format_seeds(test.seeds),
+        **{key: _arm_as_plain(getattr(test, key)) for key in _ARMS},
     }
 
 
-def _arm_as_plain(arm: TrialArm) -> dict[str, Any]:
+def _arm_as_plain(arm: PairedTestArm) -> dict[str, Any]:
     return {"config": to_dict(arm.config), "tunables": to_dict(arm.tunables)}
 
 
-def _read(found: Any) -> KeptTrial:
+def _read(found: Any) -> KeptTest:
     if int(found["schema"]) > SCHEMA:
         raise RequestError("it was written by a newer TD3 Studio")
     seeds = parse_seeds(found["seeds"])
@@ -178,7 +179,7 @@ def _read(found: Any) -> KeptTrial:
         raise ValueError("it tries no setting")
     with_change, without = arms
     values = {**to_dict(with_change.config), **to_dict(with_change.tunables)}
-    trial = Trial(
+    test = PairedTest(
         checkpoint=Path(found["checkpoint"]),
         values={setting: values[setting]},
         steps=int(found["steps"]),
@@ -186,17 +187,17 @@ def _read(found: Any) -> KeptTrial:
         with_change=with_change,
         without=without,
     )
-    return KeptTrial(
-        trial=trial,
+    return KeptTest(
+        test=test,
         run=Path(found["run"]),
         series=str(found["series"]),
         groups=_names(found["groups"]),
     )
 
 
-def _read_arm(found: Any) -> TrialArm:
+def _read_arm(found: Any) -> PairedTestArm:
     config, tunables = make_settings({**found["config"], **found["tunables"]})
-    return TrialArm(config=config, tunables=tunables)
+    return PairedTestArm(config=config, tunables=tunables)
 
 
 def _names(found: Sequence[Any]) -> tuple[str, ...]:

@@ -1,6 +1,4 @@
-"""Asks for the length and the number of pairs of a trial, and shows its cost."""
-
-from collections.abc import Callable
+"""Asks for the length and the number of pairs of a paired test, and shows its cost."""
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QSpinBox, QWidget
@@ -11,17 +9,17 @@ from studio.widgets.controls import describe
 from studio.widgets.forms import make_dialog_column, make_form
 from studio.widgets.labels import plain_label
 from td3core.analysis.advice import SettingChange
-from td3core.experiments.trials import MOST_PAIRS
+from td3core.experiments.paired_tests import MOST_PAIRS, duration_s
 from td3core.text import Text, tr
 
 _WIDTH = 440
 _PAIRS = 3
 _LEAST_STEPS, _MOST_STEPS = 2_000, 20_000
 _SHARE = 10
-"""Divisor: by default, a trial's runs are a tenth as long as the run."""
+"""Divisor: by default, a paired test's runs are a tenth as long as the run."""
 
 
-class TrialDialog(QDialog):
+class PairedTestDialog(QDialog):
     """Steps of each run and number of pairs."""
 
     def __init__(
@@ -29,21 +27,20 @@ class TrialDialog(QDialog):
         change: SettingChange,
         env_steps: int,
         total: int,
-        seconds: Callable[[int, int], float | None],
         parent: QWidget | None = None,
         *,
-        waits: bool,
+        steps_per_s: float | None,
+        free_cores: int,
     ) -> None:
-        """Ask about a trial from step ``env_steps`` of ``total`` on.
+        """Ask about a paired test from step ``env_steps`` of ``total`` on.
 
-        ``seconds`` returns the duration for steps and pairs, None if unknown; ``waits``: no core is
-        free now.
+        ``steps_per_s``: the speed of one run, None if unknown; with no ``free_cores`` it waits.
         """
         super().__init__(parent)
         self.setObjectName("trial_dialog")
         self.setWindowTitle(tr("Try a change"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._seconds = seconds
+        self._steps_per_s, self._free_cores = steps_per_s, free_cores
         layout = make_dialog_column(self, _WIDTH)
         about = Text(
             "{change}, from step {step} on. Runs that branch off there are trained in pairs, one"
@@ -69,8 +66,8 @@ class TrialDialog(QDialog):
         self.cost = plain_label()
         self.cost.setObjectName("trial_cost")
         layout.addWidget(self.cost)
-        if waits:
-            waiting = plain_label(tr("No core is free now: the trial begins when one is."))
+        if free_cores < 1:
+            waiting = plain_label(tr("No core is free now: the paired test begins when one is."))
             waiting.setProperty("role", "muted")
             layout.addWidget(waiting)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
@@ -87,11 +84,10 @@ class TrialDialog(QDialog):
     @Slot()
     def _show_cost(self) -> None:
         steps, pairs = self.steps.value(), self.pairs.value()
-        found = self._seconds(steps, pairs)
         values = {"runs": 2 * pairs, "steps": format_count(steps)}
-        if found is None:
+        if self._steps_per_s is None:
             self.cost.setText(tr("{runs} runs of {steps} steps", **values))
         else:
-            duration = format_minutes(found)
+            duration = format_minutes(duration_s(steps, pairs, self._steps_per_s, self._free_cores))
             text = tr("{runs} runs of {steps} steps: {duration}", duration=duration, **values)
             self.cost.setText(text)

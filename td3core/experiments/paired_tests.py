@@ -1,9 +1,10 @@
-"""Trial of a change: pairs of branches from one checkpoint, with and without it.
+"""Paired test of a change: pairs of branches from one checkpoint, with and without it.
 
 Both runs of a pair share a seed, and every pair but the first has a new one, so that the effect of
 the change can be distinguished from chance.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ _LEAST_EPISODES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialArm:
+class PairedTestArm:
     """The settings of one run of each pair, except the seed."""
 
     config: RunConfig
@@ -36,7 +37,7 @@ class TrialArm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class PairedTest:
     """A change to try, with its steps and seeds."""
 
     checkpoint: Path
@@ -46,8 +47,8 @@ class Trial:
     """Steps of each run, from the checkpoint on."""
     seeds: tuple[int, ...]
     """One seed for each pair."""
-    with_change: TrialArm
-    without: TrialArm
+    with_change: PairedTestArm
+    without: PairedTestArm
 
     @property
     def begins_at(self) -> int:
@@ -59,16 +60,20 @@ class Trial:
         """Total steps of all runs."""
         return 2 * len(self.seeds) * self.steps
 
-    def seconds(self, steps_per_s: float, jobs: int) -> float:
-        """Return the approximate duration at the speed of one run, with this many at once."""
-        rounds = -(-len(self.seeds) // max(jobs, 1))
-        return 2 * rounds * self.steps / max(steps_per_s, 1e-9)
+
+def duration_s(steps: int, pairs: int, steps_per_s: float, jobs: int) -> float:
+    """Return the approximate duration at the speed of one run, with ``jobs`` runs at once.
+
+    All runs with the change train before those without it. Less than one job counts as one.
+    """
+    rounds = math.ceil(pairs / max(jobs, 1))
+    return 2 * rounds * steps / steps_per_s
 
 
-def plan_trial(
+def plan_paired_test(
     checkpoint: Path, header: Header, values: Mapping[str, Any], *, steps: int, pairs: int
-) -> Trial:
-    """Return the trial of a change of settings in branches of a checkpoint.
+) -> PairedTest:
+    """Return the paired test of a change of settings in branches of a checkpoint.
 
     The first pair continues the checkpoint's own run, the others use new seeds. Scheduled settings
     are held at their current values: the branches are shorter.
@@ -83,7 +88,7 @@ def plan_trial(
         )
     if steps < 1:
         raise RequestError(
-            "{key} cannot be {steps}; a trial takes at least one.",
+            "{key} cannot be {steps}; a paired test takes at least one.",
             key=SettingName("steps"),
             steps=steps,
         )
@@ -96,14 +101,14 @@ def plan_trial(
         "threads": 1,
     }
     with_change, without = (
-        TrialArm(config=found[0], tunables=found[1])
+        PairedTestArm(config=found[0], tunables=found[1])
         for found in (
             branch_settings(checkpoint, header, shared | _held(header, dict(each)))
             for each in (values, {})
         )
     )
     seeds = tuple((config.seed + i) % (HIGHEST_SEED + 1) for i in range(pairs))
-    return Trial(
+    return PairedTest(
         checkpoint=checkpoint,
         values=dict(values),
         steps=steps,
@@ -132,7 +137,7 @@ def judge(with_change: Mapping[int, Path], without: Mapping[int, Path]) -> Paire
     begun = {RunDirectory.open(path).parent for path in paths}
     if len(begun) > 1:
         # Names alone are not compared: an overwritten checkpoint keeps its name.
-        raise RequestError("The runs of this trial do not branch off the same agent.")
+        raise RequestError("The runs of this paired test do not branch off the same agent.")
     finals = [
         _finals(*(read_results(runs[seed]) for runs in (with_change, without))) for seed in seeds
     ]

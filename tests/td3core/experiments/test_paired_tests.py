@@ -7,7 +7,7 @@ import pytest
 
 from td3core.checkpoint import read_header
 from td3core.errors import RequestError
-from td3core.experiments.trials import judge, plan_trial
+from td3core.experiments.paired_tests import duration_s, judge, plan_paired_test
 from td3core.runs.directory import RunDirectory
 from tests.td3core.analysis.many_runs import write_run
 from tests.td3core.helpers import finish
@@ -20,16 +20,24 @@ def last(runs_dir: Path) -> Path:
 
 def test_both_sides_differ_in_the_change_alone_and_each_pair_has_a_seed(last: Path) -> None:
     header = read_header(last)
-    trial = plan_trial(last, header, {"critic_lr": 1e-4}, steps=40, pairs=3)
-    one, other = trial.with_change, trial.without
+    test = plan_paired_test(last, header, {"critic_lr": 1e-4}, steps=40, pairs=3)
+    one, other = test.with_change, test.without
     assert one.config == other.config
     assert one.config.steps == 100
     assert one.config.eval_interval == 10
     assert one.tunables == replace(other.tunables, critic_lr=1e-4)
     assert other.tunables == header.tunables
-    assert trial.seeds == tuple(header.config.seed + i for i in range(3))
-    assert trial.total_steps == 240
-    assert trial.seconds(10.0, jobs=2) == 2 * 2 * 40 / 10.0
+    assert test.seeds == tuple(header.config.seed + i for i in range(3))
+    assert test.total_steps == 240
+
+
+@pytest.mark.parametrize(
+    ("pairs", "jobs", "rounds"), [(3, 2, 2), (3, 3, 1), (3, 8, 1), (4, 2, 2), (3, 1, 3), (3, -1, 3)]
+)
+def test_the_duration_counts_both_arms_in_rounds_of_the_runs_that_train_at_once(
+    pairs: int, jobs: int, rounds: int
+) -> None:
+    assert duration_s(40, pairs, 10.0, jobs) == 2 * rounds * 40 / 10.0
 
 
 def test_what_follows_a_schedule_is_held_where_it_is(runs_dir: Path) -> None:
@@ -37,10 +45,10 @@ def test_what_follows_a_schedule_is_held_where_it_is(runs_dir: Path) -> None:
     last = RunDirectory.open(falling.run).last
     header = read_header(last)
     assert dict(header.tunables.schedules).keys() == {"critic_lr", "tau"}
-    trial = plan_trial(last, header, {"critic_lr": 1e-4}, steps=40, pairs=1)
-    assert trial.with_change.tunables.critic_lr == 1e-4
-    assert trial.without.tunables.critic_lr == header.tunables.critic_lr
-    for arm in (trial.with_change, trial.without):
+    test = plan_paired_test(last, header, {"critic_lr": 1e-4}, steps=40, pairs=1)
+    assert test.with_change.tunables.critic_lr == 1e-4
+    assert test.without.tunables.critic_lr == header.tunables.critic_lr
+    for arm in (test.with_change, test.without):
         assert not arm.tunables.schedules
         assert arm.tunables.tau == header.tunables.tau
 
@@ -54,7 +62,7 @@ def test_what_cannot_be_tried_is_refused(last: Path) -> None:
         ({"tau": 0.1}, 40, 11),
     ):
         with pytest.raises(RequestError):
-            plan_trial(last, header, values, steps=steps, pairs=pairs)
+            plan_paired_test(last, header, values, steps=steps, pairs=pairs)
 
 
 def test_runs_are_judged_by_pairs_of_the_same_seed(runs_dir: Path) -> None:
