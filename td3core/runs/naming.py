@@ -14,7 +14,7 @@ from typing import Any
 from td3core.config import all_given, specs, title_of
 from td3core.config.algorithms import unused_by
 from td3core.config.presets import PLUS, compose
-from td3core.config.value_text import about_steps, format_value
+from td3core.config.value_text import about_steps, plain_value
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import run_of
@@ -139,7 +139,7 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
         for name, spec in specs(kind)
     }
     found = [
-        f"{labels[name]} {format_value(value)}"
+        f"{labels[name]} {plain_value(value)}"
         for name, value in values.items()
         if name in known and known[name] != value and name not in left_out
     ]

@@ -6,7 +6,7 @@ from typing import Any
 from td3core.analysis.results import settings_of
 from td3core.config import all_given
 from td3core.config.presets import PLUS, compose
-from td3core.config.value_text import format_count, format_duration, format_value, typographic
+from td3core.config.value_text import format_count, format_duration, plain_value, typographic
 from td3core.errors import RequestError, brief
 from td3core.exporters.report.commands import commands_of
 from td3core.exporters.report.document import (
@@ -143,7 +143,7 @@ def all_settings(found: Material) -> Section:
 
 
 def _shown(value: Any) -> str:
-    text = tr("none") if value in ("", None) else typographic(format_value(value))
+    text = tr("none") if value in ("", None) else typographic(plain_value(value))
     return brief(text, _LONGEST_VALUE)
 
 
@@ -194,7 +194,7 @@ def _row_of_entry(entry: Entry, called: Mapping[str, str]) -> tuple[str, ...]:
 
 def _plain(value: Any) -> str:
     known = isinstance(value, bool | int | float | str)
-    return brief(typographic(format_value(value)), _LONGEST_VALUE) if known else "–"
+    return brief(typographic(plain_value(value)), _LONGEST_VALUE) if known else "–"
 
 
 def _name(run: RunFacts) -> str:
