@@ -6,7 +6,13 @@ from typing import Any
 from td3core.analysis.results import settings_of
 from td3core.config import all_given
 from td3core.config.presets import PLUS, compose
-from td3core.config.value_text import format_count, format_duration, plain_value, typographic
+from td3core.config.value_text import (
+    format_count,
+    format_duration,
+    plain_return,
+    plain_value,
+    typographic,
+)
 from td3core.errors import RequestError, brief
 from td3core.exporters.report.commands import commands_of
 from td3core.exporters.report.document import (
@@ -242,7 +248,7 @@ def runs_section(found: Material) -> Section:
 def _row_of_run(run: RunFacts) -> tuple[str, ...]:
     found = run.summary
     returns = (
-        "–" if value is None else typographic(f"{value:,.1f}")
+        "–" if value is None else typographic(plain_return(value))
         for value in (found.last_eval_return, found.best_eval_return)
     )
     return (
