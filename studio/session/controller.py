@@ -224,7 +224,7 @@ class RunController(QObject):
     def unpause(self) -> None:
         """Let a paused run continue."""
         if self._control and self._state is SessionState.PAUSED:
-            self._control.resume()
+            self._control.unpause()
             self._set_state(SessionState.RUNNING)
 
     def stop(self) -> None:

@@ -246,6 +246,8 @@ class GroupRunner:
             if status.state.is_over:
                 if command == Command(verb=Verb.RESUME, seed=seed) and status.state.is_resumable:
                     self._show(replace(status, state=SeedState.WAITING, message=NO_TEXT))
+            elif command.verb is Verb.RESUME:
+                continue
             elif process is None:
                 state = _WITHOUT_PROCESS.get(command.verb, status.state)
                 self._show(replace(status, state=state))
@@ -275,7 +277,7 @@ _END_ALL = (Command(verb=Verb.STOP), Command(verb=Verb.KILL))
 
 _WITHOUT_PROCESS = {
     Verb.PAUSE: SeedState.HELD,
-    Verb.RESUME: SeedState.WAITING,
+    Verb.UNPAUSE: SeedState.WAITING,
     Verb.STOP: SeedState.STOPPED,
     Verb.KILL: SeedState.STOPPED,
 }

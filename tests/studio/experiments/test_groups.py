@@ -230,6 +230,10 @@ def test_buttons_are_for_the_selected_runs_or_for_all(qtbot, window, find, panel
     qtbot.waitUntil(find("group_resume_button").isEnabled)
     find("group_resume_button").click()
     assert played.last.commands[-1] == Command(verb=Verb.RESUME, seed=1)
+    played.last.show(1, SeedState.PAUSED)
+    find("group_pause_button").click()
+    find("group_resume_button").click()
+    assert played.last.commands[-1] == Command(verb=Verb.UNPAUSE, seed=1)
 
 
 @pytest.mark.slow
@@ -677,7 +681,12 @@ def test_the_toolbar_pauses_saves_and_stops_the_group_that_trains(
     qtbot.waitUntil(lambda: find("pause_button").text() == "Continue")
     find("pause_button").click()
     find("stop_button").click()
-    assert [command.verb for command in played.last.commands] == ["save", "pause", "resume", "stop"]
+    assert [command.verb for command in played.last.commands] == [
+        "save",
+        "pause",
+        "unpause",
+        "stop",
+    ]
     qtbot.waitUntil(lambda: not window.many.busy)
     assert not find("stop_button").isEnabled()
     assert "Not now: no run is training" in find("stop_button").toolTip()
