@@ -14,8 +14,9 @@ from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, GroupInbox
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status_on_disk
+from td3core.experiments.job_process import EXIT_S
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
-from td3core.experiments.run_process import EXIT_S, RunProcess
+from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Event
 from td3core.protocol.steering import Ask, Verb, steer
 from td3core.runs.branching import changes_from

@@ -234,7 +234,7 @@ def test_a_process_that_cannot_be_ended_is_left_after_a_while(
             waited.append(timeout_s)
             return False
 
-    monkeypatch.setattr("td3core.experiments.run_process.MessageProcess", Hanging)
+    monkeypatch.setattr("td3core.experiments.job_process.MessageProcess", Hanging)
     RunProcess(ResumedRun(run=Path("run")), lambda event: None).join(1.0)
     assert waited == [1.0, 10.0]
     assert "process 4711 could not be ended" in caplog.text
