@@ -84,11 +84,6 @@ class RunController(QObject):
         """True while a run of another process is followed."""
         return self._followed is not None
 
-    @property
-    def own_process(self) -> bool:
-        """Whether runs started from now on train in a process of their own."""
-        return self._own_process
-
     @Slot(bool)
     def set_own_process(self, own: bool) -> None:
         """Choose whether runs started from now on train in a process of their own."""
