@@ -105,16 +105,11 @@ def with_env(env_id: str, name: str) -> str:
 
 def told_apart(names: Sequence[str], created: Sequence[str]) -> list[str]:
     """Add starting times to names that several runs share."""
-    counts = Counter(names)
+    counts, started = Counter(names), (timestamp.shown(made, seconds=True) for made in created)
     return [
-        " · ".join(filter(None, (name, _started(made)))) if counts[name] > 1 else name
-        for name, made in zip(names, created, strict=True)
+        " · ".join(filter(None, (name, made))) if counts[name] > 1 else name
+        for name, made in zip(names, started, strict=True)
     ]
-
-
-def _started(created: str) -> str:
-    made = timestamp.local(created)
-    return created if made is None else f"{made:%Y-%m-%d %H:%M:%S}"
 
 
 def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:

@@ -28,10 +28,11 @@ from td3core.exporters.report.document import (
 from td3core.exporters.report.figures import MOST_LINES
 from td3core.exporters.report.material import Material
 from td3core.exporters.report.run_facts import RunFacts
-from td3core.exporters.report.wording import labels, moment
+from td3core.exporters.report.wording import labels
 from td3core.protocol.wording import JOURNAL, STATES
 from td3core.runs.journal import Entry, is_scheduled
 from td3core.runs.messages import from_keys
+from td3core.system import timestamp
 from td3core.text import Text, tr
 
 _MOST_ENTRIES = 200
@@ -187,7 +188,8 @@ def journal(found: Material) -> Section | None:
 
 
 def _row_of_entry(entry: Entry, called: Mapping[str, str]) -> tuple[str, ...]:
-    when = tr("planned") if is_scheduled(entry) else moment(brief(entry.get("time", ""), 40))
+    made = timestamp.shown(brief(entry.get("time", ""), 40))
+    when = tr("planned") if is_scheduled(entry) else made
     step = format_count(entry["step"])
     if "field" in entry:
         values = (_plain(entry.get("old")), _plain(entry["new"]))
@@ -258,7 +260,7 @@ def _row_of_run(run: RunFacts) -> tuple[str, ...]:
         format_count(found.env_steps),
         *returns,
         format_duration(found.wall_s) if found.wall_s else "–",
-        moment(brief(found.created, _LONGEST_VALUE)),
+        timestamp.shown(brief(found.created, _LONGEST_VALUE)),
     )
 
 
