@@ -1,6 +1,7 @@
 """Numbers as text for the window: counts, returns, durations, sizes, settings.
 
-What the terminal writes alike is in ``td3core/config/value_text.py``.
+What the terminal writes alike is in ``td3core/config/value_text.py``; the window imports it from
+here.
 
 Counts have thousands separators, returns one decimal, other measured values four significant
 digits. Negative numbers have a minus sign, not a hyphen: to copy, type or parse them, use
@@ -9,9 +10,8 @@ digits. Negative numbers have a minus sign, not a hyphen: to copy, type or parse
 
 import math
 
-from td3core.config import value_text
 from td3core.config.spec import Spec
-from td3core.config.value_text import Value, with_letter
+from td3core.config.value_text import Value, plain_return, plain_value, with_letter
 from td3core.config.value_text import about_steps as about_steps
 from td3core.config.value_text import format_count as format_count
 from td3core.config.value_text import format_duration as format_duration
@@ -71,8 +71,8 @@ def format_return(value: float | None, spread: float | None = None) -> str:
     """Format a return, perhaps with its spread: −207.1, 1,234.5 ± 9.0; empty without one."""
     if value is None:
         return ""
-    text = value_text.format_return(value)
-    return typographic(text if spread is None else f"{text} ± {spread:,.1f}")
+    text = plain_return(value)
+    return typographic(text if spread is None else f"{text} ± {plain_return(spread)}")
 
 
 def format_share(share: float) -> str:
@@ -82,7 +82,7 @@ def format_share(share: float) -> str:
 
 def format_value(value: Value) -> str:
     """Format the value of a setting: on, −0.005, 300,000, relu, 64, 64. A text stays as it is."""
-    text = value_text.format_value(value)
+    text = plain_value(value)
     return text if isinstance(value, str) else typographic(text)
 
 

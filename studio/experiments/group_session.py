@@ -162,6 +162,8 @@ class GroupSession(QObject):
         self._process = None
         if message.problem is not None:
             self.refused.emit(message.problem)
+        if message.details:
+            self.message_added.emit("error", message.details)
         self.ended.emit()
         if self._current is None:
             # It failed before it began.

@@ -181,17 +181,19 @@ class ManyRunsPanel(QWidget):
         """Return the runs that the buttons apply to: the selected ones, else all."""
         return self.table.chosen() or list(self.model.statuses)
 
-    def _ask(self, verb: Verb) -> None:
+    def _ask(self, verb: Verb, of_ended: Verb | None = None) -> None:
+        """Send a command to the selected runs, else to all; ``of_ended`` to those that are over."""
         chosen = self.table.chosen()
         if not chosen:
             self.session.command(verb)
         for status in chosen:
-            self.session.command(verb, status.seed)
+            over = of_ended if status.state.is_over else None
+            self.session.command(over or verb, status.seed)
 
     @Slot()
     def _on_resume(self) -> None:
         if self.session.busy:
-            self._ask(Verb.RESUME)
+            self._ask(Verb.UNPAUSE, of_ended=Verb.RESUME)
         elif self._shown is not None:
             chosen = tuple(s.seed for s in self.table.chosen() if s.state.is_resumable)
             self.session.resume(self._shown.group, chosen)

@@ -13,11 +13,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.formatting import format_count
+from studio.formatting import format_count, typographic
 from studio.theme.sizes import scaled
 from studio.widgets.controls import make_button, make_label
 from studio.widgets.forms import resize_within_screen
-from td3core.config.value_text import typographic
 from td3core.experiments.lessons import Lesson
 from td3core.text import Text, tr
 

@@ -125,7 +125,7 @@ class ManyRuns(QObject):
         """Pause the training run or group, or let it continue."""
         if self.steers_group:
             paused = self.group_state is SessionState.PAUSED
-            self.session.command(Verb.RESUME if paused else Verb.PAUSE)
+            self.session.command(Verb.UNPAUSE if paused else Verb.PAUSE)
         elif self._controller.state is SessionState.PAUSED:
             self._controller.unpause()
         else:

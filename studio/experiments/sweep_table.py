@@ -5,7 +5,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from studio.formatting import format_duration, format_number, typographic
+from studio.formatting import format_duration, format_number, format_return, typographic
 from studio.theme.theme import Theme
 from td3core.config import label_of
 from td3core.experiments.sweeps.folder import SweepState, TrialState
@@ -103,7 +103,7 @@ class TrialTable(QAbstractTableModel):
     def _text(self, trial: TrialState, column: int) -> str:
         if column >= len(FIRST):
             return shown(trial.settings.get(self._names[column - len(FIRST)], ""))
-        value = "" if trial.value is None else format_number(trial.value)
+        value = format_return(trial.value)
         state = str(self._states[trial.state])
         if trial.number == self._best:
             state = tr("{state}, best", state=state)
@@ -135,7 +135,7 @@ def words_of(state: SweepState) -> str:
         if count:
             words.append(tr("{count} {state}", count=count, state=text))
     if state.best is not None and state.best.value is not None:
-        value, number = format_number(state.best.value), state.best.number
+        value, number = format_return(state.best.value), state.best.number
         words.append(tr("best {value} in trial {number}", value=value, number=number))
     if state.running and state.time_left_s is not None:
         words.append(tr("{duration} left", duration=format_duration(state.time_left_s)))

@@ -200,8 +200,8 @@ def about(row: RunRow, parent: str = "") -> str:
     seed = tr("seed {seed}", seed=found.seed)
     facts = (_html(preset), seed, format_duration(found.wall_s))
     parts.append(" · ".join(filter(None, facts)))
-    made = timestamp.local(found.created)
-    parts.append(tr("Started {made:%Y-%m-%d %H:%M}", made=made) if made else "")
+    made = _html(timestamp.shown(found.created))
+    parts.append(tr("Started {made}", made=made) if made else "")
     if found.last_eval_return is not None:
         last, best = format_return(found.last_eval_return), format_return(found.best_eval_return)
         parts.append(tr("Last evaluation {last}, best {best}", last=last, best=best))
@@ -230,12 +230,9 @@ def _html(text: str) -> str:
 def started(created: str, now: datetime | None = None) -> str:
     """Return the local start time of a run, to the minute; the current year is omitted."""
     made = timestamp.local(created)
-    if made is None:
-        return created
-    this_year = made.year == (now or datetime.now()).year
-    if this_year:
+    if made is not None and made.year == (now or datetime.now()).year:
         return tr("{made:%b %d %H:%M}", made=made)
-    return tr("{made:%Y-%m-%d %H:%M}", made=made)
+    return timestamp.shown(created)
 
 
 def alignment(column: RunColumn) -> Qt.AlignmentFlag:

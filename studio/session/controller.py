@@ -82,11 +82,6 @@ class RunController(QObject):
         """True while a run of another process is followed."""
         return self._followed is not None
 
-    @property
-    def own_process(self) -> bool:
-        """Whether runs started from now on train in a process of their own."""
-        return self._own_process
-
     @Slot(bool)
     def set_own_process(self, own: bool) -> None:
         """Choose whether runs started from now on train in a process of their own."""
@@ -222,7 +217,7 @@ class RunController(QObject):
     def unpause(self) -> None:
         """Let a paused run continue."""
         if self._control and self._state is SessionState.PAUSED:
-            self._control.resume()
+            self._control.unpause()
             self._set_state(SessionState.RUNNING)
 
     def stop(self) -> None:

@@ -106,10 +106,6 @@ class Rule:
     of_algorithm: Mapping[str, Remedy]
     """Remedies for algorithms that need their own."""
 
-    def is_healthy(self, value: float) -> bool:
-        """Return whether a value is within the bound."""
-        return value <= self.threshold if self.is_upper else value >= self.threshold
-
     def remedy_for(self, config: RunConfig) -> Remedy:
         """Return the remedy in a run with these settings."""
         return self.of_algorithm.get(config.algorithm, self.remedy)

@@ -70,17 +70,6 @@ class Comparison:
     notes: tuple[Text, ...]
     """Caveats that a reader must know."""
 
-    def find(self, name: str) -> GroupResult:
-        """Return the group of this name.
-
-        Raises:
-            KeyError: there is no such group.
-        """
-        for each in self.groups:
-            if each.name == name:
-                return each
-        raise KeyError(name)
-
 
 def compare(
     runs: Sequence[RunResults],

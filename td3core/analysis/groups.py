@@ -9,7 +9,7 @@ from typing import Any
 from td3core.analysis.results import RunResults, settings_of
 from td3core.config import RunConfig, Tunables, specs, title_of
 from td3core.config.presets import PLUS
-from td3core.config.value_text import format_count, format_value
+from td3core.config.value_text import format_count, plain_value
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.runs.naming import told_apart, with_env
 from td3core.text import tr
@@ -179,7 +179,7 @@ def _history(run: RunResults, called: Callable[[str], str]) -> str:
         parent = {"run": run.parent.run, "step": format_count(run.parent.env_steps)}
         parts.append(tr("branched from {run} at step {step}", **parent))
     for change in run.gestures:
-        text, step = f"{called(change.name)} {format_value(change.new)}", change.env_steps
+        text, step = f"{called(change.name)} {plain_value(change.new)}", change.env_steps
         parts.append(tr("{change} at step {step}", change=text, step=format_count(step)))
     return ", ".join(parts)
 

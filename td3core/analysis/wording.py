@@ -2,6 +2,7 @@
 
 from td3core.analysis.aggregate import CONFIDENCE, RESAMPLES, Estimate
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric, is_info
+from td3core.config.value_text import plain_return
 from td3core.text import Text
 
 _TITLES = {
@@ -66,5 +67,5 @@ def estimate_text(found: Estimate | None, decimals: int = 1) -> str:
     ends = () if found.interval is None else (found.interval.low, found.interval.high)
     if any(abs(number) >= _LARGE for number in (found.value, *ends)):
         decimals = 0
-    value, *written = (f"{number:,.{decimals}f}" for number in (found.value, *ends))
+    value, *written = (plain_return(number, decimals) for number in (found.value, *ends))
     return f"{value} [{', '.join(written)}]" if written else value

@@ -14,6 +14,7 @@ from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
+from td3core.config.value_text import plain_return
 from td3core.errors import RequestError, unwritable
 from td3core.exporters.registry import EXPORTERS, find_exporter
 from td3core.text import Text, Value, marked, tr
@@ -73,11 +74,11 @@ def _bias_in_words(found: "Overestimation | None") -> Text:
         mean = Text("{mean} [{low:+.3f}, {high:+.3f}]", mean=mean, **ends)
     return Text(
         "bias of the critics {mean}, deviation {std:.3f}:"
-        " they expect {q:.2f}, {returns:.2f} was obtained ({states} states)",
+        " they expect {q}, {returns} was obtained ({states} states)",
         mean=mean,
         std=found.std,
-        q=found.q,
-        returns=found.returns,
+        q=plain_return(found.q, 2),
+        returns=plain_return(found.returns, 2),
         states=found.states,
     )
 
@@ -209,17 +210,17 @@ def environment_of(agent: "Checkpoint", path: Path, *, draws: bool = False) -> "
 def _return_in_words(
     result: "EvaluationResult", success: float | None, threshold: float | None
 ) -> Text:
-    mean, n = result.mean, len(result.returns)
+    mean, n = plain_return(result.mean), len(result.returns)
     told = Text.counted(
-        "return {mean:.2f} ± {std:.2f} over {n} episode",
-        "return {mean:.2f} ± {std:.2f} over {n} episodes",
+        "return {mean} ± {std} over {n} episode",
+        "return {mean} ± {std} over {n} episodes",
         n=n,
         mean=mean,
-        std=result.std,
+        std=plain_return(result.std),
     )
     if n == 1:
         # A single episode has no standard deviation.
-        told = Text("return {mean:.2f} of 1 episode", mean=mean)
+        told = Text("return {mean} of 1 episode", mean=mean)
     if success is None:
         return told
     return Text(

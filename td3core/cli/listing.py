@@ -12,6 +12,7 @@ from rich.table import Column, Table
 from td3core.cli.options import AsJson, RunsDir
 from td3core.cli.paths import runs_folder
 from td3core.cli.terminal import CommandResult, log, print_result, printable
+from td3core.config.value_text import plain_return
 from td3core.errors import RequestError
 from td3core.protocol import wording
 from td3core.text import Text, tr
@@ -54,7 +55,7 @@ def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> 
     """Yield a line per run for other programs: untruncated, English, tab-separated."""
     for each in summaries:
         means = (each.last_eval_return, each.best_eval_return)
-        shown = ("" if mean is None else f"{mean:.1f}" for mean in means)
+        shown = ("" if mean is None else plain_return(mean, grouped=False) for mean in means)
         steps = (str(each.env_steps), str(each.steps))
         parent = each.parent.run if each.parent else ""
         about = (each.env, each.title, parent, each.group, each.message.english)
@@ -73,7 +74,7 @@ def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", tit
     table = Table(Column(tr("run"), overflow="fold"), *columns, title=title)
     for each in summaries:
         means = (each.last_eval_return, each.best_eval_return)
-        shown = ("-" if mean is None else f"{mean:.1f}" for mean in means)
+        shown = ("-" if mean is None else plain_return(mean) for mean in means)
         parent = tr("branched from {run}", run=each.parent.run) if each.parent else ""
         group = tr("group {group}", group=each.group) if each.group else ""
         lines = (each.run.name, each.full_title, parent, group)

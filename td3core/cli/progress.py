@@ -15,6 +15,7 @@ from rich.progress import (
 
 from td3core.analysis.advice import Health, load_rules
 from td3core.cli.terminal import printable
+from td3core.config.value_text import plain_return
 from td3core.protocol import events, wording
 from td3core.protocol.time_left import TimeLeft
 from td3core.text import NO_TEXT, Text, tr
@@ -49,10 +50,10 @@ def speed_text(steps_per_s: float) -> str:
 def evaluation_text(event: events.Evaluated, success: Text = NO_TEXT) -> str:
     """Return the line of an evaluation: step, return, success if given, whether it is the best."""
     line = tr(
-        "step {step:>9,}  return {mean:9.2f} ± {std:.2f}",
+        "step {step:>9,}  return {mean:>9} ± {std}",
         step=event.env_steps,
-        mean=event.mean,
-        std=event.std,
+        mean=plain_return(event.mean),
+        std=plain_return(event.std),
     )
     reached = f", {success}" if success else ""
     return f"{line}{reached}" + (f"  {tr('best so far')}" if event.is_best else "")

@@ -1,4 +1,8 @@
-"""Formats values of settings, counts, returns and durations as text."""
+"""Formats values of settings, counts, returns and durations as text.
+
+Where the window writes a number differently, its functions are ``format_…`` in
+``studio/formatting.py`` and those of the terminal and of files are ``plain_…`` here.
+"""
 
 import math
 import re
@@ -31,10 +35,12 @@ def format_count(count: float) -> str:
     return f"{count:,.0f}"
 
 
-def format_return(value: float) -> str:
-    """Format a return: -207.1, 1,234.5, and 0.0 for anything that rounds to minus zero."""
-    text = f"{value:,.1f}"
-    return "0.0" if text == "-0.0" else text
+def plain_return(value: float, decimals: int = 1, *, grouped: bool = True) -> str:
+    """Format a return, or a value in its unit, with a hyphen as minus sign: -207.1, 1,234.5.
+
+    What rounds to zero has no sign. Programs parse it more easily if it is not ``grouped``.
+    """
+    return f"{value:z{',' if grouped else ''}.{decimals}f}"
 
 
 def format_duration(seconds: float) -> str:
@@ -47,8 +53,8 @@ def format_duration(seconds: float) -> str:
     return tr("{hours} h {minutes:02d} min", hours=minutes // 60, minutes=minutes % 60)
 
 
-def format_value(value: Value) -> str:
-    """Format the value of a setting: on, 0.005, 300,000, relu, 64, 64."""
+def plain_value(value: Value) -> str:
+    """Format the value of a setting, with a hyphen as minus sign: on, -0.005, 300,000, relu."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple):

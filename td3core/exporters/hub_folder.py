@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.checkpoint import read_header
+from td3core.config.value_text import plain_return
 from td3core.envs.rendering import prepare_rendering
 from td3core.errors import MessageError, RequestError, require_no_interrupt
 from td3core.evaluation.bundled import bundled_evaluation
@@ -124,8 +125,9 @@ def _config(actor: DeployedActor) -> dict[str, Any]:
 def _card(actor: DeployedActor, result: EvaluationResult | None) -> str:
     env, sentence = actor.source.header.env.env_id, "It was not evaluated."
     if result is not None:
+        mean, std = plain_return(result.mean, 2), plain_return(result.std, 2)
         sentence = (
-            f"Return without noise: {result.mean:.2f} ± {result.std:.2f} (mean and standard"
+            f"Return without noise: {mean} ± {std} (mean and standard"
             f" deviation over {len(result.returns)} episodes, seed {result.seed})."
         )
     return _CARD.format(
@@ -147,6 +149,7 @@ def _metadata(actor: DeployedActor, result: EvaluationResult | None) -> list[str
     lines += [f"- {tag}" for tag in (env, "deep-reinforcement-learning", "reinforcement-learning")]
     if result is None:
         return lines
+    mean, std = (plain_return(each, 2, grouped=False) for each in (result.mean, result.std))
     return [
         *lines,
         "model-index:",
@@ -160,7 +163,7 @@ def _metadata(actor: DeployedActor, result: EvaluationResult | None) -> list[str
         f"      type: {env}",
         "    metrics:",
         "    - type: mean_reward",
-        f'      value: "{result.mean:.2f} +/- {result.std:.2f}"',
+        f'      value: "{mean} +/- {std}"',
         "      name: mean_reward",
         "      verified: false",
     ]

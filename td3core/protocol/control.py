@@ -106,16 +106,19 @@ class Control:
             return self._revision
 
     def pause(self) -> None:
-        """Request a pause until :meth:`resume`."""
+        """Request a pause until :meth:`unpause`."""
         with self._changed:
             self._pause = True
             self._wake()
 
-    def resume(self) -> None:
+    def unpause(self) -> None:
         """Let a paused run continue."""
         with self._changed:
             self._pause = self._step = False
             self._wake()
+
+    resume = unpause
+    """Its name in scripts for earlier versions."""
 
     def step(self) -> None:
         """Request a single update of a paused run, which reports it and pauses again."""

@@ -30,11 +30,6 @@ class RunStatus(StrEnum):
         return next((word for word, status in _ENDINGS.items() if status is self), None)
 
     @property
-    def resumable(self) -> bool:
-        """True if steps are left and no process trains the run."""
-        return self in (RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED)
-
-    @property
     def phrase(self) -> Text:
         """The predicate of a sentence about a run, such as ``is running``."""
         return _PHRASES[self]

@@ -17,9 +17,9 @@ class Steering(Protocol):
         """
 
     def pause(self) -> object:
-        """Request a pause until :meth:`resume`."""
+        """Request a pause until :meth:`unpause`."""
 
-    def resume(self) -> object:
+    def unpause(self) -> object:
         """Let a paused run continue."""
 
     def save(self) -> object:
@@ -39,7 +39,7 @@ class Verb(StrEnum):
     """A request without values."""
 
     PAUSE = "pause"
-    RESUME = "resume"
+    UNPAUSE = "unpause"
     SAVE = "save"
     STOP = "stop"
     STEP = "step"
@@ -50,6 +50,8 @@ class Verb(StrEnum):
     """Stop reporting single updates."""
     DETACH = "detach"
     """Continue when the requesting process ends."""
+    RESUME = "resume"
+    """Resume a run of a group that has ended. Earlier programs also mean ``UNPAUSE`` by it."""
     KILL = "kill"
     """Kill the process; the run can be resumed from its last checkpoint."""
 
@@ -85,12 +87,12 @@ class Requesting:
         return self.request(Tune(tunables, before))
 
     def pause(self) -> int:
-        """Request a pause until :meth:`resume`."""
+        """Request a pause until :meth:`unpause`."""
         return self.request(Ask(Verb.PAUSE))
 
-    def resume(self) -> int:
+    def unpause(self) -> int:
         """Let a paused run continue."""
-        return self.request(Ask(Verb.RESUME))
+        return self.request(Ask(Verb.UNPAUSE))
 
     def save(self) -> int:
         """Request a checkpoint at the next step boundary."""
@@ -110,14 +112,14 @@ class Requesting:
 
 
 def steer(steering: Steering, request: Request) -> None:
-    """Pass a request on; ``DETACH`` and ``KILL`` are for the process, not for the run."""
+    """Pass a request on; ``DETACH``, ``RESUME`` and ``KILL`` are for processes, not for runs."""
     match request:
         case Tune(tunables, before):
             steering.tune(tunables, before)
         case Ask(Verb.PAUSE):
             steering.pause()
-        case Ask(Verb.RESUME):
-            steering.resume()
+        case Ask(Verb.UNPAUSE):
+            steering.unpause()
         case Ask(Verb.SAVE):
             steering.save()
         case Ask(Verb.STOP):

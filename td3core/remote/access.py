@@ -129,10 +129,10 @@ class RemoteAccess:
             self._tune(request, self._tunables)
             return
         match Verb(request.ask):
-            case Verb.RESUME:
+            case Verb.UNPAUSE | Verb.RESUME:
                 pausing = self._take(Verb.PAUSE)
                 paused = pausing or status.phase is Phase.PAUSED
-                self._control.resume()
+                self._control.unpause()
                 # Pending requests to pause are answered as well.
                 for name, _ in pausing:
                     self._answer(name)

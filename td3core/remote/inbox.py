@@ -208,6 +208,8 @@ def require_live(name: str) -> None:
 ASKS_OF_A_RUN: Mapping[str, Callable[[Any], None] | None] = {
     TUNE: check_values,
     Verb.PAUSE: None,
+    Verb.UNPAUSE: None,
+    # Earlier programs ask for it where they mean UNPAUSE.
     Verb.RESUME: None,
     Verb.SAVE: None,
     Verb.STOP: None,

@@ -14,7 +14,7 @@ from typing import Any
 from td3core.config import all_given, specs, title_of
 from td3core.config.algorithms import unused_by
 from td3core.config.presets import PLUS, compose
-from td3core.config.value_text import about_steps, format_value
+from td3core.config.value_text import about_steps, plain_value
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import run_of
@@ -105,16 +105,11 @@ def with_env(env_id: str, name: str) -> str:
 
 def told_apart(names: Sequence[str], created: Sequence[str]) -> list[str]:
     """Add starting times to names that several runs share."""
-    counts = Counter(names)
+    counts, started = Counter(names), (timestamp.shown(made, seconds=True) for made in created)
     return [
-        " · ".join(filter(None, (name, _started(made)))) if counts[name] > 1 else name
-        for name, made in zip(names, created, strict=True)
+        " · ".join(filter(None, (name, made))) if counts[name] > 1 else name
+        for name, made in zip(names, started, strict=True)
     ]
-
-
-def _started(created: str) -> str:
-    made = timestamp.local(created)
-    return created if made is None else f"{made:%Y-%m-%d %H:%M:%S}"
 
 
 def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
@@ -139,7 +134,7 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
         for name, spec in specs(kind)
     }
     found = [
-        f"{labels[name]} {format_value(value)}"
+        f"{labels[name]} {plain_value(value)}"
         for name, value in values.items()
         if name in known and known[name] != value and name not in left_out
     ]

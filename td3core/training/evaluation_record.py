@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from td3core.checkpoint import Checkpoint, load
+from td3core.config.value_text import plain_return
 from td3core.errors import RequestError, RunError
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.events import Evaluated, Warned
@@ -63,16 +64,16 @@ class EvaluationRecord:
             return
         held, path = self.best
         other = Text("no other one was saved")
-        if path is not None:
+        if held is not None and path is not None:
             # The ending reports the agent that was saved.
-            other = Text("the best one saved returned {mean:.2f}", mean=held)
+            other = Text("the best one saved returned {mean}", mean=plain_return(held))
         raise RunError(
             "The run is over, but its best agent could not be saved as {path}: {reason}. It is of"
-            " step {step} and returned {mean:.2f}; {other}. Resume the run to try again.",
+            " step {step} and returned {mean}; {other}. Resume the run to try again.",
             path=self._run.best,
             reason=self._recorder.last_problem,
             step=_step(best),
-            mean=_mean(best),
+            mean=plain_return(_mean(best)),
             other=other,
         )
 

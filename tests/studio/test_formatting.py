@@ -49,11 +49,12 @@ def test_negative_numbers_have_one_minus_sign_wherever_the_window_shows_them(qap
             format_return(-207.1, 3.0),
             format_value(-5.0),
             format_value(-3),
+            format_return(-0.04),
         ),
         *axis.tickStrings([-1500.0, -5.0, -0.25], 1.0, 0.05),
     ]
     assert shown == [
-        *("−207.1", "−1,234", "−1.2e−07", "−0.25", "−inf", "−207.1 ± 3.0", "−5", "−3"),
+        *("−207.1", "−1,234", "−1.2e−07", "−0.25", "−inf", "−207.1 ± 3.0", "−5", "−3", "0.0"),
         *("−1500.00", "−5.00", "−0.25"),
     ]
     axis.setLogMode(x=False, y=True)

@@ -10,6 +10,7 @@ from rich.table import Column, Table
 
 from td3core.cli.progress import BarReporter, evaluation_text, speed_text
 from td3core.cli.terminal import printable
+from td3core.config.value_text import plain_return
 from td3core.experiments.groups.seed_status import SEED_STATES, SeedState, SeedStatus, spread
 from td3core.protocol.events import Evaluated, Event, Preparing, Warned
 from td3core.text import tr
@@ -101,11 +102,11 @@ def result_table(group: str, statuses: Sequence[SeedStatus]) -> Table:
         found = spread(values)
         means.append(_number(None if found is None else found.mean))
         if found is not None and found.std is not None:
-            means[-1] += f" ± {found.std:.1f}"
+            means[-1] += f" ± {plain_return(found.std)}"
     table.add_section()
     table.add_row(tr("mean ± std"), "", "", *means)
     return table
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
+    return "-" if value is None else plain_return(value)

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from td3core.cli.terminal import printable
-from td3core.config.value_text import format_duration, typed
+from td3core.config.value_text import format_duration, plain_return, typed
 from td3core.errors import brief
 from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus, names_of_states
 from td3core.text import tr
@@ -64,9 +64,9 @@ def summary(state: "SweepState") -> list[str]:
     if best is None:
         return [counts, tr("No trial was completed.")]
     found = tr(
-        "best {objective} {value:.2f} in trial {number}",
+        "best {objective} {value} in trial {number}",
         objective=state.objective,
-        value=best.value,
+        value=_number(best.value),
         number=best.number,
     )
     lines = [counts, found]
@@ -99,9 +99,9 @@ def _live_view(state: "SweepState") -> RenderableType:
     heading = tr("no trial completed yet")
     if best is not None:
         heading = tr(
-            "best {objective} {value:.2f} (trial {number})",
+            "best {objective} {value} (trial {number})",
             objective=state.objective,
-            value=best.value,
+            value=_number(best.value),
             number=best.number,
         )
     table = _table(state, shown_trials[:_ROWS])
@@ -118,10 +118,13 @@ def _table(state: "SweepState", trials: "list[TrialState]") -> Table:
     )
     states = names_of_states(running=state.running)
     for each in trials:
-        value = "-" if each.value is None else f"{each.value:.1f}"
         settings = [escape(_cell(each.settings.get(name, ""))) for name in state.space]
-        table.add_row(str(each.number), str(states[each.state]), value, *settings)
+        table.add_row(str(each.number), str(states[each.state]), _number(each.value), *settings)
     return table
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else plain_return(value)
 
 
 def _cell(value: Any) -> str:
@@ -129,7 +132,7 @@ def _cell(value: Any) -> str:
 
 
 def _line(trial: "TrialState") -> str:
-    value = "" if trial.value is None else f"  {trial.value:.2f}"
+    value = "" if trial.value is None else f"  {plain_return(trial.value)}"
     reason = f"  {brief(trial.reason)}" if trial.reason else ""
     row = f"{TRIAL_STATES[trial.state]}{value}{reason}  {_settings(trial.settings)}"
     return f"{tr('trial {number:>4}', number=trial.number)}  {row}"

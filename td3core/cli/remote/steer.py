@@ -49,7 +49,7 @@ def unpause(
     run: Run, timeout: Timeout = _TIMEOUT_S, runs_dir: RunsDir = None, as_json: AsJson = False
 ) -> CommandResult:
     """The command ``unpause``."""
-    return _ask(run, runs_dir, "unpause", lambda control: control.resume(), timeout, as_json)
+    return _ask(run, runs_dir, "unpause", lambda control: control.unpause(), timeout, as_json)
 
 
 def save(

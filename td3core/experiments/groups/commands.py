@@ -10,8 +10,11 @@ from td3core.experiments.groups.group import Group
 from td3core.protocol.steering import Verb
 from td3core.remote.inbox import REQUESTS, Inbox, put
 
-_OF_A_GROUP = (Verb.PAUSE, Verb.RESUME, Verb.SAVE, Verb.STOP, Verb.KILL)
+_OF_A_GROUP = (Verb.PAUSE, Verb.UNPAUSE, Verb.RESUME, Verb.SAVE, Verb.STOP, Verb.KILL)
 """Only the parent process can detach a group, and updates of a group are not traced."""
+
+_MEANT = {"resume": (Verb.UNPAUSE, Verb.RESUME)}
+"""Earlier programs have one request for both; a run does only what fits its state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +55,10 @@ class GroupInbox(Inbox):
     def take_commands(self) -> list[Command]:
         """Return the commands since the last call, oldest first, without refused requests."""
         return [
-            Command(verb=Verb(request.ask), seed=request.values["seed"])
+            Command(verb=verb, seed=request.values["seed"])
             for request in self.take()
             if not request.problem
+            for verb in _MEANT.get(request.ask, (Verb(request.ask),))
         ]
 
     def _check(self, values: Any) -> None:

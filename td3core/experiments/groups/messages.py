@@ -86,6 +86,8 @@ class GroupEnded:
     statuses: tuple[SeedStatus, ...] = ()
     problem: Text | None = None
     """Why the group was not trained, or its process ended early."""
+    details: str = ""
+    """The end of that process's standard error."""
 
 
 GroupMessage = GroupStarted | SeedStatus | SeedEvent | GroupLog | GroupEnded

@@ -1,9 +1,7 @@
 """A group in a process of its own: the parent's side."""
 
-import threading
 from collections.abc import Callable
 
-from td3core.errors import quoted
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.messages import (
     CODEC,
@@ -12,15 +10,12 @@ from td3core.experiments.groups.messages import (
     NewGroup,
     ResumedGroup,
 )
-from td3core.experiments.run_process import EXIT_S
-from td3core.protocol.steering import Ask, Verb
-from td3core.system.message_process import MessageProcess
-from td3core.text import Text
+from td3core.experiments.job_process import JobProcess, Loss
 
 _CHILD = "td3core.experiments.groups.child"
 
 
-class GroupProcess:
+class GroupProcess(JobProcess):
     """Trains a group in a new process, so that a window never waits.
 
     Every message goes to ``report``, in a thread of this object; the last is a ``GroupEnded``,
@@ -36,46 +31,20 @@ class GroupProcess:
     ) -> None:
         self._report = report
         self._ending: GroupEnded | None = None
-        self._last_line = ""
-        self._process = MessageProcess(
-            _CHILD, CODEC, self._on_message, self._on_end, self._on_log, own_session=True
-        )
-        self._process.send(job)
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
+        super().__init__(_CHILD, CODEC, job, (GroupEnded,), self._on_message, self._on_end)
 
     def command(self, command: Command) -> None:
         """Send a command; from one thread only."""
-        self._process.send(command)
-
-    def detach(self) -> None:
-        """Let the group continue when this process ends."""
-        self._process.send(Ask(Verb.DETACH))
+        self.send(command)
 
     def _on_message(self, message: GroupMessage) -> None:
-        if not isinstance(message, GroupEnded):
-            self._report(message)
-            return
-        self._ending = message
-        self._killer = threading.Timer(EXIT_S, self._process.kill)
-        self._killer.daemon = True
-        self._killer.start()
-
-    def _on_log(self, line: str) -> None:
-        self._last_line = line or self._last_line
-
-    def _on_end(self, code: int) -> None:
-        if self._ending is not None:
-            self._killer.cancel()
-            self._report(self._ending)
-            return
-        if code < 0:
-            problem = Text("The process of the group was killed by signal {n}.", n=-code)
+        if isinstance(message, GroupEnded):
+            self._ending = message
         else:
-            problem = Text("The process of the group ended early.")
-            if self._last_line:
-                problem = quoted(self._last_line)
-        self._report(GroupEnded(problem=problem))
+            self._report(message)
+
+    def _on_end(self, loss: Loss | None) -> None:
+        if loss is not None:
+            self._ending = GroupEnded(problem=loss.cause, details=loss.details)
+        assert self._ending is not None
+        self._report(self._ending)

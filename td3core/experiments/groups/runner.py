@@ -14,8 +14,9 @@ from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, GroupInbox
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus, status_on_disk
+from td3core.experiments.job_process import EXIT_S
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
-from td3core.experiments.run_process import EXIT_S, RunProcess
+from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Event
 from td3core.protocol.steering import Ask, Verb, steer
 from td3core.runs.branching import changes_from
@@ -246,6 +247,8 @@ class GroupRunner:
             if status.state.is_over:
                 if command == Command(verb=Verb.RESUME, seed=seed) and status.state.is_resumable:
                     self._show(replace(status, state=SeedState.WAITING, message=NO_TEXT))
+            elif command.verb is Verb.RESUME:
+                continue
             elif process is None:
                 state = _WITHOUT_PROCESS.get(command.verb, status.state)
                 self._show(replace(status, state=state))
@@ -275,7 +278,7 @@ _END_ALL = (Command(verb=Verb.STOP), Command(verb=Verb.KILL))
 
 _WITHOUT_PROCESS = {
     Verb.PAUSE: SeedState.HELD,
-    Verb.RESUME: SeedState.WAITING,
+    Verb.UNPAUSE: SeedState.WAITING,
     Verb.STOP: SeedState.STOPPED,
     Verb.KILL: SeedState.STOPPED,
 }

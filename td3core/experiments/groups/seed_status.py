@@ -27,7 +27,7 @@ class SeedState(StrEnum):
 
     WAITING = "waiting"
     HELD = "held back"
-    """Waiting, and not started until it is resumed."""
+    """Waiting, and not started until it is unpaused."""
     STARTING = "starting"
     TRAINING = "training"
     PAUSED = "paused"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PIL import ImageFont
 
-from td3core.config.value_text import format_return, typographic
+from td3core.config.value_text import plain_return, typographic
 from td3core.text import tr
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -31,7 +31,7 @@ def font_file() -> Path | None:
 
 def return_text(value: float) -> str:
     """Return a formatted return, or a value in the same unit: −207.1, 1,234.5."""
-    text = format_return(value)
+    text = plain_return(value)
     # Pillow's own font would draw an empty box for a minus sign.
     return text if font_file() is None else typographic(text)
 

@@ -6,7 +6,13 @@ from typing import Any
 from td3core.analysis.results import settings_of
 from td3core.config import all_given
 from td3core.config.presets import PLUS, compose
-from td3core.config.value_text import format_count, format_duration, format_value, typographic
+from td3core.config.value_text import (
+    format_count,
+    format_duration,
+    plain_return,
+    plain_value,
+    typographic,
+)
 from td3core.errors import RequestError, brief
 from td3core.exporters.report.commands import commands_of
 from td3core.exporters.report.document import (
@@ -22,10 +28,11 @@ from td3core.exporters.report.document import (
 from td3core.exporters.report.figures import MOST_LINES
 from td3core.exporters.report.material import Material
 from td3core.exporters.report.run_facts import RunFacts
-from td3core.exporters.report.wording import labels, moment
+from td3core.exporters.report.wording import labels
 from td3core.protocol.wording import JOURNAL, STATES
 from td3core.runs.journal import Entry, is_scheduled
 from td3core.runs.messages import from_keys
+from td3core.system import timestamp
 from td3core.text import Text, tr
 
 _MOST_ENTRIES = 200
@@ -143,7 +150,7 @@ def all_settings(found: Material) -> Section:
 
 
 def _shown(value: Any) -> str:
-    text = tr("none") if value in ("", None) else typographic(format_value(value))
+    text = tr("none") if value in ("", None) else typographic(plain_value(value))
     return brief(text, _LONGEST_VALUE)
 
 
@@ -181,7 +188,8 @@ def journal(found: Material) -> Section | None:
 
 
 def _row_of_entry(entry: Entry, called: Mapping[str, str]) -> tuple[str, ...]:
-    when = tr("planned") if is_scheduled(entry) else moment(brief(entry.get("time", ""), 40))
+    made = timestamp.shown(brief(entry.get("time", ""), 40))
+    when = tr("planned") if is_scheduled(entry) else made
     step = format_count(entry["step"])
     if "field" in entry:
         values = (_plain(entry.get("old")), _plain(entry["new"]))
@@ -194,7 +202,7 @@ def _row_of_entry(entry: Entry, called: Mapping[str, str]) -> tuple[str, ...]:
 
 def _plain(value: Any) -> str:
     known = isinstance(value, bool | int | float | str)
-    return brief(typographic(format_value(value)), _LONGEST_VALUE) if known else "–"
+    return brief(typographic(plain_value(value)), _LONGEST_VALUE) if known else "–"
 
 
 def _name(run: RunFacts) -> str:
@@ -242,7 +250,7 @@ def runs_section(found: Material) -> Section:
 def _row_of_run(run: RunFacts) -> tuple[str, ...]:
     found = run.summary
     returns = (
-        "–" if value is None else typographic(f"{value:,.1f}")
+        "–" if value is None else typographic(plain_return(value))
         for value in (found.last_eval_return, found.best_eval_return)
     )
     return (
@@ -252,7 +260,7 @@ def _row_of_run(run: RunFacts) -> tuple[str, ...]:
         format_count(found.env_steps),
         *returns,
         format_duration(found.wall_s) if found.wall_s else "–",
-        moment(brief(found.created, _LONGEST_VALUE)),
+        timestamp.shown(brief(found.created, _LONGEST_VALUE)),
     )
 
 

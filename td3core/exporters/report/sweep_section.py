@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from td3core.analysis.figure_data import FigureData, FigureLine
-from td3core.config.value_text import format_duration, format_value, typographic
+from td3core.config.value_text import format_duration, plain_return, plain_value, typographic
 from td3core.errors import brief
 from td3core.exporters.report.document import (
     Block,
@@ -133,7 +133,7 @@ def _table(sweep: SweepFacts) -> DataTable:
     rows = tuple(
         (
             str(trial.number),
-            typographic(f"{trial.value:,.1f}"),
+            typographic(plain_return(trial.value or 0.0)),
             *(_shown(trial.settings.get(name)) for name in names),
         )
         for trial in sweep.best()[:_MOST_TRIALS]
@@ -165,4 +165,4 @@ def _shown(value: Any) -> str:
         value = tuple(value)
     if not isinstance(value, bool | int | float | str | tuple):
         return "–"
-    return brief(typographic(format_value(value)), _LONGEST)
+    return brief(typographic(plain_value(value)), _LONGEST)

@@ -7,7 +7,6 @@ from td3core.config import RunConfig, Tunables, specs
 from td3core.protocol.run_status import RunStatus
 from td3core.protocol.wording import STATES
 from td3core.runs.listing import RunSummary
-from td3core.system import timestamp
 from td3core.text import tr
 
 
@@ -22,12 +21,6 @@ def state_of_runs(runs: Sequence[RunSummary]) -> tuple[str, str]:
     finished = counts.pop(RunStatus.FINISHED, 0)
     rest = ", ".join(f"{count} {STATES[state]}" for state, count in counts.items())
     return tr("{n} of {count} finished", n=finished, count=len(runs)), rest
-
-
-def moment(text: str) -> str:
-    """Return a recorded time in local time, to the minute; unchanged if it is no time."""
-    found = timestamp.local(text)
-    return text if found is None else f"{found:%Y-%m-%d %H:%M}"
 
 
 def labels() -> dict[str, str]:

@@ -29,6 +29,7 @@ from td3core.runs.listing import list_runs, summarise
 from td3core.text import Text
 from tests.studio.fake_runs import make_run, open_record
 from tests.studio.run_browser.runs_list import action, show_runs
+from tests.studio.session.test_controller import PlayedWorker
 from tests.support.marks import slow
 from tests.support.scripted import STEPS
 
@@ -230,6 +231,10 @@ def test_buttons_are_for_the_selected_runs_or_for_all(qtbot, window, find, panel
     qtbot.waitUntil(find("group_resume_button").isEnabled)
     find("group_resume_button").click()
     assert played.last.commands[-1] == Command(verb=Verb.RESUME, seed=1)
+    played.last.show(1, SeedState.PAUSED)
+    find("group_pause_button").click()
+    find("group_resume_button").click()
+    assert played.last.commands[-1] == Command(verb=Verb.UNPAUSE, seed=1)
 
 
 @pytest.mark.slow
@@ -506,13 +511,19 @@ def test_a_run_in_a_process_of_its_own_is_shown_and_steered_live(qtbot, window, 
 
 
 @pytest.mark.slow
-def test_where_runs_train_is_remembered(window, find, tmp_path: Path) -> None:
+def test_where_runs_train_is_remembered(
+    qtbot, window, find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from studio.app import build_window
 
     find("own_process_check").setChecked(True)
     other = build_window(tmp_path / "other")
     assert other.findChild(QWidget, "own_process_check").checkState() is Qt.CheckState.Checked
-    assert other.controller.own_process
+    monkeypatch.setattr("studio.session.controller.ProcessWorker", PlayedWorker)
+    other.controller.start(*make_settings({"env": "Pendulum-v1"}), tmp_path)
+    assert other.controller.can_leave
+    other.controller._worker.finished.emit()
+    qtbot.waitUntil(lambda: other.controller.state is SessionState.IDLE)
     other.close()
     other.deleteLater()
 
@@ -677,7 +688,12 @@ def test_the_toolbar_pauses_saves_and_stops_the_group_that_trains(
     qtbot.waitUntil(lambda: find("pause_button").text() == "Continue")
     find("pause_button").click()
     find("stop_button").click()
-    assert [command.verb for command in played.last.commands] == ["save", "pause", "resume", "stop"]
+    assert [command.verb for command in played.last.commands] == [
+        "save",
+        "pause",
+        "unpause",
+        "stop",
+    ]
     qtbot.waitUntil(lambda: not window.many.busy)
     assert not find("stop_button").isEnabled()
     assert "Not now: no run is training" in find("stop_button").toolTip()

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from studio.experiments.sweep_plots import VIEWS, View
-from studio.formatting import format_number
+from studio.formatting import format_return
 from studio.share.report_dialog import ReportDialog
 from studio.window.main_window import MainWindow
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
@@ -73,8 +73,8 @@ def test_the_panel_shows_the_trials_of_a_sweep(
     best = swept.best
     assert best is not None
     assert texts(shown, best.number)[:2] == [str(best.number), "done, best"]
-    assert texts(shown, best.number)[2] == format_number(best.value)
-    assert f"best {format_number(best.value)} in trial {best.number}" in find("sweep_status").text()
+    assert texts(shown, best.number)[2] == format_return(best.value)
+    assert f"best {format_return(best.value)} in trial {best.number}" in find("sweep_status").text()
     assert find("sweep_combo").currentText() == "scripted"
     assert find("sweep_continue_button").isEnabled()
     assert not find("sweep_stop_button").isEnabled()

@@ -41,7 +41,7 @@ from td3core.analysis.comparison import improvement
 from td3core.analysis.figure_data import BAND_ABOUT
 from td3core.config import RunConfig, Tunables, specs, type_words
 from td3core.config.presets import load_presets
-from td3core.config.value_text import format_value
+from td3core.config.value_text import plain_value
 from td3core.envs.catalogue import KNOWN
 from td3core.errors import RequestError
 from td3core.exporters.registry import EXPORTERS
@@ -87,7 +87,7 @@ def described_by_core(window: MainWindow) -> set[str]:
         found += [each.about, f"{each.title} ({', '.join(each.suffixes)})"]
     found += [wording.FINAL_ABOUT, wording.BEST_ABOUT, wording.INTERVAL_ABOUT]
     found.append(wording.DEVIATION_ABOUT)
-    found += [wording.IMPROVEMENT_ABOUT, BAND_ABOUT, format_value(True), format_value(False)]
+    found += [wording.IMPROVEMENT_ABOUT, BAND_ABOUT, plain_value(True), plain_value(False)]
     for row in window.runs.model.rows.values():
         assert row.summary is not None
         found += [row.path.name, row.title, row.summary.title, row.summary.description]

@@ -192,9 +192,9 @@ def test_an_evaluation_for_people_is_one_line(
     )
     assert found is not None
     printed = capsys.readouterr().out
-    assert printed == f"return {found.mean:.2f} ± {found.std:.2f} over 4 episodes\n"
+    assert printed == f"return {found.mean:.1f} ± {found.std:.1f} over 4 episodes\n"
     assert app.main(["eval", str(outcome.last_checkpoint), "--episodes", "1"]) == 0
-    assert capsys.readouterr().out == f"return {found.returns[0]:.2f} of 1 episode\n"
+    assert capsys.readouterr().out == f"return {found.returns[0]:.1f} of 1 episode\n"
 
 
 def test_a_film_has_one_frame_for_each_step_and_shows_the_evaluated_episodes(
@@ -389,7 +389,7 @@ def test_success_against_the_threshold_is_printed_logged_and_kept(
         gym.registry.pop("Scripted/Solvable-v0")
         register_solvable(threshold)
         assert app.main(["eval", saved, "--episodes", "4"]) == 0
-        assert capsys.readouterr().out == f"return 1.50 ± 1.12 over 4 episodes{words}\n"
+        assert capsys.readouterr().out == f"return 1.5 ± 1.1 over 4 episodes{words}\n"
         options = ["--steps", "60", "--runs-dir", str(runs_dir), "--json"]
         values = small(eval_interval=60)
         assert app.main(["train", "Scripted/Solvable-v0", *options, *values]) == 0

@@ -37,8 +37,8 @@ def test_json_has_the_numbers_of_the_core(run, runs_dir: Path) -> None:
     found = json.loads(out.splitlines()[-1])
     assert status == 0
     assert [each["n"] for each in found["groups"]] == [5, 5]
-    for each in found["groups"]:
-        known = wanted.find(each["name"])
+    for each, known in zip(found["groups"], wanted.groups, strict=True):
+        assert each["name"] == known.name
         assert each["final"]["value"] == known.final.value
         assert each["final"]["interval"]["low"] == known.final.interval.low
         assert each["best"]["interval"]["high"] == known.best.interval.high

@@ -56,8 +56,8 @@ class Actor:
     def pause(self) -> None:
         self.asked.append("pause")
 
-    def resume(self) -> None:
-        self.asked.append("resume")
+    def unpause(self) -> None:
+        self.asked.append("unpause")
 
     def save(self) -> None:
         self.asked.append("save")

@@ -126,10 +126,10 @@ def test_one_run_is_paused_and_the_others_continue(make_group, conduct) -> None:
     assert [status.state for status in statuses] == [SeedState.STOPPED, SeedState.FINISHED]
 
 
-def test_a_waiting_run_that_is_paused_starts_once_it_is_resumed(make_group, conduct) -> None:
+def test_a_waiting_run_that_is_paused_starts_once_it_is_unpaused(make_group, conduct) -> None:
     at = {
         (1, SeedState.WAITING): Command(verb=Verb.PAUSE, seed=1),
-        (2, SeedState.FINISHED): Command(verb=Verb.RESUME, seed=1),
+        (2, SeedState.FINISHED): Command(verb=Verb.UNPAUSE, seed=1),
     }
     stage, statuses = conduct(make_group((0, 1, 2)), finish, at, jobs=1)
     assert [actor.seed for actor in stage.actors] == [0, 2, 1]
@@ -150,6 +150,35 @@ def test_a_stopped_run_can_be_resumed_while_others_train(make_group, conduct) ->
     stage, statuses = conduct(make_group((0, 1)), act, at)
     assert [actor.seed for actor in stage.actors] == [0, 1, 0]
     assert [status.state for status in statuses] == [SeedState.FINISHED, SeedState.STOPPED]
+
+
+def test_a_run_is_unpaused_or_resumed_only_if_asked_for_that(make_group, conduct) -> None:
+    def act(actor: Actor) -> None:
+        actor.start()
+        if len(actor.stage.actors) > 2:
+            actor.report(ended(actor.config))
+
+    at = {
+        (0, SeedState.TRAINING): Command(verb=Verb.RESUME, seed=0),
+        (1, SeedState.TRAINING): Command(verb=Verb.STOP, seed=1),
+        (1, SeedState.STOPPED): Command(verb=Verb.UNPAUSE, seed=1),
+        (2, SeedState.FINISHED): Command(verb=Verb.STOP),
+    }
+    stage, statuses = conduct(make_group((0, 1, 2)), act, at)
+    assert [actor.asked for actor in stage.actors] == [["stop"], ["stop"], []]
+    assert [status.state for status in statuses] == [
+        *(SeedState.STOPPED, SeedState.STOPPED, SeedState.FINISHED)
+    ]
+
+
+def test_an_earlier_program_unpauses_and_resumes_with_one_request(make_group) -> None:
+    group = make_group((0, 1))
+    inbox = GroupInbox(group)
+    inbox.open()
+    put(group.path, "resume", {"seed": 1})
+    assert inbox.take_commands() == [
+        *(Command(verb=Verb.UNPAUSE, seed=1), Command(verb=Verb.RESUME, seed=1))
+    ]
 
 
 def test_ctrl_c_twice_kills_what_trains(make_group, conduct, monkeypatch) -> None:
@@ -205,7 +234,7 @@ def test_a_process_that_cannot_be_ended_is_left_after_a_while(
             waited.append(timeout_s)
             return False
 
-    monkeypatch.setattr("td3core.experiments.run_process.MessageProcess", Hanging)
+    monkeypatch.setattr("td3core.experiments.job_process.MessageProcess", Hanging)
     RunProcess(ResumedRun(run=Path("run")), lambda event: None).join(1.0)
     assert waited == [1.0, 10.0]
     assert "process 4711 could not be ended" in caplog.text

@@ -98,7 +98,7 @@ def test_a_run_in_a_process_is_steered_like_any_other(runs_dir: Path) -> None:
         assert reported.until(Tuned).revision == revision
         process.pause()
         reported.until(Progress, lambda event: event.phase == "paused")
-        process.resume()
+        process.unpause()
         reported.until(Progress, lambda event: event.phase == "learning")
         # What others ask for is acknowledged to them, and is no answer to this process.
         RemoteControl(started.run).change({"tau": 0.5})

@@ -1,4 +1,5 @@
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -36,18 +37,21 @@ def test_settings_and_saves_are_taken_once_while_pause_and_stop_last() -> None:
     assert control.stopping
 
 
-def test_resume_takes_a_pause_back() -> None:
+@pytest.mark.parametrize("unpause", [Control.unpause, Control.resume])
+def test_unpause_takes_a_pause_back_also_by_its_earlier_name(
+    unpause: Callable[[Control], None],
+) -> None:
     control = Control()
     control.pause()
     control.take_requests()
-    control.resume()
+    unpause(control)
     assert control.has_requests
     assert not control.take_requests().pause
 
 
 def test_every_request_wakes_a_run_that_waits() -> None:
     control = Control()
-    requests = [control.resume, control.save, control.stop, lambda: control.tune(Tunables())]
+    requests = [control.unpause, control.save, control.stop, lambda: control.tune(Tunables())]
     for request in requests:
         control.take_requests()
         woken = threading.Event()
@@ -66,7 +70,7 @@ def test_every_request_wakes_a_run_that_waits() -> None:
 def test_a_request_made_before_the_run_waits_is_not_lost() -> None:
     control = Control()
     control.take_requests()
-    control.resume()
+    control.unpause()
     thread = threading.Thread(target=control.wait)
     thread.start()
     thread.join(5)
@@ -94,7 +98,7 @@ def test_a_step_is_taken_once_and_lasts_no_longer_than_the_pause() -> None:
     assert control.take_requests().step
     assert not control.take_requests().step
     control.step()
-    control.resume()
+    control.unpause()
     assert not control.take_requests().step
 
 

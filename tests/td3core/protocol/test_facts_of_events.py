@@ -57,10 +57,8 @@ def test_a_failure_tells_how_far_the_run_came_if_it_had_begun() -> None:
 def test_a_run_that_has_ended_has_the_word_of_its_ending(word: str) -> None:
     status = RunStatus.after(word)
     assert status.stopped == word
-    assert status.resumable == (word != "finished")
 
 
 def test_a_run_without_an_ending_has_no_word_for_it() -> None:
     assert RunStatus.RUNNING.stopped is None
-    assert not RunStatus.RUNNING.resumable
-    assert RunStatus.INTERRUPTED.resumable
+    assert RunStatus.INTERRUPTED.stopped is None

@@ -15,7 +15,7 @@ REQUESTS: list[tuple[Callable[[Steering], int], Request]] = [
         Tune(Tunables(tau=0.3), Tunables(gamma=0.5)),
     ),
     (lambda run: run.pause(), Ask(Verb.PAUSE)),
-    (lambda run: run.resume(), Ask(Verb.RESUME)),
+    (lambda run: run.unpause(), Ask(Verb.UNPAUSE)),
     (lambda run: run.save(), Ask(Verb.SAVE)),
     (lambda run: run.stop(), Ask(Verb.STOP)),
     (lambda run: run.step(), Ask(Verb.STEP)),
@@ -44,7 +44,7 @@ def test_a_request_arrives_as_it_was_made(
     assert CODEC.decode(CODEC.encode(request_)) == request_
 
 
-@pytest.mark.parametrize("verb", [Verb.DETACH, Verb.KILL])
+@pytest.mark.parametrize("verb", [Verb.DETACH, Verb.RESUME, Verb.KILL])
 def test_what_is_asked_of_a_process_is_no_request_to_its_run(verb: Verb) -> None:
     with pytest.raises(ValueError, match="a run cannot"):
         steer(Remembering(), Ask(verb))

@@ -176,6 +176,6 @@ def test_whatever_a_request_holds_it_is_either_sound_or_refused(
     (request,) = inbox.take()
     if not request.problem:
         values: dict[str, Any] = dict(request.values)
-        assert request.ask in ("tune", "pause", "resume", "save", "stop")
+        assert request.ask in ("tune", "pause", "unpause", "resume", "save", "stop")
         assert bool(values) == (request.ask == "tune")
         Tunables(**values)

@@ -14,6 +14,7 @@ from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Noted, Phase, Progress, Saved, Tuned, Warned
 from td3core.remote.access import RemoteAccess
+from td3core.remote.inbox import put
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
@@ -131,7 +132,7 @@ def test_a_paused_run_can_be_saved_changed_and_continued_from_outside(
         lambda: remote.control.save(),
         lambda: remote.control.change({"tau": 0.2}),
         # Nothing comes of a second pause, so the next request is made together with it.
-        lambda: (remote.control.pause(), remote.control.resume()),
+        lambda: (remote.control.pause(), remote.control.unpause()),
     ]
 
     def react(event: Any) -> None:
@@ -455,16 +456,32 @@ def test_a_run_that_ends_answers_what_was_asked_too_late(path: Path) -> None:
 def test_a_run_that_is_not_paused_says_so_if_it_is_to_continue(path: Path) -> None:
     listener, control = Listener(path), RemoteControl(path)
     listener.progress()
-    control.resume()
+    control.unpause()
     listener.progress()
     control.pause()
-    control.resume()
+    control.unpause()
     listener.progress()
     status = Status.read(path)
     assert status is not None
     answers = [each.answer for each in control.answered(status.answers)]
     assert [str(each.message) for each in answers] == ["The run is not paused.", "", ""]
     assert all(each.done for each in answers)
+
+
+@pytest.mark.parametrize("ask", ["unpause", "resume"])
+def test_a_paused_run_continues_also_for_earlier_programs_which_ask_it_to_resume(
+    path: Path, ask: str
+) -> None:
+    listener, control = Listener(path), RemoteControl(path)
+    listener.progress()
+    control.pause()
+    listener.progress()
+    put(path, ask)
+    listener.progress()
+    assert not listener.control.take_requests().pause
+    status = Status.read(path)
+    assert status is not None
+    assert [str(answer.message) for answer in status.answers] == ["", ""]
 
 
 def test_what_is_reported_before_the_run_begins_is_not_written(path: Path) -> None:

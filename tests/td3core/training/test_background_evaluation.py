@@ -67,7 +67,7 @@ def test_an_evaluation_is_reported_while_the_run_is_paused(runs_dir: Path) -> No
             seen.append(event.env_steps)
         if isinstance(event, Evaluated) and event.env_steps == 100:
             assert seen == [101]
-            control.resume()
+            control.unpause()
 
     values = PENDULUM | {"eval_episodes": 10}
     outcome, told = run(

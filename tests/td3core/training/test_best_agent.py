@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
+from td3core.config.value_text import plain_return
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Evaluated, Failed, Saved, Warned
 from td3core.runs.directory import RunDirectory
@@ -108,8 +109,9 @@ def test_an_older_best_agent_is_not_given_the_return_of_a_better_one(
     assert checkpoint.read_header(ending.best_checkpoint).evaluation.mean == ending.best_eval_return
     # The last evaluation may be better than what is called the best; why, the run says.
     assert ending.last_eval_return > ending.best_eval_return
-    returned = f"of step 97 and returned {ending.last_eval_return:.2f}; the best one saved returned"
-    assert f"{returned} {ending.best_eval_return:.2f}." in str(outcome.message)
+    last, best = plain_return(ending.last_eval_return), plain_return(ending.best_eval_return)
+    told = f"of step 97 and returned {last}; the best one saved returned {best}."
+    assert told in str(outcome.message)
 
 
 # A dropped future -------------------------------------------------------------------------------

@@ -233,7 +233,7 @@ def test_a_paused_run_takes_no_step_until_it_is_resumed(runs_dir: Path, scripted
     assert run_.script.steps == 25
     assert [(s.env_steps, s.path.stem) for s in run_.told.all(Saved)] == [(25, "step_000000025")]
     assert [t.env_steps for t in run_.told.all(Tuned)] == [25]
-    run_.control.resume()
+    run_.control.unpause()
     outcome = run_.end()
     assert (outcome.stopped, outcome.env_steps, run_.script.steps) == ("finished", 60, 60)
     entries = [entry.get("event") for entry in RunDirectory.open(outcome.run).journal()]
@@ -243,7 +243,7 @@ def test_a_paused_run_takes_no_step_until_it_is_resumed(runs_dir: Path, scripted
 def test_a_pause_changes_nothing_that_is_learnt(runs_dir: Path, scripted: Any) -> None:
     run_ = PausedRun(runs_dir, scripted)
     run_.wait_for_pause()
-    run_.control.resume()
+    run_.control.unpause()
     paused = run_.end()
     straight = finish(runs_dir, scripted(Script()))
     assert same(tensors(paused.last_checkpoint), tensors(straight.last_checkpoint))

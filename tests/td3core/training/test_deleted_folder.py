@@ -166,7 +166,7 @@ def test_a_paused_run_that_loses_its_folder_can_still_be_steered(
                 lose(folders[0])
             elif (folders[0] / "requests").exists() and not self.asked:
                 self.asked = True
-                RemoteControl(folders[0]).resume()
+                RemoteControl(folders[0]).unpause()
             elif time.monotonic() > end:
                 self.gave_up = True
                 control.stop()

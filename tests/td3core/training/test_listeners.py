@@ -24,7 +24,7 @@ class Ear:
     def idle(self) -> None:
         self.turns += 1
         if self._control is not None:
-            self._control.resume()
+            self._control.unpause()
 
 
 def test_all_listeners_hear_what_report_hears_in_the_same_order(runs_dir: Path) -> None:

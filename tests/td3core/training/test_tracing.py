@@ -49,7 +49,7 @@ def stepped(
         if begins or (isinstance(event, Traced) and event.single):
             asked += 1
             # From the run's own thread, as if it had been asked right afterwards.
-            (control.step if asked <= steps else control.resume)()
+            (control.step if asked <= steps else control.unpause)()
 
     outcome, told = run(runs_dir, control=control, react=react, **values)
     assert isinstance(outcome, Ended), outcome
@@ -121,7 +121,7 @@ def test_several_updates_of_one_turn_are_single_ones_too(runs_dir: Path) -> None
             control.step()
             eventually(lambda seen=seen: len(traced) > seen)
         stopped_within.append(len(traced))
-        control.resume()
+        control.unpause()
 
     thread = threading.Thread(target=ask)
     control.boundary_hook = lambda reached: control.pause() if reached == 24 else None

@@ -156,7 +156,8 @@ def test_the_runs_chosen_are_shown_as_groups_with_the_numbers_of_the_core(
         assert item.text(3) == estimate_text(each.best)
         assert item.text(4) == each.group.values("tau")
     better, worse = (find(f"compare_{name}_combo").currentText() for name in ("better", "worse"))
-    chance = improvement(wanted.find(better), wanted.find(worse))
+    named = {each.name: each for each in wanted.groups}
+    chance = improvement(named[better], named[worse])
     assert find("compare_improvement").text() == f"= {estimate_text(chance, 2)}"
     assert sorted(y[-1] for _, y in lines(window)) == sorted(e.final.value for e in wanted.groups)
 

@@ -49,8 +49,8 @@ class Lingering:
 def test_a_run_has_ended_though_a_thread_of_its_environment_keeps_the_process_alive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.experiments.run_process.MessageProcess", Lingering)
-    monkeypatch.setattr("td3core.experiments.run_process.EXIT_S", 0.0)
+    monkeypatch.setattr("td3core.experiments.job_process.MessageProcess", Lingering)
+    monkeypatch.setattr("td3core.experiments.job_process.EXIT_S", 0.0)
     executor, run = LocalExecutor(1, tmp_path), Path("run")
     executor.start(run)
     assert executor.wait(PATIENCE_S) == [RunEnd(run=run, outcome=Outcome(stopped="finished"))]
@@ -71,7 +71,7 @@ def test_the_second_ctrl_c_of_a_sweep_kills_its_runs_without_waiting_for_them(
             waited.extend([] if dead else [timeout_s])
             return dead
 
-    monkeypatch.setattr("td3core.experiments.run_process.MessageProcess", Hanging)
+    monkeypatch.setattr("td3core.experiments.job_process.MessageProcess", Hanging)
     control = Control()
 
     def press(state: SweepState) -> None:
