@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from td3core.analysis.aggregate import CONFIDENCE, Interval
-from td3core.config.value_text import typographic
+from td3core.config.value_text import plain_return, typographic
 from td3core.text import Text, Value
 
 
@@ -41,7 +41,7 @@ class PairedDifference:
         digits = _digits(max(map(abs, (self.mean, *ends))))
 
         def shown(value: float) -> str:
-            return typographic(f"{value + 0.0:,.{digits}f}")
+            return typographic(plain_return(value, digits))
 
         pairs = len(self.differences)
         values: dict[str, Value] = {

@@ -25,6 +25,7 @@ def test_the_interval_is_that_of_the_paired_t_test() -> None:
             "After 20,000 steps no clear difference: 32 [−42, 106], higher in 3 of 3 pairs.",
         ),
         ((0.0, 0.0), "no clear difference: 0.0000 [0.0000, 0.0000], higher in 0 of 2 pairs."),
+        ((-0.04, -200.0, 199.92), "no clear difference: 0 [−497, 497], higher in 1 of 3 pairs."),
         ((35.0,), "After 20,000 steps 35 higher, in one pair: one seed proves nothing."),
         ((0.0,), "After 20,000 steps equal, in one pair: one seed proves nothing."),
         ((-0.5,), "After 20,000 steps 0.50 lower, in one pair: one seed proves nothing."),

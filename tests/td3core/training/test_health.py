@@ -146,7 +146,7 @@ def test_rewards_are_of_what_can_be_drawn_not_of_all_the_rows_that_are_held() ->
     for number in range(130):
         obs, action = np.zeros(OBS, np.float32), np.zeros(ACT, np.float32)
         buffer.add(obs, action, float(number), obs, terminated=False)
-    assert buffer.layout.columns(buffer.present()).reward.ravel().tolist() == list(range(80, 130))
+    assert buffer.rewards().tolist() == list(range(80, 130))
     found = health(agent, buffer)
     assert (found["reward_mean"], found["reward_most"]) == (104.5, 129.0)
 
