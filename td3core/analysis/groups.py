@@ -19,9 +19,12 @@ _BY_ITSELF = re.compile(r"_\d+seeds_")
 BY_SETTINGS, BY_RUN = "settings", "run"
 _MOST_NAMED = 3
 _LONGEST = 40
-_WITHOUT_EFFECT = ("threads",)
-"""Settings in which runs of one group may differ: a group chooses the number of threads of its
-runs, which does not affect learning."""
+WITHOUT_EFFECT = (
+    *("threads", "env_processes", "env_check", "info_columns", "background_evaluation"),
+    *("checkpoint_interval", "keep_every", "keep_best", "keep_replay"),
+)
+"""Settings in which runs of one group may differ: they change neither what is learned nor what is
+evaluated. A run without its buffer is another one only once it was interrupted."""
 HISTORY = "history"
 """The key of :func:`~td3core.analysis.results.settings_of` for a branch and live changes."""
 _IN_NAME_ONLY = ("preset", "env", HISTORY)
@@ -69,7 +72,8 @@ def group_runs(
     Args:
         runs: the runs.
         by: ``settings``: runs that were started as a group, or whose settings differ only in the
-            seed; ``run``: each run by itself; or names of settings that runs of a group share.
+            seed and in :data:`WITHOUT_EFFECT`; ``run``: each run by itself; or names of settings
+            that runs of a group share.
         called: returns the name of a setting in the name of a group; by default its key, and the
             key of a history.
 
@@ -91,11 +95,9 @@ def group_runs(
 
 
 def differing(runs: Iterable[RunResults]) -> tuple[str, ...]:
-    """Return the settings that are not the same in all runs, except seed and threads."""
+    """Return the settings with an effect that are not the same in all runs, except the seed."""
     all_settings = [settings_of(run) for run in runs]
-    names = (
-        [name for name in all_settings[0] if name not in _WITHOUT_EFFECT] if all_settings else []
-    )
+    names = [name for name in all_settings[0] if name not in WITHOUT_EFFECT] if all_settings else []
     return tuple(name for name in names if len({each[name] for each in all_settings}) > 1)
 
 
@@ -124,7 +126,7 @@ def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
 
 def _what_counts(run: RunResults) -> Hashable:
     settings = settings_of(run).items()
-    return tuple((name, value) for name, value in settings if name not in _WITHOUT_EFFECT)
+    return tuple((name, value) for name, value in settings if name not in WITHOUT_EFFECT)
 
 
 def _require_one_env(name: str, group: Sequence[RunResults]) -> None:

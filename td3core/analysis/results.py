@@ -308,12 +308,11 @@ def _clock(times: Doubles) -> Doubles:
 def settings_of(run: RunResults) -> dict[str, Any]:
     """Return everything that distinguishes a run from others, except the seed.
 
-    The recorded info columns are left out too: they do not affect a run. A setting that only other
-    algorithms use counts as its default.
+    A setting that only other algorithms use counts as its default.
     """
     values = to_dict(run.config) | to_dict(run.tunables)
     values |= {name: default(name) for name in unused_by(run.config.algorithm)}
-    del values["seed"], values["info_columns"]
+    del values["seed"]
     found = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     return found | {"history": run.history}
 

@@ -77,7 +77,7 @@ def _between_groups(found: Material, names: Sequence[str]) -> Section:
             (_head(name, called), *(typographic(each.group.values(name)) for each in shown))
             for name in names
         )
-    about = tr("All others are the same.")
+    about = tr("The others are the same, or change nothing that is learned.")
     table = DataTable(columns=columns, rows=rows, about=about)
     return Section(name="differ", title=tr("Settings that differ"), blocks=(table,))
 

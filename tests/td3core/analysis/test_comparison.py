@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from td3core.analysis.aggregate import Estimate, Interval
 from td3core.analysis.comparison import band, compare, improvement
-from td3core.analysis.groups import group_runs
+from td3core.analysis.groups import WITHOUT_EFFECT, group_runs, value_text
 from td3core.analysis.results import last_values, read_results, settings_of, trailing_mean
 from td3core.analysis.wording import estimate_text
 from td3core.config import sign_of
@@ -26,7 +27,7 @@ from td3core.runs.metadata import RunLabel, write_label
 from td3core.runs.naming import description_of
 from td3core.training.launch import train
 from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
-from tests.td3core.helpers import Told, tiny
+from tests.td3core.helpers import Told, finish, same, tensors, tiny
 from tests.td3core.training.resuming import go_on_well, stopped
 
 
@@ -42,15 +43,60 @@ def test_runs_that_differ_in_the_seed_alone_are_a_group(runs_dir: Path) -> None:
     assert [each.name for each in found.groups] == ["TD3 tau 0.005", "TD3 tau 0.01"]
 
 
-def test_runs_that_differ_in_seed_and_threads_are_one_group(runs_dir: Path) -> None:
-    # As those of a group, which shares out the cores, and one that was trained alone.
-    runs = read([write_run(runs_dir, [1.0], seed=seed, threads=seed) for seed in range(3)])
+NO_EFFECT: dict[str, tuple[Any, Any]] = {
+    "threads": (1, 2),
+    "env_processes": (0, 1),
+    "env_check": (True, False),
+    "info_columns": ("", "speed"),
+    "background_evaluation": (False, True),
+    "checkpoint_interval": (0, 20),
+    "keep_every": (1, 0),
+    "keep_best": (0, 1),
+    "keep_replay": (True, False),
+}
+TAKES_LONGER = ("threads", "env_processes", "background_evaluation")
+
+
+@pytest.mark.parametrize("name", WITHOUT_EFFECT)
+def test_runs_that_differ_in_what_has_no_effect_are_one_group(runs_dir: Path, name: str) -> None:
+    values = NO_EFFECT[name]
+    runs = read(
+        [write_run(runs_dir, [1.0], seed=k, **{name: value}) for k, value in enumerate(values)]
+    )
     found = compare(runs)
     assert [each.name for each in found.groups] == ["TD3"]
     assert found.differing == ()
-    assert [each.name for each in compare(runs, by=["threads"]).groups] == [
-        f"threads {count}" for count in range(3)
+    # Unless one asks for it.
+    assert [each.name for each in compare(runs, by=[name]).groups] == [
+        f"{name} {value_text(value)}" for value in values
     ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in TAKES_LONGER else ())
+        for name in WITHOUT_EFFECT
+    ],
+)
+def test_what_has_no_effect_changes_no_digit_of_a_run_and_of_its_evaluations(
+    runs_dir: Path, name: str
+) -> None:
+    # A buffer that runs over, checkpoints and evaluations: all that the settings are about.
+    common = {"steps": 120, "buffer_size": 50, "eval_interval": 40, "checkpoint_interval": 30}
+    common |= {"env_args": '{"g": 9.5}', "keep_every": 2}
+
+    def learnt(value: Any) -> tuple[dict[str, Any], list[tuple[int, float]]]:
+        ended = finish(runs_dir, "Pendulum-v1", **common | {name: value})
+        found = tensors(ended.last_checkpoint)
+        # The sums of the buffer's file, if there is one.
+        found.pop("replay.sums", None)
+        return found, RunDirectory.open(ended.run).evaluations()
+
+    (one, returns), (other, other_returns) = map(learnt, NO_EFFECT[name])
+    assert same(one, other)
+    assert len(returns) == 3
+    assert returns == other_returns
 
 
 def test_runs_resumed_with_another_length_stay_a_group(runs_dir: Path) -> None:
