@@ -1,0 +1,23 @@
+"""Waits that the pictures share."""
+
+from tests.walkthroughs.user import User
+
+_PATIENCE_S = 900
+"""A training takes seconds, or minutes where others train on the same cores."""
+
+
+def be_patient(by: User) -> None:
+    """Wait for trainings as long as they take on a busy machine."""
+    by.patience_s = _PATIENCE_S
+
+
+def episode_step(by: User, name: str = "replay_step_label") -> int:
+    """Return the step of the episode that is shown; 0 without one."""
+    words = by.text(name).split()
+    return int(words[1].replace(",", "")) if words[:1] == ["step"] else 0
+
+
+def watch_newest(by: User) -> None:
+    """Wait until the newest agent plays, which begins when the episode before it has ended."""
+    by.expect_text("replay_title", "newest")
+    by.expect("its episode is on the way", lambda: 30 < episode_step(by) < 190)
