@@ -6,7 +6,7 @@ import sys
 from PySide6.QtWidgets import QTreeWidget
 
 from tests.pictures.page import draw
-from tests.pictures.patience import be_patient
+from tests.pictures.patience import all_drawn, be_patient
 from tests.walkthroughs.user import User
 
 _RUNS = 15
@@ -38,10 +38,13 @@ def train(by: User) -> set[str]:
     by.click("train_button")
     by.expect_text("group_summary", "0 of 5 finished")
     by.expect_text("group_summary", "5 of 5 finished")
+    by.expect("another training can begin", by.part("train_button").isEnabled)
     return {path.name for path in runs.glob("Pendulum-v1*")} - before
 
 
 def compare(by: User) -> None:
+    """Compare all runs, with the room of the panels on the right."""
+    by.click("compare_close_button")
     by.click("runs_button")
     by.expect_text("runs_count", f"{_RUNS} runs")
     by.click_row("runs_view", "seed 0")
@@ -50,7 +53,10 @@ def compare(by: User) -> None:
     by.expect_text("compare_heading", f"Comparing {_RUNS} runs in 3 groups")
     table = by.part("compare_table", QTreeWidget)
     by.expect("three groups are listed", lambda: table.topLevelItemCount() == 3)
-    by.click("runs_button")
+    by.expect("all curves are drawn", lambda: all_drawn(by))
+    table.collapseAll()
+    for panel in ("runs", "many", "replay"):
+        by.window.docks.close(panel)
     by.take("compare")
 
 

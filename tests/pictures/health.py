@@ -1,6 +1,6 @@
 """A run with a broken setting, and the trial of the advice against it."""
 
-from tests.pictures.patience import be_patient, watch_newest
+from tests.pictures.patience import all_drawn, be_patient, watch_newest
 from tests.walkthroughs.user import User
 
 
@@ -22,5 +22,6 @@ def walk(by: User) -> None:
     by.part("trial_accept")
     by.expect("the trial has ended", by.part("trial_accept").isEnabled)
     by.expect_text("compare_heading", "0.005")
+    by.expect("all curves are drawn", lambda: all_drawn(by))
     watch_newest(by)
     by.take("health")

@@ -14,9 +14,9 @@ from PySide6.QtCore import QPoint, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication
 
-from tests.walkthroughs.user import User
+from tests.walkthroughs.user import NotSeenError, User
 
-_PAGE, _SHOWN = QSize(800, 1086), QSize(533, 724)
+_PAGE, _SHOWN = QSize(940, 1277), QSize(533, 724)
 """Of a page in pixels, and of its picture."""
 _MARGIN = 32
 _PAINTED_MS = 1_500
@@ -34,6 +34,8 @@ def draw(by: User, html: Path, pdf: Path) -> QPixmap:
             words = [str(file), str(png), scheme]
             drawing = subprocess.Popen([sys.executable, "-m", "tests.pictures.page", *words])
             by.expect(f"{file.name} is drawn", lambda d=drawing: d.poll() is not None)
+            if not png.exists():
+                raise NotSeenError(f"{file.name} can be drawn: see {__name__}")
             smooth = Qt.TransformationMode.SmoothTransformation
             page = QImage(str(png)).scaled(_SHOWN, mode=smooth)
             painter.drawImage(QPoint(place * _SHOWN.width(), 0), page)
@@ -41,9 +43,11 @@ def draw(by: User, html: Path, pdf: Path) -> QPixmap:
 
 
 def _in_browser(app: QApplication, html: Path, png: Path) -> None:
+    from PySide6.QtWebEngineCore import QWebEngineSettings
     from PySide6.QtWebEngineWidgets import QWebEngineView
 
     view = QWebEngineView()
+    view.settings().setAttribute(QWebEngineSettings.WebAttribute.ShowScrollBars, False)
     view.resize(_PAGE)
 
     def keep() -> None:

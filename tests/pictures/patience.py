@@ -1,5 +1,7 @@
 """Waits that the pictures share."""
 
+from PySide6.QtWidgets import QLabel
+
 from tests.walkthroughs.user import User
 
 _PATIENCE_S = 900
@@ -21,3 +23,10 @@ def watch_newest(by: User) -> None:
     """Wait until the newest agent plays, which begins when the episode before it has ended."""
     by.expect_text("replay_title", "newest")
     by.expect("its episode is on the way", lambda: 30 < episode_step(by) < 190)
+
+
+def all_drawn(by: User) -> bool:
+    """Return whether every plot has its curves, and nothing is being read for a comparison."""
+    labels = (each for each in by.window.findChildren(QLabel) if each.isVisible())
+    waits = any(label.text().startswith("No updates yet") for label in labels)
+    return not waits and "reading" not in by.text("compare_heading")

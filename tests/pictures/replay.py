@@ -17,7 +17,7 @@ def walk(by: User) -> None:
 def instruments(by: User) -> None:
     """Go back to the middle of an episode that has ended."""
     by.choose_from("panels_button", "Instruments")
-    for name in ("observations", "critic"):
+    for name in ("observations", "sweep"):
         by.click(f"instrument_switch_{name}")
     dock = by.part("instruments_dock", QDockWidget)
     dock.setFloating(True)
