@@ -37,8 +37,25 @@ def _screen(home: Path, size: str) -> str:
     return f"offscreen:configfile={file}"
 
 
-def walk(person: str, folder: Path, theme: str, size: str) -> int:
-    """Walk one person through a window of its own; return the exit status."""
+def walk(
+    person: str,
+    folder: Path,
+    theme: str,
+    size: str,
+    *,
+    among: str = "tests.walkthroughs",
+    limit_s: float = _LIMIT_S,
+) -> int:
+    """Walk one person through a window of its own; return the exit status.
+
+    Args:
+        person: The module of the person.
+        folder: Where pictures are saved.
+        theme: The theme of the window.
+        size: Its size, such as ``1280x800``.
+        among: The package of the module.
+        limit_s: The process is killed after this time.
+    """
     prefix = f"td3-studio-{person}-"
     # The renderer may end a moment after its window, and still write to its cache.
     with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
@@ -54,14 +71,14 @@ def walk(person: str, folder: Path, theme: str, size: str) -> int:
             # The cache is this user's: in an empty one the update would be compiled first.
             "PYTHONPATH": os.pathsep.join((str(ROOT), str(home / "code"))),
         }
-        words = [person, str(folder.absolute()), theme, size, str(home)]
+        words = [f"{among}.{person}", str(folder.absolute()), theme, size, str(home)]
         module = [sys.executable, "-m", "tests.walkthroughs.child"]
         try:
             return subprocess.run(
-                [*module, *words], env=os.environ | own, cwd=ROOT, check=False, timeout=_LIMIT_S
+                [*module, *words], env=os.environ | own, cwd=ROOT, check=False, timeout=limit_s
             ).returncode
         except subprocess.TimeoutExpired:
-            sys.stderr.write(f"{person} took longer than {_LIMIT_S} s\n")
+            sys.stderr.write(f"{person} took longer than {limit_s:g} s\n")
             return 1
 
 

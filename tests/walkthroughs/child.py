@@ -1,4 +1,4 @@
-"""The process in which one person uses the window; started by the runner."""
+"""The process in which the window is used as a module says; started by the runner."""
 
 import os
 import sys
@@ -17,11 +17,11 @@ from tests.walkthroughs.user import NotSeenError, User
 _CLOSING_MS = 15_000
 
 
-def _walk(person: str, by: User, problems: list[str]) -> None:
+def _walk(module: str, by: User, problems: list[str]) -> None:
     try:
-        import_module(f"tests.walkthroughs.{person}").walk(by)
+        import_module(module).walk(by)
     except NotSeenError as problem:
-        problems.append(f"{person} did not see that {problem}")
+        problems.append(f"{module} did not see that {problem}")
     except Exception:
         problems.append(traceback.format_exc())
     if problems:
@@ -37,7 +37,8 @@ def _walk(person: str, by: User, problems: list[str]) -> None:
 
 
 def main() -> int:
-    person, folder, theme, size, home = sys.argv[1:]
+    module, folder, theme, size, home = sys.argv[1:]
+    name = f"{module.rpartition('.')[2]}_{theme}_{size}"
     width, height = map(int, size.split("x"))
     problems = list[str]()
     build = app.build_window
@@ -51,8 +52,8 @@ def main() -> int:
         window = build(runs_dir)
         # Once it is there, as a user would, so that the replay takes its share.
         QTimer.singleShot(100, partial(window.resize, width, height))
-        by = User(window, Path(folder), f"{person}_{theme}_{size}", Path(home))
-        QTimer.singleShot(500, partial(_walk, person, by, problems))
+        by = User(window, Path(folder), name, Path(home))
+        QTimer.singleShot(500, partial(_walk, module, by, problems))
         return window
 
     app.build_window = build_here

@@ -53,6 +53,11 @@ class Plot:
                 return
         raise NotSeenError(f"{self._name} has a marker “{words}”, but only {seen}")
 
+    def point_at(self, x: float) -> None:
+        """Hold the mouse at a value of the x axis."""
+        place = self._plot.mapFromScene(self._plot.getViewBox().mapViewToScene(QPointF(x, 0.0)))
+        self._mouse(QEvent.Type.MouseMove, QPoint(place.x(), self._middle().y()), _NONE, _NONE)
+
     def leave(self) -> None:
         """Move the mouse away."""
         QApplication.sendEvent(self._plot.viewport(), QEvent(QEvent.Type.Leave))

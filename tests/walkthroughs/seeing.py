@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QEventLoop, QPoint, QTimer
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QMainWindow, QToolTip, QWidget
 
-PATIENCE_S = 40
-SETTLED_MS = 350
+_PATIENCE_S = 40
+_SETTLED_MS = 350
 
 
 def shown_number(text: str) -> float:
@@ -35,6 +35,7 @@ class Eyes:
             home: A folder of this user's own, which also holds the runs.
         """
         self.window, self.home = window, home
+        self.patience_s: float = _PATIENCE_S
         self._folder, self._name, self._count = folder, name, 0
 
     def wait(self, milliseconds: int) -> None:
@@ -42,13 +43,13 @@ class Eyes:
         QTimer.singleShot(milliseconds, loop.quit)
         loop.exec()
 
-    def expect(self, what: str, seen: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
-        """Wait until something is seen.
+    def expect(self, what: str, seen: Callable[[], object], patience_s: float = 0) -> None:
+        """Wait until something is seen, as long as ``patience_s`` (0: as always).
 
         Raises:
             NotSeenError: it is not.
         """
-        end = time.monotonic() + patience_s
+        end = time.monotonic() + (patience_s or self.patience_s)
         while not seen():
             if time.monotonic() > end:
                 raise NotSeenError(what)
@@ -76,7 +77,7 @@ class Eyes:
                 return str(said if said is not None else found.accessibleName())
         return ""
 
-    def expect_text(self, name: str, words: str, patience_s: float = PATIENCE_S) -> None:
+    def expect_text(self, name: str, words: str, patience_s: float = 0) -> None:
         self.expect(
             f"{name} shows “{words}”", lambda: words in self.text(name), patience_s=patience_s
         )
@@ -147,16 +148,23 @@ class Eyes:
         if self.window.findChild(QWidget, "banner").property("level") == "error" and said:
             raise NotSeenError(f"no error is shown, but there is: {said}")
 
-    def take(self, stage: str) -> None:
-        """Take a picture of the window with all its dialogs and menus."""
-        self.wait(SETTLED_MS)
+    def take(self, stage: str, of: str = "") -> None:
+        """Take a picture of the window with all its dialogs and menus, or only of a part."""
+        self.wait(_SETTLED_MS)
+        self.keep(stage, self.part(of).grab() if of else self._screen())
+
+    def keep(self, stage: str, picture: QPixmap) -> None:
+        """Save a picture of a stage."""
         self._count += 1
+        path = self._folder / f"{self._name}_{self._count:02}_{stage}.png"
+        picture.save(str(path))
+        sys.stderr.write(f"{path.name}\n")
+
+    def _screen(self) -> QPixmap:
         picture = self.window.grab()
         place = self.window.mapToGlobal(QPoint())
         with QPainter(picture) as painter:
             for top in QApplication.topLevelWidgets():
                 if top is not self.window and top.isVisible() and top.width() > 1:
                     painter.drawPixmap(top.mapToGlobal(QPoint()) - place, top.grab())
-        path = self._folder / f"{self._name}_{self._count:02}_{stage}.png"
-        picture.save(str(path))
-        sys.stderr.write(f"{path.name}\n")
+        return picture

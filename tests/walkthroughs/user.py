@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.walkthroughs.seeing import PATIENCE_S, Eyes, NotSeenError
+from tests.walkthroughs.seeing import Eyes, NotSeenError
 
 __all__ = ["LEFT", "NotSeenError", "User"]
 
@@ -223,7 +223,7 @@ class User(Eyes):
             then: Uses the dialog, and closes it.
         """
         outcome = list[BaseException | None]()
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + self.patience_s
 
         def look() -> None:
             dialog = QApplication.activeModalWidget()

@@ -1,0 +1,1 @@
+"""The pictures of README and manual, taken in the real window."""
