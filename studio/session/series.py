@@ -124,15 +124,6 @@ class Series:
             x, y = x[finite], y[finite]
         return thinned(x, y, points)
 
-    def nearest(self, x: float) -> int | None:
-        """Return the index of the row nearest to ``x``."""
-        if not self._size:
-            return None
-        steps = self.column(self.columns[0])
-        after = min(int(np.searchsorted(steps, x)), self._size - 1)
-        before = max(after - 1, 0)
-        return before if abs(steps[before] - x) <= abs(steps[after] - x) else after
-
 
 def _merged(groups: Doubles) -> Doubles:
     """Reduce mean, smallest and largest, shape (3, columns, cells, rows), over the rows."""
@@ -160,3 +151,17 @@ def thinned(x: Doubles, y: Doubles, points: int) -> tuple[Doubles, Doubles]:
     index = (picks + np.arange(0, whole, stretch)[:, None]).ravel()
     index = np.concatenate((index, np.arange(whole, len(x))))
     return x[index], y[index]
+
+
+def nearest(steps: Doubles, x: float) -> int:
+    """Return the index of the value nearest to ``x`` in rising steps, shape (n,), n > 0."""
+    after = min(int(np.searchsorted(steps, x)), len(steps) - 1)
+    before = max(after - 1, 0)
+    return before if abs(steps[before] - x) <= abs(steps[after] - x) else after
+
+
+def nearest_within(steps: Doubles, x: float, reach: float) -> int | None:
+    """Return :func:`nearest`; None without steps, or further than ``reach`` beyond their ends."""
+    if not len(steps) or not steps[0] - reach <= x <= steps[-1] + reach:
+        return None
+    return nearest(steps, x)

@@ -14,7 +14,7 @@ from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import curve_pen
 from studio.session.curves import RunCurves
 from studio.session.model import RunModel
-from studio.session.series import Series, thinned
+from studio.session.series import Series, nearest_within, thinned
 from studio.theme.theme import Theme
 from td3core.analysis.results import SMOOTHED_EPISODES, trailing_mean
 from td3core.arrays import Doubles
@@ -175,12 +175,8 @@ class CurveLayer(Layer):
 
     def _value_at(self, curve: Curve, x: float, reach: float) -> float | None:
         steps, values = self._values(curve)
-        if not len(steps) or not steps[0] - reach <= x <= steps[-1] + reach:
-            return None
-        after = min(int(np.searchsorted(steps, x)), len(steps) - 1)
-        before = max(after - 1, 0)
-        nearest = before if abs(steps[before] - x) <= abs(steps[after] - x) else after
-        return float(values[nearest])
+        at = nearest_within(steps, x, reach)
+        return None if at is None else float(values[at])
 
     def readable(self) -> Sequence[Points]:
         """Return the visible curves, the topmost first."""

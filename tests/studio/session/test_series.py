@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from studio.session.series import CAPACITY, Series
+from studio.session.series import CAPACITY, Series, nearest, nearest_within
 
 
 @given(st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=2000))
@@ -36,7 +36,15 @@ def test_rows_appended_one_by_one_or_at_once_are_the_same():
         one.append(row)
     many.append(rows)
     assert np.array_equal(one.rows(), many.rows())
-    assert one.nearest(10.4) == 10
+
+
+def test_the_nearest_step_is_found_up_to_the_reach_beyond_the_ends():
+    steps = np.array([10.0, 20.0, 40.0])
+    found = [nearest(steps, x) for x in (-50.0, 14.0, 15.0, 16.0, 30.0, 31.0, 90.0)]
+    assert found == [0, 0, 0, 1, 1, 2, 2]
+    within = [nearest_within(steps, x, 5.0) for x in (4.0, 5.0, 31.0, 45.0, 46.0)]
+    assert within == [None, 0, 2, 2, None]
+    assert nearest_within(np.empty(0), 0.0, np.inf) is None
 
 
 @given(
