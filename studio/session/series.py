@@ -26,6 +26,8 @@ class Series:
         self.columns = tuple(columns)
         self.rows_each = 1
         """Rows that one cell stands for."""
+        self.revision = 0
+        """Rises when known cells are merged or dropped; cells only added at the end leave it."""
         self._capacity = capacity
         self._cells: Doubles = np.empty((3, len(columns), 256))
         self._size = 0
@@ -86,11 +88,13 @@ class Series:
         self._size = merged.shape[2]
         self._cells[:, :, : self._size] = merged
         self.rows_each *= 2
+        self.revision += 1
 
     def keep_to(self, last: float) -> None:
         """Drop the rows after this x, and the whole cell that contains the first of them."""
         self._size = int(np.searchsorted(self._cells[_HIGH, 0, : self._size], last, "right"))
         self._waiting = self._waiting[:, :, self._waiting[_HIGH, 0] <= last]
+        self.revision += 1
 
     def column(self, name: str) -> Doubles:
         """Return the cells' means of a column, for x their last; valid until the next append."""
@@ -98,6 +102,12 @@ class Series:
         view = self._cells[_HIGH if index == 0 else _MEAN, index, : self._size]
         view.flags.writeable = False
         return view
+
+    def known(self, name: str, first: int = 0) -> tuple[Doubles, Doubles]:
+        """Return x and y of a column from the cell ``first`` on, shapes (n,), without NaN."""
+        x, y = self.column(self.columns[0])[first:], self.column(name)[first:]
+        finite = np.isfinite(y)
+        return x[finite], y[finite]
 
     def rows(self) -> Doubles:
         """Return all cells as rows of means, shape (n, columns)."""

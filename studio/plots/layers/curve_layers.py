@@ -12,11 +12,12 @@ from studio.plots.canvas import PlotCanvas
 from studio.plots.curve import SMOOTHED, Curve, in_free_colour, logged, training_of
 from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import curve_pen
+from studio.plots.layers.smoothed import SmoothedColumn
 from studio.session.curves import RunCurves
 from studio.session.model import RunModel
-from studio.session.series import Series, nearest_within, thinned
+from studio.session.series import nearest_within, thinned
 from studio.theme.theme import Theme
-from td3core.analysis.results import SMOOTHED_EPISODES, trailing_mean
+from td3core.analysis.results import SMOOTHED_EPISODES
 from td3core.arrays import Doubles
 from td3core.text import Text
 
@@ -36,6 +37,7 @@ class CurveLayer(Layer):
         self._drawn: list[Curve] = []
         self._hidden: set[Curve] = set()
         self._smoothing, self._episodes = 1, SMOOTHED_EPISODES
+        self._known: dict[Curve, SmoothedColumn] = {}
 
     @property
     def smoothing(self) -> int:
@@ -51,6 +53,7 @@ class CurveLayer(Layer):
         """Change :attr:`smoothing` or :attr:`episodes`."""
         self._smoothing = self._smoothing if values is None else values
         self._episodes = self._episodes if episodes is None else episodes
+        self._known.clear()
 
     def attach(self, plot: PlotCanvas) -> None:
         """Add the curves to a plot."""
@@ -104,6 +107,7 @@ class CurveLayer(Layer):
         curve = self._added.pop(column)
         self._plot.removeItem(self._items.pop(curve))
         self._hidden.discard(curve)
+        self._known.pop(curve, None)
         self._drawn = [each for each in self._drawn if each != curve]
 
     def show_curve(self, name: str, shown: bool) -> None:
@@ -125,9 +129,11 @@ class CurveLayer(Layer):
         series = curve.series_in(self._model.record.curves)
         if series is None:
             return np.empty(0), np.empty(0)
-        count = self._smoothed_over(curve)
-        x, y = _known(series, curve.column if count is None else _raw(curve))
-        return (x, y) if count is None else (x, trailing_mean(y, max(1, count // series.rows_each)))
+        if curve not in self._known:
+            count = self._smoothed_over(curve)
+            column = curve.column if count is None else _raw(curve)
+            self._known[curve] = SmoothedColumn(column, count or 1)
+        return self._known[curve].of(series)
 
     def _smoothed_over(self, curve: Curve) -> int | None:
         """Return over how many values to take the mean; None if stored values are shown."""
@@ -190,7 +196,7 @@ class CurveLayer(Layer):
             series = curve.series_in(self._model.record.curves)
             if series is not None:
                 mean = curve.column == SMOOTHED
-                values = self._values(curve) if mean else _known(series, curve.column)
+                values = self._values(curve) if mean else series.known(curve.column)
                 # Files name the curves in English, whatever the window's language.
                 found.append(Points(self._label(curve).english, *values))
         return found
@@ -199,13 +205,6 @@ class CurveLayer(Layer):
 def _raw(curve: Curve) -> str:
     """Return the column from which a smoothed curve is computed."""
     return "return" if curve.column == SMOOTHED else curve.column
-
-
-def _known(series: Series, column: str) -> tuple[Doubles, Doubles]:
-    """Return x and y of a column, shapes (n,), without NaN."""
-    x, y = series.column(series.columns[0]), series.column(column)
-    known = np.isfinite(y)
-    return x[known], y[known]
 
 
 def make_item(name: str | None = None) -> pg.PlotDataItem:

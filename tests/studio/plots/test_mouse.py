@@ -16,6 +16,8 @@ from studio.plots.explanation import ExplanationPopup
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.session.curves import EVALUATIONS, RunCurves
 from studio.session.record import RunRecord
+from td3core.analysis.results import trailing_mean
+from td3core.arrays import Doubles
 from td3core.config import make_settings
 from td3core.protocol.metrics import METRICS
 from td3core.protocol.rows import EVALUATION_METRICS
@@ -281,6 +283,35 @@ def test_the_slider_smooths_the_large_plot(qtbot, plots, find) -> None:
     assert "mean of 2 95" in card.readout
     find("plot_q_title").click()
     assert slider.value() == 1
+
+
+def test_a_smoothed_curve_is_computed_once_and_then_only_where_it_has_grown(
+    qtbot, plots, curves, find, monkeypatch
+) -> None:
+    averaged: list[int] = []
+
+    def counted(values: Doubles, count: int) -> Doubles:
+        averaged.append(len(values))
+        return trailing_mean(values, count)
+
+    monkeypatch.setattr("studio.plots.layers.smoothed.trailing_mean", counted)
+    card = plots.card("plot_q")
+    find("plot_q_title").click()
+    find("plots_smoothing_slider").setValue(2)
+    qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
+    card.hovered.emit(QPointF(600.0, 0.0))
+    assert "target 3" in card.readout
+    averaged.clear()
+    for step in range(300, 900, 50):
+        card.hovered.emit(QPointF(step, 0.0))
+    card.view_changed.emit()
+    qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
+    assert averaged == []
+    add_training(curves.training, [(1000, 700, 1.0, 2.0, 5.0, *[math.nan] * 3)])
+    card.hovered.emit(QPointF(1000.0, 0.0))
+    assert "target 4" in card.readout
+    assert averaged, "the mean of the new row"
+    assert max(averaged) <= 2, "of the new row and of the one before it"
 
 
 def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recorded(
