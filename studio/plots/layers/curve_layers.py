@@ -1,6 +1,6 @@
 """The curves of a run."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyqtgraph as pg
@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
-from studio.plots.curve import SMOOTHED, Curve, in_free_colour, logged, training_of
+from studio.plots.curve import SMOOTHED, Curve, in_free_colour, info_curve, logged, training_of
 from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import curve_pen
 from studio.plots.layers.smoothed import SmoothedColumn
@@ -19,6 +19,7 @@ from studio.session.series import nearest_within, thinned
 from studio.theme.theme import Theme
 from td3core.analysis.results import SMOOTHED_EPISODES
 from td3core.arrays import Doubles
+from td3core.config.info_columns import PREFIX
 from td3core.text import Text
 
 _STRIPES = 24
@@ -78,8 +79,9 @@ class CurveLayer(Layer):
         return heights
 
     def addable(self) -> Iterator[Curve]:
-        """Yield a curve for every quantity that the run recorded."""
-        return logged(self._model.record.curves)
+        """Yield a curve for every recorded quantity that the plot does not show by default."""
+        shown = self.shown_columns - self.added_columns
+        return (each for each in logged(self._model.record.curves) if each.column not in shown)
 
     @property
     def shown_columns(self) -> frozenset[str]:
@@ -91,10 +93,18 @@ class CurveLayer(Layer):
         """The columns added by the user."""
         return frozenset(self._added)
 
-    def add(self, curve: Curve) -> None:
-        """Also draw another quantity of the run, in a new colour."""
+    def add(self, columns: Collection[str]) -> None:
+        """Also draw these quantities of the run, each in a new colour.
+
+        A number of the environment's info is drawn for runs that recorded it.
+        """
+        info = [info_curve(column) for column in columns if column.startswith(PREFIX)]
+        for curve in (*logged(), *info):
+            if curve.column in columns and curve.column not in self.shown_columns:
+                self._add(in_free_colour(curve, self._items))
+
+    def _add(self, curve: Curve) -> None:
         assert self._plot is not None
-        curve = in_free_colour(curve, self._items)
         self._added[curve.column] = curve
         self._items[curve] = item = make_item(curve.column)
         self._plot.addItem(item)

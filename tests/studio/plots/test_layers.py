@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyqtgraph as pg
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtWidgets import QMenu
 
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PLOTS, PlotSpec, layers_of
+from studio.plots.curve import info_curve
 from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Entry, Layer, Points
@@ -37,6 +39,8 @@ class Overlay(Layer):
         self.item = pg.PlotDataItem()
         self.views = []
         self.theme = None
+        self.offered = []
+        self.added = frozenset()
 
     def attach(self, plot):
         plot.addItem(self.item)
@@ -57,6 +61,19 @@ class Overlay(Layer):
 
     def read(self, x, reach):
         return [Entry(text=f"overlay near {x:g}")] if abs(x - 500) <= reach else []
+
+    def addable(self):
+        return self.offered
+
+    def add(self, columns):
+        self.added |= set(columns)
+
+    def remove(self, column):
+        self.added -= {column}
+
+    @property
+    def added_columns(self):
+        return self.added
 
     def points(self):
         return [Points("overlay", STEPS, VALUES)]
@@ -118,8 +135,33 @@ def test_a_layer_is_read_within_a_few_pixels_of_the_crosshair(card) -> None:
     assert card.readout == ""
 
 
+def test_a_layer_of_any_kind_can_offer_quantities(qtbot, card, overlay) -> None:
+    def offered() -> dict[str, bool]:
+        card.plot.customContextMenuRequested.emit(QPoint(5, 5))
+        menu = card.findChild(QMenu, "plot_test_menu")
+        found = {
+            action.text(): action for each in menu.findChildren(QMenu) for action in each.actions()
+        }
+        checked = {text: action.isChecked() for text, action in found.items()}
+        for action in found.values():
+            action.trigger()
+        menu.close()
+        qtbot.waitUntil(lambda: card.findChild(QMenu, "plot_test_menu") is None)
+        return checked
+
+    assert offered() == {}
+    overlay.offered = [info_curve("info.speed")]
+    with qtbot.waitSignal(card.view_changed):
+        assert offered() == {"info.speed": False}
+    assert card.added == ["info.speed"]
+    assert offered() == {"info.speed": True}
+    assert card.added == []
+    card.add_quantities(["info.speed"])
+    assert card.added == ["info.speed"]
+
+
 def test_the_points_of_a_layer_are_exported(card, tmp_path: Path) -> None:
-    card.export(tmp_path / "test.csv")
+    card.exporter.export(tmp_path / "test.csv")
     assert b"\r" not in (tmp_path / "test.csv").read_bytes()
     with (tmp_path / "test.csv").open() as file:
         rows = [tuple(row.values()) for row in csv.DictReader(file)]
@@ -188,7 +230,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     card.hovered.emit(QPointF(250.0, 0.0))
     assert "Q₁ −5" in card.readout
     assert "Q₂" not in card.readout
-    card.export(tmp_path / "q.csv")
+    card.exporter.export(tmp_path / "q.csv")
     assert "Q₂" not in (tmp_path / "q.csv").read_text()
     # Without any of its metrics a plot is an empty one.
     assert plots.card("plot_critic_loss").legend.names == []

@@ -184,7 +184,7 @@ def test_any_quantity_on_record_can_be_put_on_any_plot_and_taken_off(
     qtbot.waitUntil(lambda: "return" in [entry.text for entry in layer.legend()])
     added = next(points for points in layer.readable() if points.label == "return")
     assert list(added.values) == [step / 10 for step in range(100, 1001, 100)]
-    card.export(tmp_path / "plot.csv")
+    card.exporter.export(tmp_path / "plot.csv")
     assert "return" in (tmp_path / "plot.csv").read_text("utf-8")
     also_show(plots, "plot_q", "return")
     qtbot.waitUntil(lambda: "return" not in [entry.text for entry in layer.legend()])
@@ -318,7 +318,7 @@ def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recor
     qtbot, plots, find, tmp_path
 ) -> None:
     def exported(name: str) -> list[list[str]]:
-        plots.card(name).export(tmp_path / "plot.csv")
+        plots.card(name).exporter.export(tmp_path / "plot.csv")
         with (tmp_path / "plot.csv").open() as file:
             return list(csv.reader(file))
 
@@ -344,7 +344,7 @@ def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recor
 def test_a_picture_names_the_run_its_curves_and_its_axes(plots, tmp_path, kind: str) -> None:
     path = tmp_path / f"q.{kind}"
     # A small plot: on screen its axes have no names.
-    plots.card("plot_q").export(path)
+    plots.card("plot_q").exporter.export(path)
     if kind == "png":
         picture = QImage(str(path))
         assert picture.width() >= 1280
