@@ -37,11 +37,6 @@ class Series:
     def __len__(self) -> int:
         return self._size
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory of all cells, including unused ones."""
-        return self._cells.nbytes
-
     def add_columns(self, names: Sequence[str]) -> None:
         """Add columns at the end; they are NaN in earlier rows."""
         self.columns += tuple(names)
@@ -64,7 +59,8 @@ class Series:
             self._merge()
         whole = self._waiting.shape[2] // self.rows_each * self.rows_each
         grouped = self._waiting[:, :, :whole].reshape(3, len(self.columns), -1, self.rows_each)
-        self._waiting = self._waiting[:, :, whole:]
+        # A copy: a view would keep all of the new rows in memory.
+        self._waiting = self._waiting[:, :, whole:].copy()
         self._add(_merged(grouped))
 
     def _add(self, cells: Doubles) -> None:
