@@ -28,16 +28,6 @@ class ThresholdLayer(Layer):
         self._line.setZValue(-10)
         self._line.hide()
 
-    @property
-    def drawn_at(self) -> float | None:
-        """The return at which the line is drawn; None while it is hidden."""
-        return float(self._line.value()) if self._line.isVisible() else None
-
-    @property
-    def label(self) -> str:
-        """The text at the line; empty while that is out of view."""
-        return str(self._line.label.toPlainText()) if self._line.label.isVisible() else ""
-
     def attach(self, plot: PlotCanvas) -> None:
         """Add the line to a plot."""
         plot.addItem(self._line, ignoreBounds=True)

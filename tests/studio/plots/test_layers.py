@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyqtgraph as pg
 import pytest
-from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QMenu
 
 from studio.plots.card import PlotCard
@@ -16,7 +16,6 @@ from studio.plots.curve import info_curve
 from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Entry, Layer, Points
-from studio.plots.layers.notes import NoteLayer
 from studio.session.curves import RunCurves
 from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
@@ -24,7 +23,7 @@ from studio.session.model import RunModel
 from studio.theme.theme import load_theme
 from td3core.text import Text
 from tests.studio.fake_runs import add_training, open_record
-from tests.studio.plots.layers import layer_of, redraw
+from tests.studio.plots.layers import curves_of, redraw, ticks_of
 
 pytestmark = pytest.mark.shared_window
 
@@ -194,8 +193,8 @@ def test_the_nearest_change_and_the_latest_notes_are_read_at_the_crosshair(qtbot
             Marker(env_steps=step, name="tau", old=0.005, new=new, changed_at=0.0)
         )
     redraw(qtbot, window)
-    assert layer_of(card, NoteLayer).drawn_steps == [500.0] * 6
-    assert layer_of(card, ChangeMarkerLayer).drawn_steps == [498.0, 501.0, 800.0]
+    assert ticks_of(card, Qt.PenStyle.SolidLine) == [500.0] * 6
+    assert ticks_of(card, Qt.PenStyle.DashLine) == [498.0, 501.0, 800.0]
     card.hovered.emit(QPointF(500.0, 0.0))
     values, rest = card.readout.splitlines()[1:4], card.readout.splitlines()[4:]
     assert all(line.startswith("● ") for line in values)
@@ -216,7 +215,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     rows = [(float(step), step, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for step in range(50, 501, 50)]
     add_training(model.record.curves.training, rows)
     redraw(qtbot, window)
-    items = {item.name(): item for item in plots.card("plot_q").plot.listDataItems()}
+    items = {item.name(): item for item in curves_of(plots.card("plot_q"))}
     assert drawn_points(items["q2"]) == 10
 
     curves, nan = RunCurves(), math.nan
@@ -244,7 +243,7 @@ def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, wi
     add_training(past.training, rows)
     open_record(window, parent_curves=past)
     redraw(qtbot, window)
-    dimmed = window.plots.card("plot_q").plot.listDataItems()[-5:]
+    dimmed = curves_of(window.plots.card("plot_q"))[-5:]
     assert [drawn_points(item) for item in dimmed] == [10, 0, 0, 0, 0]
     # The parents' curves have axes, before the branch has any point of its own.
     assert window.plots.card("plot_q").plot.getAxis("left").opacity() == 1.0

@@ -22,6 +22,7 @@ from td3core.config import make_settings
 from td3core.protocol.metrics import METRICS
 from td3core.protocol.rows import EVALUATION_METRICS
 from tests.studio.fake_runs import add_training, make_run, open_record
+from tests.studio.plots.layers import curves_of, layer_of
 
 pytestmark = pytest.mark.shared_window
 
@@ -101,7 +102,7 @@ def test_an_entry_of_the_legend_hides_its_curve_and_shows_it_again(qtbot, plots)
     card = plots.card("plot_q")
     card.legend.linkActivated.emit("target")
     qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
-    layer = next(each for each in card.layers if isinstance(each, CurveLayer))
+    layer = layer_of(card, CurveLayer)
     (hidden,) = [entry for entry in layer.legend() if entry.hidden]
     assert hidden.text == "target"
     card.hovered.emit(QPointF(600.0, 0.0))
@@ -180,7 +181,7 @@ def test_any_quantity_on_record_can_be_put_on_any_plot_and_taken_off(
     assert set(offered) == logged - own
     assert len(offered) == len(set(offered))
     also_show(plots, "plot_q", "return")
-    layer = next(layer for layer in card.layers if isinstance(layer, CurveLayer))
+    layer = layer_of(card, CurveLayer)
     qtbot.waitUntil(lambda: "return" in [entry.text for entry in layer.legend()])
     added = next(points for points in layer.readable() if points.label == "return")
     assert list(added.values) == [step / 10 for step in range(100, 1001, 100)]
@@ -234,7 +235,7 @@ def test_the_curves_stand_along_episodes_or_time(
     combo.activated.emit(combo.currentIndex())
     qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
     card = plots.card("plot_return")
-    item = card.plot.listDataItems()[0]
+    item = curves_of(card)[0]
     assert item.getOriginalDataset()[0][-1] == end
     card.hovered.emit(QPointF(0.6 * end, 0.0))
     assert card.readout.startswith(heading)
@@ -260,7 +261,7 @@ def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
         qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
 
     choose(axis)
-    items = [item for item in card.plot.listDataItems() if item.isVisible()]
+    items = [item for item in curves_of(card) if item.isVisible()]
     assert not items
     assert card.plot.accessibleDescription().startswith(hint)
     assert "choose another x axis" in card.plot.accessibleDescription()
@@ -268,7 +269,7 @@ def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
     assert not card.readout
     assert not card.legend.names
     choose("steps")
-    assert [item for item in card.plot.listDataItems() if item.isVisible()]
+    assert [item for item in curves_of(card) if item.isVisible()]
     assert not card.plot.accessibleDescription()
 
 
@@ -277,7 +278,7 @@ def test_the_slider_smooths_the_large_plot(qtbot, plots, find) -> None:
     assert slider.value() == 20
     slider.setValue(2)
     card = plots.card("plot_return")
-    layer = next(each for each in card.layers if isinstance(each, CurveLayer))
+    layer = layer_of(card, CurveLayer)
     qtbot.waitUntil(lambda: layer.episodes == 2, timeout=10_000)
     card.hovered.emit(QPointF(1000.0, 0.0))
     assert "mean of 2 95" in card.readout
@@ -326,7 +327,7 @@ def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recor
     episodes = [row for row in exported("plot_return") if "mean" not in row[0]]
     recorded = exported(values)
     slider.setValue(2)
-    layer = next(each for each in returns.layers if isinstance(each, CurveLayer))
+    layer = layer_of(returns, CurveLayer)
     qtbot.waitUntil(lambda: layer.episodes == 2, timeout=10_000)
     rows = exported("plot_return")
     shown = next(points for points in layer.readable() if points.label == "mean of 2")
@@ -335,7 +336,7 @@ def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recor
     assert [row for row in rows if "mean" not in row[0]] == episodes
     find("plot_q_title").click()
     slider.setValue(5)
-    layer = next(each for each in plots.card(values).layers if isinstance(each, CurveLayer))
+    layer = layer_of(plots.card(values), CurveLayer)
     qtbot.waitUntil(lambda: layer.smoothing == 5, timeout=10_000)
     assert exported(values) == recorded
 
