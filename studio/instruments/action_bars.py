@@ -53,11 +53,13 @@ class ActionInstrument(Instrument):
         """Show the action of a step."""
         action = numbers.action[step - numbers.first]
         self.bars.show_action(action)
+        self.describe_values(self.bars.described)
         saturated = self.bars.saturated
         self.note.setText(tr("{count} saturated", count=saturated) if saturated else "")
 
     def clear(self) -> None:
         """Show nothing."""
+        super().clear()
         self.bars.show_action(None)
         self.note.clear()
 
@@ -78,11 +80,6 @@ class ActionBars(QWidget):
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return a size at which four bars have room for their numbers."""
         return QSize(scaled(200), scaled(120))
-
-    @property
-    def values(self) -> Doubles:
-        """The action in the environment's own units (act_dim,); empty without one."""
-        return self._values
 
     @property
     def saturated(self) -> int:
@@ -144,6 +141,21 @@ class ActionBars(QWidget):
         if written:
             self._write(painter, theme, area, track, number)
 
+    def described(self) -> str:
+        """Return the values as text, with the bounds reached."""
+        return ", ".join(
+            f"{format_tick(value)} {self._bound_reached(number)}".rstrip()
+            for number, value in enumerate(self._values)
+        )
+
+    def _bound_reached(self, number: int) -> str:
+        """Return MIN or MAX for a saturated dimension, else nothing."""
+        assert self._action is not None
+        action = self._action[number]
+        if abs(action) < SATURATED:
+            return ""
+        return tr("MAX") if action > 0 else tr("MIN")
+
     @property
     def _has_bounds(self) -> bool:
         return self.width() >= self._scale * _LEAST_WIDTH_PX
@@ -165,9 +177,8 @@ class ActionBars(QWidget):
             between = area.adjusted(number_width, 0, track.left() - area.right() - 3, 0)
             painter.drawText(between, right, format_tick(low))
             painter.drawText(area.adjusted(track.right() + 3, 0, 0, 0), left, format_tick(high))
-        if abs(self._action[number]) >= SATURATED:
+        if word := self._bound_reached(number):
             high = self._action[number] > 0
-            word = tr("MAX") if high else tr("MIN")
             width = QFontMetricsF(painter.font()).horizontalAdvance(word)
             room = track.adjusted(4, 0, -4, 0)
             painter.setPen(QColor(theme.on_accent))

@@ -1,6 +1,9 @@
 """Base of all instruments: a card with a title, switched on and off."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from studio.instruments.chart import Chart, Content, Subplot
@@ -53,6 +56,16 @@ class Instrument(QWidget):
 
     def clear(self) -> None:
         """Show nothing."""
+        self.setAccessibleDescription("")
+
+    def describe_values(self, text: Callable[[], str]) -> None:
+        """Give the painted values to a screen reader, if one is running: up to 60 times a second.
+
+        Args:
+            text: returns the values.
+        """
+        if QAccessible.isActive():
+            self.setAccessibleDescription(text())
 
 
 class ChartInstrument(Instrument):
@@ -73,8 +86,15 @@ class ChartInstrument(Instrument):
     def show_content(self, content: Content) -> None:
         """Show these curves."""
         self.chart.show_content(content)
+        self.describe_values(lambda: self._read(content))
+
+    def _read(self, content: Content) -> str:
+        lines = (line for subplot in self.subplots for line in subplot.lines)
+        pairs = zip(lines, content.readings, strict=True)
+        return ", ".join(f"{line.name} {reading}" for line, reading in pairs)
 
     def clear(self) -> None:
         """Show nothing."""
+        super().clear()
         self.chart.show_content(None)
         self.note.clear()

@@ -56,6 +56,7 @@ class ObservationInstrument(Instrument):
 
     def clear(self) -> None:
         """Show nothing."""
+        super().clear()
         self.chart.clear()
 
 
@@ -95,11 +96,6 @@ class ObservationChart(QWidget):
         """Show nothing."""
         self._numbers = None
         self.update()
-
-    @property
-    def limits(self) -> tuple[Floats, Floats]:
-        """Smallest and largest value so far of each dimension."""
-        return self._low, self._high
 
     def show_numbers(self, numbers: EpisodeNumbers, step: int) -> None:
         """Show an episode, with a cursor at a step."""

@@ -74,7 +74,7 @@ class SweepInstrument(ChartInstrument):
 
     def clear(self) -> None:
         """Show nothing, and ignore pending answers."""
-        self.chart.show_content(None)
+        super().clear()
         self._shown, self._asked, self._pending = None, None, False
 
     @Slot()

@@ -97,10 +97,6 @@ class PlotCanvas(pg.GraphicsView):  # type: ignore[misc]
             self._items.remove(item)
             self._box.removeItem(item)
 
-    def listDataItems(self) -> list[Any]:  # noqa: N802
-        """Return the curves, in the order of being added."""
-        return [item for item in self._items if isinstance(item, pg.PlotDataItem)]
-
     def set_logarithmic(self, on: bool) -> None:
         """Make the y axis logarithmic, or linear."""
         self._logarithmic = (False, on)

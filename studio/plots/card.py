@@ -1,49 +1,38 @@
-"""One plot on a card: heading, legend, layers, readout, export."""
+"""One plot on a card: heading, legend, layers, readout."""
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal, Slot
 from PySide6.QtGui import QEnterEvent, QFontInfo, QFontMetricsF
-from PySide6.QtWidgets import QApplication, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
-from studio.formatting import format_count
 from studio.plots.axis import ShortAxis
 from studio.plots.canvas import PlotCanvas, PlotViewBox
+from studio.plots.card_export import CardExport
+from studio.plots.card_menu import CardMenu
 from studio.plots.catalogue import PlotSpec
 from studio.plots.course_picture import CoursePicture, caption
-from studio.plots.curve import info_curve, logged
 from studio.plots.explanation import Explanation, ExplanationPopup
-from studio.plots.export import write_numbers
 from studio.plots.header import PlotHeader
 from studio.plots.keys import PlotKeys
-from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Layer, LayerView
 from studio.plots.legend import Legend
-from studio.plots.limits_dialog import LimitsDialog
-from studio.plots.quantities import fill_quantities
 from studio.plots.readout import Readout
 from studio.plots.run.empty_hint import EmptyHint
 from studio.plots.view_range import NO_LIMITS, Limits, Range, heights_shown, limited
 from studio.plots.x_axis import BY_STEPS, LABELS, StepToX, heading_at
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
-from studio.widgets.figure_export import (
-    FigureHeading,
-    choose_file,
-    large_enough,
-    write_picture,
-)
 from td3core.analysis.healthy import healthy_course
 from td3core.arrays import Doubles
 from td3core.config.algorithms import TD3
-from td3core.config.info_columns import PREFIX
-from td3core.errors import unwritable
 from td3core.text import tr
 
 # Wider pens and smooth lines leave Qt's fast path: redraws would be a hundred times slower.
@@ -68,9 +57,6 @@ _GRID = 0.35
 _REACH_PX = 6
 """An item this close to the crosshair counts as being under it."""
 
-NearestCheckpoint = Callable[[float], tuple[int, Path] | None]
-"""Returns step and file of the saved agent nearest to a step, if there is one."""
-
 
 class PlotCard(QWidget):
     """A plot with its heading. Draws given layers; holds no data of its own."""
@@ -86,10 +72,6 @@ class PlotCard(QWidget):
     chosen = Signal()
     """The user wants this plot large."""
     maximise_toggled = Signal(bool)
-    exported = Signal()
-    export_failed = Signal(object)
-    inspect_requested = Signal(Path)
-    """The user wants to inspect the checkpoint at a point."""
 
     def __init__(
         self,
@@ -114,21 +96,19 @@ class PlotCard(QWidget):
         super().__init__()
         self.setObjectName("card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._name, self._title, self._unit = plot.name, str(plot.title), str(plot.unit)
-        self._theme, self._small = theme, False
+        self.name, self.title, self._unit = plot.name, str(plot.title), str(plot.unit)
+        self.theme, self._small = theme, False
         self.layers = tuple(layers)
         self._heights: list[Doubles] = []
         self._fitted: Range | None = None
-        self._logarithmic = False
-        self._limits = NO_LIMITS
+        self.logarithmic = False
+        self.limits = NO_LIMITS
+        """The ends of the y axis fixed by the user; see :meth:`set_limits`."""
         self.step_map = BY_STEPS
         """Maps steps of the run to the x axis."""
-        self._subject = subject
         self.heading = heading or self._heading
         """Returns the heading of the readout at a position on the x axis."""
-        self._writer = writer or self._write
         self._axes_shown: tuple[bool, str] | None = None
-        self._nearest_checkpoint: NearestCheckpoint = lambda _: None
         self.plot = self._make_plot()
         self._empty = (str(plot.empty), str(plot.expected))
         self._hint = EmptyHint(*self._empty, plot.example, theme, self.plot)
@@ -136,7 +116,7 @@ class PlotCard(QWidget):
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
         self._about = plot.about
-        self.legend = Legend(self._title, str(plot.help), theme)
+        self.legend = Legend(self.title, str(plot.help), theme)
         self._readout = Readout(self.plot, theme)
         self._keys = PlotKeys(self)
         self._keys.read.connect(self.hovered)
@@ -146,14 +126,15 @@ class PlotCard(QWidget):
         self._keys.maximise_wanted.connect(self._header.toggle_maximised)
         self._lay_out()
         self.set_legend_lines(1)
-        self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.plot.customContextMenuRequested.connect(self._show_menu)
+        self.menu = CardMenu(self, self._header)
+        self.menu.quantities_changed.connect(self._refit)
+        self.exporter = CardExport(self, subject, writer)
         self._header.log_toggled.connect(self._set_log)
         self._header.reset_requested.connect(self.reset_requested)
         self._header.chosen.connect(self.chosen)
         self._header.maximise_toggled.connect(self.maximise_toggled)
         self.legend.switched.connect(self._switch_curve)
-        self._header.export_requested.connect(self._ask_export)
+        self._header.export_requested.connect(self.exporter.ask)
         # Losses span orders of magnitude; on a linear scale the first spike would hide the rest.
         self._set_log(plot.log_button)
         self.set_theme(theme)
@@ -162,8 +143,8 @@ class PlotCard(QWidget):
         box = PlotViewBox()
         box.fit_requested.connect(self.reset_requested)
         plot = PlotCanvas(box, *map(ShortAxis, _AXES))
-        plot.setObjectName(self._name)
-        plot.setAccessibleName(tr("{title} plot", title=self._title))
+        plot.setObjectName(self.name)
+        plot.setAccessibleName(tr("{title} plot", title=self.title))
         # Without curves, the plot handles no keys; a click still ends the editing of a field.
         for part in (plot, plot.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -198,7 +179,7 @@ class PlotCard(QWidget):
 
     def rename(self, title: str) -> None:
         """Change the title: the plot shows another quantity."""
-        self._title = title
+        self.title = title
         self._header.title.setText(title)
         self.plot.setAccessibleName(tr("{title} plot", title=title))
 
@@ -210,14 +191,10 @@ class PlotCard(QWidget):
         if about is None:
             return
         course = healthy_course(env, about.column, algorithm)
-        picture = None if course is None else CoursePicture(course, self._theme)
+        picture = None if course is None else CoursePicture(course, self.theme)
         told = "" if course is None else str(caption(course))
-        popup = ExplanationPopup(self._name, self._title, about, self, picture, told)
+        popup = ExplanationPopup(self.name, self.title, about, self, picture, told)
         popup.open_below(self._header.title)
-
-    def offer_checkpoints(self, nearest: NearestCheckpoint) -> None:
-        """Add a menu entry that inspects the saved agent returned by ``nearest`` for a step."""
-        self._nearest_checkpoint = nearest
 
     def set_legend_lines(self, count: int) -> None:
         """Let the legend wrap into this many lines while the plot is one of several."""
@@ -235,12 +212,21 @@ class PlotCard(QWidget):
         self._header.show_maximised(maximised)
         self.legend.set_most_lines(_MOST_LINES if maximised else self.legend_lines)
 
+    @contextmanager
+    def axes_named(self) -> Iterator[None]:
+        """Name the axes for a while, even those of a small plot."""
+        self._name_axes(shown=True)
+        try:
+            yield
+        finally:
+            self._name_axes(shown=not self._small)
+
     def _name_axes(self, *, shown: bool) -> None:
         left, bottom = (self.plot.getAxis(side) for side in _AXES)
         named = shown and bool(self._unit)
         # In points, because font sizes may be fractional.
         name_size = _NAME_SIZE * QFontInfo(QApplication.font()).pointSizeF()
-        style = {"color": self._theme.muted, "font-size": f"{name_size:.4g}pt"}
+        style = {"color": self.theme.muted, "font-size": f"{name_size:.4g}pt"}
         left.setLabel(self._unit, **style)
         bottom.setLabel(str(LABELS[self.step_map.axis]), **style)
         left.showLabel(named)
@@ -257,12 +243,11 @@ class PlotCard(QWidget):
     def _switch_curve(self, name: str, shown: bool) -> None:
         for layer in self.layers:
             layer.show_curve(name, shown)
-        self._fitted = None
-        self.view_changed.emit()
+        self._refit()
 
     def set_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
-        self._theme = theme
+        self.theme = theme
         self.plot.setMinimumSize(scaled(_LEAST_WIDTH), max(_LEAST_HEIGHT, scaled(_THREE_LINES)))
         self._name_axes(shown=not self._small)
         self.plot.setBackground(theme.panel)
@@ -282,7 +267,7 @@ class PlotCard(QWidget):
             high=high,
             points=points,
             step_map=self.step_map,
-            logarithmic=self._logarithmic,
+            logarithmic=self.logarithmic,
         )
         self._heights = [y for layer in self.layers for y in layer.draw(view) if len(y)]
         missing = str(self.step_map.missing)
@@ -352,47 +337,38 @@ class PlotCard(QWidget):
         """Fit the y axis to everything drawn."""
         box = self.plot.getViewBox()
         # The axis of a logarithmic plot is in powers of ten.
-        heights = [np.log10(y[y > 0]) if self._logarithmic else y for y in self._heights]
+        heights = [np.log10(y[y > 0]) if self.logarithmic else y for y in self._heights]
         heights = [y for y in heights if len(y)]
         if not heights:
             return
         low, high = min(y.min() for y in heights), max(y.max() for y in heights)
         self._fitted = heights_shown(float(low), float(high), self._fitted)
-        shown = limited(self._fitted, self._limits, self._logarithmic)
+        shown = limited(self._fitted, self.limits, self.logarithmic)
         if box.viewRange()[1] != list(shown):
             box.setYRange(*shown, padding=0.0)
 
-    @property
-    def limits(self) -> Limits:
-        """The ends of the y axis fixed by the user."""
-        return self._limits
-
     def set_limits(self, limits: Limits) -> None:
         """Fix the ends of the y axis, or let them follow the curves again."""
-        self._limits, self._fitted = limits, None
+        self.limits, self._fitted = limits, None
         self._fit_heights()
         self.view_changed.emit()
 
-    @Slot()
-    def _ask_limits(self) -> None:
-        dialog = LimitsDialog(
-            *(self._name, self._title, self._limits, self.set_limits, self),
-            logarithmic=self._logarithmic,
-        )
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
-
     @Slot(bool)
     def _set_log(self, on: bool) -> None:
-        self._logarithmic, self._fitted = on, None
+        self.logarithmic, self._fitted = on, None
         self.plot.set_logarithmic(on)
         self._fit_heights()
         # Values not above 0 appear or disappear.
         self.view_changed.emit()
 
+    @property
+    def has_positive(self) -> bool:
+        """True if a logarithmic axis would show anything."""
+        return any((y > 0).any() for y in self._heights)
+
     def height_of(self, value: float) -> float:
         """Return the position of a value on the y axis."""
-        if not self._logarithmic:
+        if not self.logarithmic:
             return value
         return float(np.log10(value)) if value > 0 else -np.inf
 
@@ -448,101 +424,24 @@ class PlotCard(QWidget):
             self._hint.setGeometry(self.plot.rect())
         return bool(super().eventFilter(watched, event))
 
-    # Exporting ----------------------------------------------------------------------------------
-
-    @Slot(QPoint)
-    def _show_menu(self, at: QPoint) -> None:
-        """Offer other quantities, the scale, and the export button's entries."""
-        menu = QMenu(self)
-        menu.setObjectName(f"{self._name}_menu")
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for layer in self.layers:
-            if isinstance(layer, CurveLayer):
-                quantities = menu.addMenu(tr("Also show"))
-                fill_quantities(quantities, layer, self._on_quantities)
-        scale = menu.addAction(tr("Logarithmic scale"))
-        scale.setCheckable(True)
-        scale.setChecked(self._logarithmic)
-        scale.setEnabled(self._logarithmic or any((y > 0).any() for y in self._heights))
-        scale.toggled.connect(self._header.set_logarithmic)
-        limits = menu.addAction(tr("Limits of the y axis…"))
-        limits.setCheckable(True)
-        limits.setChecked(self._limits != NO_LIMITS)
-        limits.triggered.connect(self._ask_limits)
-        self._offer_checkpoint(menu, at)
-        menu.addSeparator()
-        menu.addActions(self._header.export_menu.actions())
-        menu.popup(self.plot.mapToGlobal(at))
-
-    def _offer_checkpoint(self, menu: QMenu, at: QPoint) -> None:
-        """Offer to inspect the saved agent nearest to a point of the plot, if there is one."""
-        place = self.plot.getViewBox().mapSceneToView(self.plot.mapToScene(at)).x()
-        found = self._nearest_checkpoint(self.step_map.step_at(place))
-        if found is None:
-            return
-        step, path = found
-        text = tr("Inspect the checkpoint at step {step}…", step=format_count(step))
-        action = menu.addAction(text, lambda: self.inspect_requested.emit(path))
-        action.setObjectName(f"{self._name}_inspect_action")
+    # Quantities ---------------------------------------------------------------------------------
 
     @property
     def added(self) -> list[str]:
         """Columns of the quantities added by the user, ordered by name."""
-        layers = (layer for layer in self.layers if isinstance(layer, CurveLayer))
-        return sorted(column for layer in layers for column in layer.added_columns)
+        return sorted(column for layer in self.layers for column in layer.added_columns)
 
     def add_quantities(self, columns: Collection[str]) -> None:
-        """Show these quantities too, as far as they exist.
-
-        A number of the environment's info is drawn for runs that recorded it.
-        """
-        info = [info_curve(column) for column in columns if column.startswith(PREFIX)]
+        """Show these quantities too, as far as they exist."""
         for layer in self.layers:
-            if isinstance(layer, CurveLayer):
-                for curve in (*logged(), *info):
-                    if curve.column in set(columns) - layer.shown_columns:
-                        layer.add(curve)
-        self._on_quantities()
+            layer.add(columns)
+        self._refit()
 
-    def _on_quantities(self) -> None:
+    @Slot()
+    def _refit(self) -> None:
+        """Fit the y axis closely to other curves, and draw them."""
         self._fitted = None
         self.view_changed.emit()
-
-    @Slot(str)
-    def _ask_export(self, kind: str) -> None:
-        name = self._name.removeprefix("plot_")
-        title = tr("Export {what}", what=self._title)
-        path = choose_file(self, title, name, kind, self.export_failed.emit)
-        if path is not None:
-            self.export(path)
-
-    def export(self, path: Path) -> None:
-        """Write the plot as .png or .svg, or all of its points as .csv."""
-        try:
-            self._writer(path)
-        except OSError as problem:
-            self.export_failed.emit(unwritable(path, problem).message)
-            return
-        self.exported.emit()
-
-    def _write(self, path: Path) -> None:
-        if path.suffix.lower() == ".csv":
-            write_numbers([points for layer in self.layers for points in layer.points()], path)
-        else:
-            self._write_picture(path)
-
-    def _write_picture(self, path: Path) -> None:
-        title = " · ".join(filter(None, (self._title, self._subject())))
-        legend = [entry for layer in self.layers for entry in layer.legend()]
-        # A small plot has no space for axis names, but its exported picture has.
-        self._name_axes(shown=True)
-        try:
-            with large_enough(self.plot):
-                self.plot.lay_out_now()
-                caption = FigureHeading(title=title, legend=legend, theme=self._theme)
-                write_picture(self.plot, path, caption)
-        finally:
-            self._name_axes(shown=not self._small)
 
     def _heading(self, x: float) -> str:
         return heading_at(self.step_map.axis, x)

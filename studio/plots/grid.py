@@ -44,8 +44,8 @@ class CurveGrid(QWidget):
         self._maximised = ""
         self._lay_out()
         for name, card in self._cards.items():
-            card.export_failed.connect(self.message)
-            card.exported.connect(self.exported)
+            card.exporter.failed.connect(self.message)
+            card.exporter.exported.connect(self.exported)
             card.maximise_toggled.connect(partial(self._on_maximise, name))
             card.hovered.connect(self._show_values_at)
             card.view_changed.connect(self._redraw_soon)

@@ -12,6 +12,7 @@ from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.layer import Layer, Points
 from studio.plots.x_axis import StepToX
+from studio.session.series import nearest
 from studio.theme.theme import Theme
 from td3core.text import tr
 
@@ -123,7 +124,7 @@ class PlotKeys(QObject):
             at = int(np.searchsorted(places, high, "right")) - 1
         else:
             stride = max(int(last - first) // _PRESSES, 1)
-            at = _nearest(curve, self._step) + by * stride
+            at = nearest(curve.steps, self._step) + by * stride
         self._read(curve, min(max(at, 0), len(curve.steps) - 1))
 
     def _switch(self, by: int) -> None:
@@ -135,7 +136,7 @@ class PlotKeys(QObject):
         labels = [each.label for each in curves]
         at = labels.index(self._label) + by if self._label in labels else 0
         curve = curves[at % len(curves)]
-        self._read(curve, _nearest(curve, self._step))
+        self._read(curve, nearest(curve.steps, self._step))
 
     def _read(self, curve: Points, at: int) -> None:
         self._label, self._step = curve.label, float(curve.steps[at])
@@ -186,7 +187,3 @@ class PlotKeys(QObject):
         """Make a screen reader speak; a later query returns the same text."""
         self._plot.setAccessibleDescription(text)
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._plot, text))
-
-
-def _nearest(curve: Points, step: float) -> int:
-    return int(np.abs(curve.steps - step).argmin())

@@ -26,6 +26,8 @@ class Series:
         self.columns = tuple(columns)
         self.rows_each = 1
         """Rows that one cell stands for."""
+        self.revision = 0
+        """Rises when known cells are merged or dropped; cells only added at the end leave it."""
         self._capacity = capacity
         self._cells: Doubles = np.empty((3, len(columns), 256))
         self._size = 0
@@ -34,11 +36,6 @@ class Series:
 
     def __len__(self) -> int:
         return self._size
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory of all cells, including unused ones."""
-        return self._cells.nbytes
 
     def add_columns(self, names: Sequence[str]) -> None:
         """Add columns at the end; they are NaN in earlier rows."""
@@ -62,7 +59,8 @@ class Series:
             self._merge()
         whole = self._waiting.shape[2] // self.rows_each * self.rows_each
         grouped = self._waiting[:, :, :whole].reshape(3, len(self.columns), -1, self.rows_each)
-        self._waiting = self._waiting[:, :, whole:]
+        # A copy: a view would keep all of the new rows in memory.
+        self._waiting = self._waiting[:, :, whole:].copy()
         self._add(_merged(grouped))
 
     def _add(self, cells: Doubles) -> None:
@@ -86,11 +84,13 @@ class Series:
         self._size = merged.shape[2]
         self._cells[:, :, : self._size] = merged
         self.rows_each *= 2
+        self.revision += 1
 
     def keep_to(self, last: float) -> None:
         """Drop the rows after this x, and the whole cell that contains the first of them."""
         self._size = int(np.searchsorted(self._cells[_HIGH, 0, : self._size], last, "right"))
         self._waiting = self._waiting[:, :, self._waiting[_HIGH, 0] <= last]
+        self.revision += 1
 
     def column(self, name: str) -> Doubles:
         """Return the cells' means of a column, for x their last; valid until the next append."""
@@ -98,6 +98,12 @@ class Series:
         view = self._cells[_HIGH if index == 0 else _MEAN, index, : self._size]
         view.flags.writeable = False
         return view
+
+    def known(self, name: str, first: int = 0) -> tuple[Doubles, Doubles]:
+        """Return x and y of a column from the cell ``first`` on, shapes (n,), without NaN."""
+        x, y = self.column(self.columns[0])[first:], self.column(name)[first:]
+        finite = np.isfinite(y)
+        return x[finite], y[finite]
 
     def rows(self) -> Doubles:
         """Return all cells as rows of means, shape (n, columns)."""
@@ -123,15 +129,6 @@ class Series:
         if not finite.all():
             x, y = x[finite], y[finite]
         return thinned(x, y, points)
-
-    def nearest(self, x: float) -> int | None:
-        """Return the index of the row nearest to ``x``."""
-        if not self._size:
-            return None
-        steps = self.column(self.columns[0])
-        after = min(int(np.searchsorted(steps, x)), self._size - 1)
-        before = max(after - 1, 0)
-        return before if abs(steps[before] - x) <= abs(steps[after] - x) else after
 
 
 def _merged(groups: Doubles) -> Doubles:
@@ -160,3 +157,17 @@ def thinned(x: Doubles, y: Doubles, points: int) -> tuple[Doubles, Doubles]:
     index = (picks + np.arange(0, whole, stretch)[:, None]).ravel()
     index = np.concatenate((index, np.arange(whole, len(x))))
     return x[index], y[index]
+
+
+def nearest(steps: Doubles, x: float) -> int:
+    """Return the index of the value nearest to ``x`` in rising steps, shape (n,), n > 0."""
+    after = min(int(np.searchsorted(steps, x)), len(steps) - 1)
+    before = max(after - 1, 0)
+    return before if abs(steps[before] - x) <= abs(steps[after] - x) else after
+
+
+def nearest_within(steps: Doubles, x: float, reach: float) -> int | None:
+    """Return :func:`nearest`; None without steps, or further than ``reach`` beyond their ends."""
+    if not len(steps) or not steps[0] - reach <= x <= steps[-1] + reach:
+        return None
+    return nearest(steps, x)

@@ -193,11 +193,6 @@ class ComparedLayer(Layer):
             found.append(Points(line.label, line.curve.x[known], line.curve.middle[known]))
         return found
 
-    @property
-    def drawn_lines(self) -> list[tuple[Doubles, Doubles]]:
-        """The drawn points of each line, thinned."""
-        return [(line.x, line.y) for line in self._item.lines]
-
     def _style(self, line: ComparedLine) -> Qt.PenStyle:
         assert self._theme is not None
         return style_of(self._theme, line.place)

@@ -72,12 +72,14 @@ class CompareSession(QObject):
         self._exporter = BackgroundTask("export-figure", self)
         self._exporter.failed.connect(self.refused)
         self._again = QTimer(self)
+        self._again.setObjectName("compare_files_timer")
         self._again.setSingleShot(True)
         self._again.setInterval(REFRESH_MS)
         self._again.timeout.connect(self._read_again)
         self._reported = False
         """Whether there are reports still to be drawn."""
         self._pace = QTimer(self)
+        self._pace.setObjectName("compare_live_timer")
         self._pace.setSingleShot(True)
         self._pace.setInterval(LIVE_MS)
         self._pace.timeout.connect(self._show_reported)
@@ -155,16 +157,6 @@ class CompareSession(QObject):
         self._pace.stop()
         self._task.cancel()
         self._exporter.cancel()
-
-    def set_refresh_interval(self, milliseconds: int) -> None:
-        """Set how often the files of the runs are checked."""
-        self._again.setInterval(milliseconds)
-        if self._again.isActive():
-            self._again.start()
-
-    def set_live_interval(self, milliseconds: int) -> None:
-        """Set how often reports of runs that train from this window are drawn."""
-        self._pace.setInterval(milliseconds)
 
     # View options ------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """The curves of a run."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyqtgraph as pg
@@ -9,15 +9,17 @@ from PySide6.QtGui import QColor
 
 from studio.formatting import format_number
 from studio.plots.canvas import PlotCanvas
-from studio.plots.curve import SMOOTHED, Curve, in_free_colour, logged, training_of
+from studio.plots.curve import SMOOTHED, Curve, in_free_colour, info_curve, logged, training_of
 from studio.plots.layers.layer import Entry, Layer, LayerView, Points
 from studio.plots.layers.lines_item import curve_pen
+from studio.plots.layers.smoothed import SmoothedColumn
 from studio.session.curves import RunCurves
 from studio.session.model import RunModel
-from studio.session.series import Series, thinned
+from studio.session.series import nearest_within, thinned
 from studio.theme.theme import Theme
-from td3core.analysis.results import SMOOTHED_EPISODES, trailing_mean
+from td3core.analysis.results import SMOOTHED_EPISODES
 from td3core.arrays import Doubles
+from td3core.config.info_columns import PREFIX
 from td3core.text import Text
 
 _STRIPES = 24
@@ -36,6 +38,7 @@ class CurveLayer(Layer):
         self._drawn: list[Curve] = []
         self._hidden: set[Curve] = set()
         self._smoothing, self._episodes = 1, SMOOTHED_EPISODES
+        self._known: dict[Curve, SmoothedColumn] = {}
 
     @property
     def smoothing(self) -> int:
@@ -51,6 +54,7 @@ class CurveLayer(Layer):
         """Change :attr:`smoothing` or :attr:`episodes`."""
         self._smoothing = self._smoothing if values is None else values
         self._episodes = self._episodes if episodes is None else episodes
+        self._known.clear()
 
     def attach(self, plot: PlotCanvas) -> None:
         """Add the curves to a plot."""
@@ -75,8 +79,9 @@ class CurveLayer(Layer):
         return heights
 
     def addable(self) -> Iterator[Curve]:
-        """Yield a curve for every quantity that the run recorded."""
-        return logged(self._model.record.curves)
+        """Yield a curve for every recorded quantity that the plot does not show by default."""
+        shown = self.shown_columns - self.added_columns
+        return (each for each in logged(self._model.record.curves) if each.column not in shown)
 
     @property
     def shown_columns(self) -> frozenset[str]:
@@ -88,10 +93,18 @@ class CurveLayer(Layer):
         """The columns added by the user."""
         return frozenset(self._added)
 
-    def add(self, curve: Curve) -> None:
-        """Also draw another quantity of the run, in a new colour."""
+    def add(self, columns: Collection[str]) -> None:
+        """Also draw these quantities of the run, each in a new colour.
+
+        A number of the environment's info is drawn for runs that recorded it.
+        """
+        info = [info_curve(column) for column in columns if column.startswith(PREFIX)]
+        for curve in (*logged(), *info):
+            if curve.column in columns and curve.column not in self.shown_columns:
+                self._add(in_free_colour(curve, self._items))
+
+    def _add(self, curve: Curve) -> None:
         assert self._plot is not None
-        curve = in_free_colour(curve, self._items)
         self._added[curve.column] = curve
         self._items[curve] = item = make_item(curve.column)
         self._plot.addItem(item)
@@ -104,6 +117,7 @@ class CurveLayer(Layer):
         curve = self._added.pop(column)
         self._plot.removeItem(self._items.pop(curve))
         self._hidden.discard(curve)
+        self._known.pop(curve, None)
         self._drawn = [each for each in self._drawn if each != curve]
 
     def show_curve(self, name: str, shown: bool) -> None:
@@ -125,9 +139,11 @@ class CurveLayer(Layer):
         series = curve.series_in(self._model.record.curves)
         if series is None:
             return np.empty(0), np.empty(0)
-        count = self._smoothed_over(curve)
-        x, y = _known(series, curve.column if count is None else _raw(curve))
-        return (x, y) if count is None else (x, trailing_mean(y, max(1, count // series.rows_each)))
+        if curve not in self._known:
+            count = self._smoothed_over(curve)
+            column = curve.column if count is None else _raw(curve)
+            self._known[curve] = SmoothedColumn(column, count or 1)
+        return self._known[curve].of(series)
 
     def _smoothed_over(self, curve: Curve) -> int | None:
         """Return over how many values to take the mean; None if stored values are shown."""
@@ -175,12 +191,8 @@ class CurveLayer(Layer):
 
     def _value_at(self, curve: Curve, x: float, reach: float) -> float | None:
         steps, values = self._values(curve)
-        if not len(steps) or not steps[0] - reach <= x <= steps[-1] + reach:
-            return None
-        after = min(int(np.searchsorted(steps, x)), len(steps) - 1)
-        before = max(after - 1, 0)
-        nearest = before if abs(steps[before] - x) <= abs(steps[after] - x) else after
-        return float(values[nearest])
+        at = nearest_within(steps, x, reach)
+        return None if at is None else float(values[at])
 
     def readable(self) -> Sequence[Points]:
         """Return the visible curves, the topmost first."""
@@ -194,7 +206,7 @@ class CurveLayer(Layer):
             series = curve.series_in(self._model.record.curves)
             if series is not None:
                 mean = curve.column == SMOOTHED
-                values = self._values(curve) if mean else _known(series, curve.column)
+                values = self._values(curve) if mean else series.known(curve.column)
                 # Files name the curves in English, whatever the window's language.
                 found.append(Points(self._label(curve).english, *values))
         return found
@@ -203,13 +215,6 @@ class CurveLayer(Layer):
 def _raw(curve: Curve) -> str:
     """Return the column from which a smoothed curve is computed."""
     return "return" if curve.column == SMOOTHED else curve.column
-
-
-def _known(series: Series, column: str) -> tuple[Doubles, Doubles]:
-    """Return x and y of a column, shapes (n,), without NaN."""
-    x, y = series.column(series.columns[0]), series.column(column)
-    known = np.isfinite(y)
-    return x[known], y[known]
 
 
 def make_item(name: str | None = None) -> pg.PlotDataItem:

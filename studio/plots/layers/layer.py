@@ -1,12 +1,13 @@
 """The interface of everything drawn on a plot."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
 from studio.plots.canvas import PlotCanvas
+from studio.plots.curve import Curve
 from studio.plots.x_axis import BY_STEPS, StepToX
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
@@ -100,6 +101,23 @@ class Layer(ABC):
     def legend(self) -> Sequence[Entry]:
         """Return the legend entries for the last drawing."""
         return ()
+
+    def addable(self) -> Iterable[Curve]:
+        """Return the curves that the user can add or has added."""
+        return ()
+
+    @property
+    def added_columns(self) -> frozenset[str]:
+        """The columns added by the user."""
+        return frozenset()
+
+    def add(self, columns: Collection[str]) -> None:
+        """Also draw these quantities, as far as they exist and are not drawn."""
+        del columns
+
+    def remove(self, column: str) -> None:
+        """Remove an added quantity."""
+        del column
 
     def show_curve(self, name: str, shown: bool) -> None:
         """Show or hide the curve that a legend entry names, if it belongs to this layer."""

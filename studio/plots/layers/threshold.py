@@ -11,6 +11,7 @@ from studio.formatting import format_number, format_share
 from studio.plots.canvas import PlotCanvas
 from studio.plots.layers.layer import Entry, Layer, LayerView
 from studio.session.model import RunModel
+from studio.session.series import nearest_within
 from studio.theme.theme import Theme
 from td3core.arrays import Doubles
 from td3core.text import tr
@@ -26,16 +27,6 @@ class ThresholdLayer(Layer):
         self._line = pg.InfiniteLine(angle=0, movable=False, label="", labelOpts=options)
         self._line.setZValue(-10)
         self._line.hide()
-
-    @property
-    def drawn_at(self) -> float | None:
-        """The return at which the line is drawn; None while it is hidden."""
-        return float(self._line.value()) if self._line.isVisible() else None
-
-    @property
-    def label(self) -> str:
-        """The text at the line; empty while that is out of view."""
-        return str(self._line.label.toPlainText()) if self._line.label.isVisible() else ""
 
     def attach(self, plot: PlotCanvas) -> None:
         """Add the line to a plot."""
@@ -74,9 +65,8 @@ class ThresholdLayer(Layer):
         """Return how many episodes of the evaluation nearest to ``x`` reached the threshold."""
         record = self._model.record
         threshold, evaluations = record.reward_threshold, record.curves.evaluations
-        row = evaluations.nearest(x)
-        steps = evaluations.column("env_steps")
-        if threshold is None or row is None or not steps[0] - reach <= x <= steps[-1] + reach:
+        row = nearest_within(evaluations.column("env_steps"), x, reach)
+        if threshold is None or row is None:
             return ()
         success = float(evaluations.column("success")[row])
         if math.isnan(success):

@@ -21,11 +21,6 @@ class TickLayer(Layer):
     def steps(self) -> list[float]:
         """Return the steps to mark."""
 
-    @property
-    def drawn_steps(self) -> list[float]:
-        """The steps currently marked."""
-        return list(self._ticks.xvals)
-
     def attach(self, plot: PlotCanvas) -> None:
         """Add the lines to a plot."""
         plot.addItem(self._ticks, ignoreBounds=True)

@@ -6,7 +6,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from studio.plots.card import NearestCheckpoint, PlotCard
+from studio.plots.card import PlotCard
+from studio.plots.card_menu import NearestCheckpoint
 from studio.plots.catalogue import PLOTS, layers_of
 from studio.plots.grid import CurveGrid
 from studio.plots.layers.curve_layers import CurveLayer
@@ -62,8 +63,8 @@ class PlotGrid(CurveGrid):
             inspect: called with the file.
         """
         for card in self._cards.values():
-            card.offer_checkpoints(nearest)
-            card.inspect_requested.connect(inspect)
+            card.menu.offer_checkpoints(nearest)
+            card.menu.inspect_requested.connect(inspect)
 
     def _make_bar(self, model: RunModel) -> QWidget:
         bar = QWidget()

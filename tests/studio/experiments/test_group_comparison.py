@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QTreeWidget
 
@@ -15,6 +16,7 @@ from td3core.experiments.groups.seed_status import SeedState
 from td3core.protocol.events import Failed
 from td3core.text import Text
 from tests.studio.experiments.test_groups import PlayedGroup, fill_in, panel, played
+from tests.studio.plots.layers import lines_of
 from tests.studio.session.test_live_runs import started as began
 from tests.support.events import evaluated
 from tests.td3core.analysis.many_runs import write_run
@@ -66,7 +68,7 @@ def test_what_a_run_of_the_group_adds_is_drawn_while_it_trains(
     qtbot, window, find, started, runs_dir: Path
 ) -> None:
     comparing = window.comparison.session
-    comparing.set_refresh_interval(20)
+    comparing.findChild(QTimer, "compare_files_timer").setInterval(20)
     path = write_run(runs_dir, [1.0, 2.0], seed=0, group=started.group.name)
     started.show(0, SeedState.TRAINING, run=path)
     qtbot.waitUntil(lambda: comparing.active and not comparing.busy)
@@ -80,7 +82,7 @@ def test_a_run_of_the_group_is_drawn_by_what_it_reports_and_its_files_are_left_a
     qtbot, window, find, started, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     comparing = window.comparison.session
-    comparing.set_live_interval(20)
+    comparing.findChild(QTimer, "compare_live_timer").setInterval(20)
     path = write_run(runs_dir, [], seed=0, group=started.group.name)
     read: list[Path] = []
     monkeypatch.setattr(run_set, "read_results", lambda path, _: read.append(path))
@@ -94,7 +96,7 @@ def test_a_run_of_the_group_is_drawn_by_what_it_reports_and_its_files_are_left_a
         lambda: [entry.text for entry in card.layers[0].legend()] == [started.group.name],
         timeout=20_000,
     )
-    assert card.layers[0].drawn_lines == []
+    assert lines_of(card) == []
     for step, mean in ((100, 1.0), (200, 4.0)):
         started.report(SeedEvent(seed=0, event=evaluated(step, mean)))
         qtbot.waitUntil(lambda: last_drawn(comparing) == (step, mean), timeout=20_000)  # noqa: B023
@@ -104,7 +106,7 @@ def test_a_run_of_the_group_is_drawn_by_what_it_reports_and_its_files_are_left_a
     started.report(SeedEvent(seed=0, event=Failed(message=Text("killed"), details="")))
     with (path / "evaluations.csv").open("a") as file:
         file.write("100,1,1,,0,1,10,0,10\n200,4,1,,0,4,10,0,20\n300,9,1,,0,9,10,0,30\n")
-    comparing.set_refresh_interval(20)
+    comparing.findChild(QTimer, "compare_files_timer").setInterval(20)
     qtbot.waitUntil(lambda: last_drawn(comparing) == (300, 9.0), timeout=20_000)
 
 

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from PySide6.QtCore import QSettings
+from PySide6.QtGui import QAccessible
 from pytestqt.qtbot import QtBot
 
-from studio.formatting import format_number
+from studio.formatting import format_number, format_return, plain_minus
 from studio.instruments.episode_curves import NO_CRITIC
+from studio.instruments.instrument import Instrument
 from studio.instruments.instruments_panel import InstrumentPanel
 from studio.replay.player import Player
 from studio.theme.theme import load_theme
@@ -166,6 +169,23 @@ def independent(path: Path) -> dict[str, Any]:
     return arrays
 
 
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen reader is running."""
+    monkeypatch.setattr(QAccessible, "isActive", lambda: True)
+
+
+def assert_taken(actions: Instrument, expected: NDArray[np.floating[Any]]) -> None:
+    """Compare the action read to a screen reader, in three digits."""
+    said = actions.accessibleDescription().split(", ")
+    found = [float(plain_minus(each.split()[0])) for each in said]
+    np.testing.assert_allclose(found, expected, rtol=6e-3, atol=1e-5)
+    low, high = np.array([-3.0, 0.0]), np.array([1.0, 10.0])
+    share = 2 * (expected - low) / (high - low) - 1
+    words = ["MIN" if each <= -0.99 else "MAX" if each >= 0.99 else "" for each in share]
+    assert [each.partition(" ")[2] for each in said] == words
+
+
 @pytest.mark.parametrize(
     "values", [*slow({}), {"normalize_observations": True, "twin_critics": False}]
 )
@@ -173,6 +193,7 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     qtbot: QtBot,
     player: Player,
     panel: InstrumentPanel,
+    heard: None,
     bounded: None,
     tmp_path: Path,
     values: dict[str, Any],
@@ -192,7 +213,7 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     panel.show()
     qtbot.waitUntil(lambda: panel.numbers is not None and panel.numbers.last == 7, timeout=WAIT_MS)
     reward, value, actions, observations, sweep = panel.instruments
-    assert value.chart.content.readings[1] == "at the end"
+    assert value.accessibleDescription().endswith(", obtained at the end")
     # So fast that most pictures are skipped.
     player.reduce_rate(True)
     player.set_speed(8.0)
@@ -208,8 +229,10 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     np.testing.assert_allclose(numbers.total, expected["reward"].cumsum(), **close)
     np.testing.assert_allclose(numbers.min_q, expected["q"].min(axis=1), **close)
     np.testing.assert_allclose(numbers.discounted, expected["discounted"], **close)
-    np.testing.assert_allclose(actions.bars.values, expected["action"][-1], **close)
-    np.testing.assert_allclose(observations.chart.limits[1], expected["obs"].max(axis=0), **close)
+    assert_taken(actions, expected["action"][-1])
+    low, high = expected["obs"].min(axis=0), expected["obs"].max(axis=0)
+    scaled = (expected["obs"] - low) / (high - low)
+    np.testing.assert_allclose(observations.chart.columns(), scaled, **close)
     shown = value.chart.content
     np.testing.assert_allclose(shown.ys[0], expected["q"].min(axis=1), **close)
     np.testing.assert_allclose(shown.ys[1], expected["discounted"], **close)
@@ -218,8 +241,10 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     player.frame_ready.emit(back)
     row = back.step.number - 1
     assert reward.chart.content.cursor == back.step.number
-    assert reward.chart.content.readings[1] == format_number(expected["reward"][row])
-    np.testing.assert_allclose(actions.bars.values, expected["action"][row], **close)
+    total = format_return(expected["reward"][: row + 1].sum())
+    reading = format_number(expected["reward"][row])
+    assert reward.accessibleDescription() == f"return {total}, reward {reading}"
+    assert_taken(actions, expected["action"][row])
     sweep.dimension.setValue(2)
     at = pytest.approx(expected["action"][row][1], abs=1e-4)
     qtbot.waitUntil(
@@ -240,6 +265,7 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
     player: Player,
     panel: InstrumentPanel,
     settings: QSettings,
+    heard: None,
     bounded: None,
     tmp_path: Path,
 ) -> None:
@@ -254,7 +280,7 @@ def test_without_critic_or_picture_the_other_numbers_are_shown(
     assert value.note.text() == sweep.note.text() == str(NO_CRITIC)
     assert value.chart.content.ys[0] is None
     assert reward.chart.content.cursor == 1
-    assert len(actions.bars.values) == 2
+    assert len(actions.accessibleDescription().split(", ")) == 2
     for switch in panel.switches.values():
         switch.setChecked(False)
     with qtbot.waitSignal(player.frame_ready, timeout=WAIT_MS) as shown:

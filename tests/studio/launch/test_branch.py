@@ -32,6 +32,7 @@ from td3core.runs.resumption import FIXED_BY_CHECKPOINT
 from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text
 from tests.studio.launch.test_resume import open_run, train_before, wait_until_idle
+from tests.studio.plots.layers import curves_of
 from tests.studio.window.test_main_job import Listener, click
 from tests.support.events import started as began
 from tests.support.marks import slow
@@ -100,7 +101,7 @@ def test_a_branch_begins_at_its_checkpoint_below_the_dimmed_curves_of_its_parent
     assert (steps[0] > 1000, steps[-1]) == (True, 2000)
     card = window.plots.card("plot_q")
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
-    dimmed = card.plot.listDataItems()[5].xData
+    dimmed = curves_of(card)[5].xData
     assert (dimmed[0] < 200, dimmed[-1]) == (True, 1000)
     assert RunDirectory.open(started.run).parent.run == parent.path.name
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QCheckBox, QDialog, QDoubleSpinBox, QLabel
 
@@ -19,7 +19,6 @@ from studio.launch.dialogs import (
     RepeatDialog,
     with_visible_changes,
 )
-from studio.plots.layers.notes import NoteLayer
 from studio.session.controller import SessionState
 from td3core import checkpoint
 from td3core.config import Tunables
@@ -31,7 +30,7 @@ from td3core.runs.new_run import default_runs_dir
 from td3core.runs.tables import read_table
 from td3core.training.launch import train
 from tests.studio.fake_runs import make_run
-from tests.studio.plots.layers import layer_of
+from tests.studio.plots.layers import ticks_of
 from tests.studio.window.test_main_job import Listener, click
 from tests.support.marks import slow
 from tests.td3core.helpers import tiny
@@ -307,7 +306,7 @@ def test_pauses_and_saves_can_be_read_under_the_mouse(qtbot, window, find, runs_
     card = window.plots.card("plot_q")
     reached = checkpoint.read_header(run.last).counters.env_steps
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=5_000)
-    qtbot.waitUntil(lambda: layer_of(card, NoteLayer).drawn_steps == [reached], timeout=5_000)
+    qtbot.waitUntil(lambda: ticks_of(card, Qt.PenStyle.SolidLine) == [reached], timeout=5_000)
     card.hovered.emit(QPointF(float(reached), 0.0))
     assert f"stopped at step {reached:,}" in card.readout
     card.hovered.emit(QPointF(reached / 2, 0.0))

@@ -1,9 +1,13 @@
 """Draws plots again, and finds what is drawn on one."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
 
 from studio.plots.card import PlotCard
 from studio.plots.layers.layer import Layer
+from studio.plots.layers.lines_item import DrawnLine, LinesItem
 
 Kind = TypeVar("Kind", bound=Layer)
 
@@ -17,4 +21,32 @@ def redraw(qtbot, window) -> None:
 def layer_of(card: PlotCard, kind: type[Kind]) -> Kind:
     """Return the one layer of this class on a plot."""
     (found,) = [layer for layer in card.layers if isinstance(layer, kind)]
+    return found
+
+
+def curves_of(card: PlotCard) -> list[pg.PlotDataItem]:
+    """Return the curves of a run on a plot, in the order of being added."""
+    items = card.plot.getViewBox().addedItems
+    return [item for item in items if isinstance(item, pg.PlotDataItem)]
+
+
+def _items(card: PlotCard, kind: type) -> list[Any]:
+    return [item for item in card.plot.items() if isinstance(item, kind)]
+
+
+def lines_of(card: PlotCard) -> list[DrawnLine]:
+    """Return the lines of a comparison on a plot."""
+    (item,) = _items(card, LinesItem)
+    return list(item.lines)
+
+
+def ticks_of(card: PlotCard, style: Qt.PenStyle) -> list[float]:
+    """Return the marked places: dashed lines are live changes, solid ones notes."""
+    (found,) = [each for each in _items(card, pg.VTickGroup) if each.pen.style() == style]
+    return list(found.xvals)
+
+
+def threshold_of(card: PlotCard) -> pg.InfiniteLine:
+    """Return the horizontal line on a plot."""
+    (found,) = [each for each in _items(card, pg.InfiniteLine) if each.angle == 0]
     return found

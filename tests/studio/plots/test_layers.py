@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pyqtgraph as pg
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtWidgets import QMenu
 
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PLOTS, PlotSpec, layers_of
+from studio.plots.curve import info_curve
 from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Entry, Layer, Points
-from studio.plots.layers.notes import NoteLayer
 from studio.session.curves import RunCurves
 from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
@@ -22,7 +23,7 @@ from studio.session.model import RunModel
 from studio.theme.theme import load_theme
 from td3core.text import Text
 from tests.studio.fake_runs import add_training, open_record
-from tests.studio.plots.layers import layer_of, redraw
+from tests.studio.plots.layers import curves_of, redraw, ticks_of
 
 pytestmark = pytest.mark.shared_window
 
@@ -37,6 +38,8 @@ class Overlay(Layer):
         self.item = pg.PlotDataItem()
         self.views = []
         self.theme = None
+        self.offered = []
+        self.added = frozenset()
 
     def attach(self, plot):
         plot.addItem(self.item)
@@ -57,6 +60,19 @@ class Overlay(Layer):
 
     def read(self, x, reach):
         return [Entry(text=f"overlay near {x:g}")] if abs(x - 500) <= reach else []
+
+    def addable(self):
+        return self.offered
+
+    def add(self, columns):
+        self.added |= set(columns)
+
+    def remove(self, column):
+        self.added -= {column}
+
+    @property
+    def added_columns(self):
+        return self.added
 
     def points(self):
         return [Points("overlay", STEPS, VALUES)]
@@ -118,8 +134,33 @@ def test_a_layer_is_read_within_a_few_pixels_of_the_crosshair(card) -> None:
     assert card.readout == ""
 
 
+def test_a_layer_of_any_kind_can_offer_quantities(qtbot, card, overlay) -> None:
+    def offered() -> dict[str, bool]:
+        card.plot.customContextMenuRequested.emit(QPoint(5, 5))
+        menu = card.findChild(QMenu, "plot_test_menu")
+        found = {
+            action.text(): action for each in menu.findChildren(QMenu) for action in each.actions()
+        }
+        checked = {text: action.isChecked() for text, action in found.items()}
+        for action in found.values():
+            action.trigger()
+        menu.close()
+        qtbot.waitUntil(lambda: card.findChild(QMenu, "plot_test_menu") is None)
+        return checked
+
+    assert offered() == {}
+    overlay.offered = [info_curve("info.speed")]
+    with qtbot.waitSignal(card.view_changed):
+        assert offered() == {"info.speed": False}
+    assert card.added == ["info.speed"]
+    assert offered() == {"info.speed": True}
+    assert card.added == []
+    card.add_quantities(["info.speed"])
+    assert card.added == ["info.speed"]
+
+
 def test_the_points_of_a_layer_are_exported(card, tmp_path: Path) -> None:
-    card.export(tmp_path / "test.csv")
+    card.exporter.export(tmp_path / "test.csv")
     assert b"\r" not in (tmp_path / "test.csv").read_bytes()
     with (tmp_path / "test.csv").open() as file:
         rows = [tuple(row.values()) for row in csv.DictReader(file)]
@@ -152,8 +193,8 @@ def test_the_nearest_change_and_the_latest_notes_are_read_at_the_crosshair(qtbot
             Marker(env_steps=step, name="tau", old=0.005, new=new, changed_at=0.0)
         )
     redraw(qtbot, window)
-    assert layer_of(card, NoteLayer).drawn_steps == [500.0] * 6
-    assert layer_of(card, ChangeMarkerLayer).drawn_steps == [498.0, 501.0, 800.0]
+    assert ticks_of(card, Qt.PenStyle.SolidLine) == [500.0] * 6
+    assert ticks_of(card, Qt.PenStyle.DashLine) == [498.0, 501.0, 800.0]
     card.hovered.emit(QPointF(500.0, 0.0))
     values, rest = card.readout.splitlines()[1:4], card.readout.splitlines()[4:]
     assert all(line.startswith("● ") for line in values)
@@ -174,7 +215,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     rows = [(float(step), step, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0) for step in range(50, 501, 50)]
     add_training(model.record.curves.training, rows)
     redraw(qtbot, window)
-    items = {item.name(): item for item in plots.card("plot_q").plot.listDataItems()}
+    items = {item.name(): item for item in curves_of(plots.card("plot_q"))}
     assert drawn_points(items["q2"]) == 10
 
     curves, nan = RunCurves(), math.nan
@@ -188,7 +229,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     card.hovered.emit(QPointF(250.0, 0.0))
     assert "Q₁ −5" in card.readout
     assert "Q₂" not in card.readout
-    card.export(tmp_path / "q.csv")
+    card.exporter.export(tmp_path / "q.csv")
     assert "Q₂" not in (tmp_path / "q.csv").read_text()
     # Without any of its metrics a plot is an empty one.
     assert plots.card("plot_critic_loss").legend.names == []
@@ -202,7 +243,7 @@ def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, wi
     add_training(past.training, rows)
     open_record(window, parent_curves=past)
     redraw(qtbot, window)
-    dimmed = window.plots.card("plot_q").plot.listDataItems()[-5:]
+    dimmed = curves_of(window.plots.card("plot_q"))[-5:]
     assert [drawn_points(item) for item in dimmed] == [10, 0, 0, 0, 0]
     # The parents' curves have axes, before the branch has any point of its own.
     assert window.plots.card("plot_q").plot.getAxis("left").opacity() == 1.0

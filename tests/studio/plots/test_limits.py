@@ -13,6 +13,7 @@ from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.limits_dialog import LimitsDialog
 from studio.plots.view_range import NO_LIMITS, Limits, limited
 from studio.window.session_memory import SessionMemory
+from tests.studio.plots.layers import layer_of
 from tests.studio.window.test_manners import drawn, feed
 
 ends = st.none() | st.floats(-1e9, 1e9)
@@ -102,7 +103,7 @@ def test_a_plot_keeps_its_limits_while_curves_grow(qtbot: Any, window: Any, tmp_
     card.add_quantities(["q_gap", "no such quantity", "return"])
     assert card.added == ["q_gap"]
     memory.save(None)
-    layer = next(each for each in card.layers if isinstance(each, CurveLayer))
+    layer = layer_of(card, CurveLayer)
     layer.remove("q_gap")
     memory.restore_forms()
     assert card.added == ["q_gap"]

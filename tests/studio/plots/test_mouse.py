@@ -16,10 +16,13 @@ from studio.plots.explanation import ExplanationPopup
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.session.curves import EVALUATIONS, RunCurves
 from studio.session.record import RunRecord
+from td3core.analysis.results import trailing_mean
+from td3core.arrays import Doubles
 from td3core.config import make_settings
 from td3core.protocol.metrics import METRICS
 from td3core.protocol.rows import EVALUATION_METRICS
 from tests.studio.fake_runs import add_training, make_run, open_record
+from tests.studio.plots.layers import curves_of, layer_of
 
 pytestmark = pytest.mark.shared_window
 
@@ -99,7 +102,7 @@ def test_an_entry_of_the_legend_hides_its_curve_and_shows_it_again(qtbot, plots)
     card = plots.card("plot_q")
     card.legend.linkActivated.emit("target")
     qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
-    layer = next(each for each in card.layers if isinstance(each, CurveLayer))
+    layer = layer_of(card, CurveLayer)
     (hidden,) = [entry for entry in layer.legend() if entry.hidden]
     assert hidden.text == "target"
     card.hovered.emit(QPointF(600.0, 0.0))
@@ -178,11 +181,11 @@ def test_any_quantity_on_record_can_be_put_on_any_plot_and_taken_off(
     assert set(offered) == logged - own
     assert len(offered) == len(set(offered))
     also_show(plots, "plot_q", "return")
-    layer = next(layer for layer in card.layers if isinstance(layer, CurveLayer))
+    layer = layer_of(card, CurveLayer)
     qtbot.waitUntil(lambda: "return" in [entry.text for entry in layer.legend()])
     added = next(points for points in layer.readable() if points.label == "return")
     assert list(added.values) == [step / 10 for step in range(100, 1001, 100)]
-    card.export(tmp_path / "plot.csv")
+    card.exporter.export(tmp_path / "plot.csv")
     assert "return" in (tmp_path / "plot.csv").read_text("utf-8")
     also_show(plots, "plot_q", "return")
     qtbot.waitUntil(lambda: "return" not in [entry.text for entry in layer.legend()])
@@ -232,7 +235,7 @@ def test_the_curves_stand_along_episodes_or_time(
     combo.activated.emit(combo.currentIndex())
     qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
     card = plots.card("plot_return")
-    item = card.plot.listDataItems()[0]
+    item = curves_of(card)[0]
     assert item.getOriginalDataset()[0][-1] == end
     card.hovered.emit(QPointF(0.6 * end, 0.0))
     assert card.readout.startswith(heading)
@@ -258,7 +261,7 @@ def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
         qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
 
     choose(axis)
-    items = [item for item in card.plot.listDataItems() if item.isVisible()]
+    items = [item for item in curves_of(card) if item.isVisible()]
     assert not items
     assert card.plot.accessibleDescription().startswith(hint)
     assert "choose another x axis" in card.plot.accessibleDescription()
@@ -266,7 +269,7 @@ def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
     assert not card.readout
     assert not card.legend.names
     choose("steps")
-    assert [item for item in card.plot.listDataItems() if item.isVisible()]
+    assert [item for item in curves_of(card) if item.isVisible()]
     assert not card.plot.accessibleDescription()
 
 
@@ -275,7 +278,7 @@ def test_the_slider_smooths_the_large_plot(qtbot, plots, find) -> None:
     assert slider.value() == 20
     slider.setValue(2)
     card = plots.card("plot_return")
-    layer = next(each for each in card.layers if isinstance(each, CurveLayer))
+    layer = layer_of(card, CurveLayer)
     qtbot.waitUntil(lambda: layer.episodes == 2, timeout=10_000)
     card.hovered.emit(QPointF(1000.0, 0.0))
     assert "mean of 2 95" in card.readout
@@ -283,11 +286,40 @@ def test_the_slider_smooths_the_large_plot(qtbot, plots, find) -> None:
     assert slider.value() == 1
 
 
+def test_a_smoothed_curve_is_computed_once_and_then_only_where_it_has_grown(
+    qtbot, plots, curves, find, monkeypatch
+) -> None:
+    averaged: list[int] = []
+
+    def counted(values: Doubles, count: int) -> Doubles:
+        averaged.append(len(values))
+        return trailing_mean(values, count)
+
+    monkeypatch.setattr("studio.plots.layers.smoothed.trailing_mean", counted)
+    card = plots.card("plot_q")
+    find("plot_q_title").click()
+    find("plots_smoothing_slider").setValue(2)
+    qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
+    card.hovered.emit(QPointF(600.0, 0.0))
+    assert "target 3" in card.readout
+    averaged.clear()
+    for step in range(300, 900, 50):
+        card.hovered.emit(QPointF(step, 0.0))
+    card.view_changed.emit()
+    qtbot.waitUntil(lambda: not plots.redraw_pending, timeout=10_000)
+    assert averaged == []
+    add_training(curves.training, [(1000, 700, 1.0, 2.0, 5.0, *[math.nan] * 3)])
+    card.hovered.emit(QPointF(1000.0, 0.0))
+    assert "target 4" in card.readout
+    assert averaged, "the mean of the new row"
+    assert max(averaged) <= 2, "of the new row and of the one before it"
+
+
 def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recorded(
     qtbot, plots, find, tmp_path
 ) -> None:
     def exported(name: str) -> list[list[str]]:
-        plots.card(name).export(tmp_path / "plot.csv")
+        plots.card(name).exporter.export(tmp_path / "plot.csv")
         with (tmp_path / "plot.csv").open() as file:
             return list(csv.reader(file))
 
@@ -295,7 +327,7 @@ def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recor
     episodes = [row for row in exported("plot_return") if "mean" not in row[0]]
     recorded = exported(values)
     slider.setValue(2)
-    layer = next(each for each in returns.layers if isinstance(each, CurveLayer))
+    layer = layer_of(returns, CurveLayer)
     qtbot.waitUntil(lambda: layer.episodes == 2, timeout=10_000)
     rows = exported("plot_return")
     shown = next(points for points in layer.readable() if points.label == "mean of 2")
@@ -304,7 +336,7 @@ def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recor
     assert [row for row in rows if "mean" not in row[0]] == episodes
     find("plot_q_title").click()
     slider.setValue(5)
-    layer = next(each for each in plots.card(values).layers if isinstance(each, CurveLayer))
+    layer = layer_of(plots.card(values), CurveLayer)
     qtbot.waitUntil(lambda: layer.smoothing == 5, timeout=10_000)
     assert exported(values) == recorded
 
@@ -313,7 +345,7 @@ def test_a_table_has_the_mean_of_the_returns_that_is_shown_and_all_else_as_recor
 def test_a_picture_names_the_run_its_curves_and_its_axes(plots, tmp_path, kind: str) -> None:
     path = tmp_path / f"q.{kind}"
     # A small plot: on screen its axes have no names.
-    plots.card("plot_q").export(path)
+    plots.card("plot_q").exporter.export(path)
     if kind == "png":
         picture = QImage(str(path))
         assert picture.width() >= 1280

@@ -4,11 +4,10 @@ import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QTextDocumentFragment
 
-from studio.plots.layers.threshold import ThresholdLayer
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.fake_runs import add_training
-from tests.studio.plots.layers import layer_of, redraw
+from tests.studio.plots.layers import curves_of, redraw, threshold_of
 from tests.support.events import started
 
 pytestmark = pytest.mark.shared_window
@@ -45,8 +44,9 @@ def test_the_threshold_is_a_labelled_line_that_leaves_the_range_alone(qtbot, win
     evaluate(window, 200, (-80.0, -70.0), 300.0)
     redraw(qtbot, window)
     card = window.plots.card("plot_return")
-    threshold = layer_of(card, ThresholdLayer)
-    assert threshold.drawn_at == 300.0
+    threshold = threshold_of(card)
+    assert threshold.isVisible()
+    assert threshold.value() == 300.0
     low, high = card.plot.getViewBox().viewRange()[1]
     assert -120 < low < -90
     assert -80 < high < -50
@@ -58,14 +58,15 @@ def test_the_label_of_the_threshold_is_there_where_the_line_is_in_view(qtbot, wi
     evaluate(window, 200, (270.0, 280.0), 300.0)
     redraw(qtbot, window)
     card = window.plots.card("plot_return")
-    threshold, box = layer_of(card, ThresholdLayer), card.plot.getViewBox()
+    label, box = threshold_of(card).label, card.plot.getViewBox()
     # Just beyond the edge, where a part of the label would be seen.
     box.setYRange(-100.0, 299.0, padding=0.0)
-    assert threshold.label == ""
+    assert not label.isVisible()
     box.setYRange(-100.0, 400.0, padding=0.0)
-    assert threshold.label == "solved at 300"
+    assert label.isVisible()
+    assert label.toPlainText() == "solved at 300"
     box.setYRange(301.0, 400.0, padding=0.0)
-    assert threshold.label == ""
+    assert not label.isVisible()
 
 
 def test_an_environment_without_a_threshold_has_no_line_and_no_success(qtbot, window, find):
@@ -75,7 +76,7 @@ def test_an_environment_without_a_threshold_has_no_line_and_no_success(qtbot, wi
     evaluate(window, 100, (1.0, 2.0), None)
     redraw(qtbot, window)
     card = window.plots.card("plot_return")
-    assert layer_of(card, ThresholdLayer).drawn_at is None
+    assert not threshold_of(card).isVisible()
     card.hovered.emit(QPointF(100.0, 1.0))
     assert "reach" not in card.readout
     assert "Evaluation: 1.5 ± 0.5, best so far" in find("log_view").toPlainText()
@@ -116,7 +117,7 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
     for _ in range(2):
         for name, expected in (("plot_q", q), ("plot_critic_loss", loss)):
             card = window.plots.card(name)
-            items = card.plot.listDataItems()
+            items = curves_of(card)
             drawn = [i.name() for i in items if i.xData is not None and len(i.xData)]
             assert len(drawn) == len(expected)
             assert legend(card).split() == [word for label in expected for word in ("●", label)]

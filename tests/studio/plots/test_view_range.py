@@ -13,6 +13,7 @@ from studio.plots.axis import ShortAxis
 from studio.plots.view_range import heights_shown, steps_shown
 from studio.theme.theme import load_theme
 from tests.studio.fake_runs import add_training, make_run
+from tests.studio.plots.layers import curves_of
 from tests.studio.run_browser.runs_list import action, choose, show_runs
 from tests.studio.window.test_manners import drawn, feed
 
@@ -186,7 +187,7 @@ def test_no_grid_line_cuts_through_a_curve(qtbot, window):
     card = window.plots.card("plot_actor_loss")
     window.show()
     qtbot.waitUntil(lambda: card.plot.getAxis("left").opacity() == 1.0)
-    curve, box = card.plot.listDataItems()[0], card.plot.getViewBox()
+    curve, box = curves_of(card)[0], card.plot.getViewBox()
     seen = card.plot.grab().toImage()
     colour = curve.opts["pen"].color().name()
     ends = (box.mapViewToDevice(QPointF(x, curve.yData[0])) for x in curve.xData[[0, -1]])

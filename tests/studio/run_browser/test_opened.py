@@ -14,6 +14,7 @@ from studio.run_browser.tree_model import ROW
 from studio.session.history import read_history
 from td3core.runs.lock import RunLock
 from tests.studio.fake_runs import make_run, return_at
+from tests.studio.plots.layers import curves_of
 from tests.studio.run_browser.runs_list import (
     action,
     choose,
@@ -51,7 +52,7 @@ def test_an_opened_run_is_shown_as_it_was(qtbot, window, find, runs_dir) -> None
     assert "remembered" in find("run_title").text()
     assert "finished" in find("status_state").text()
     assert "step 1,000" in find("status_numbers").text()
-    curve = window.plots.card("plot_q").plot.listDataItems()[0]
+    curve = curves_of(window.plots.card("plot_q"))[0]
     qtbot.waitUntil(lambda: curve.xData is not None and curve.xData[-1] == 1000)
 
 
@@ -71,10 +72,10 @@ def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     past = window.model.record.parent_curves
     assert list(past.training.column("env_steps")) == list(range(50, 701, 50))
     assert window.model.record.curves.training.column("env_steps")[0] == 750
-    plot = window.plots.card("plot_q").plot
+    card = window.plots.card("plot_q")
     # Curves of parents are made for the first run that has some.
-    qtbot.waitUntil(lambda: len(plot.listDataItems()) > 5)
-    items = plot.listDataItems()
+    qtbot.waitUntil(lambda: len(curves_of(card)) > 5)
+    items = curves_of(card)
     own, dim = items[0], items[5]
     qtbot.waitUntil(lambda: dim.xData is not None and len(dim.xData) == 14)
     assert (own.xData[0], dim.xData[-1]) == (750, 700)

@@ -1,10 +1,12 @@
 """Curves of any length in bounded memory, with their extremes."""
 
+import tracemalloc
+
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from studio.session.series import CAPACITY, Series
+from studio.session.series import CAPACITY, Series, nearest, nearest_within
 
 
 @given(st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=2000))
@@ -36,7 +38,15 @@ def test_rows_appended_one_by_one_or_at_once_are_the_same():
         one.append(row)
     many.append(rows)
     assert np.array_equal(one.rows(), many.rows())
-    assert one.nearest(10.4) == 10
+
+
+def test_the_nearest_step_is_found_up_to_the_reach_beyond_the_ends():
+    steps = np.array([10.0, 20.0, 40.0])
+    found = [nearest(steps, x) for x in (-50.0, 14.0, 15.0, 16.0, 30.0, 31.0, 90.0)]
+    assert found == [0, 0, 0, 1, 1, 2, 2]
+    within = [nearest_within(steps, x, 5.0) for x in (4.0, 5.0, 31.0, 45.0, 46.0)]
+    assert within == [None, 0, 2, 2, None]
+    assert nearest_within(np.empty(0), 0.0, np.inf) is None
 
 
 @given(
@@ -75,12 +85,16 @@ def test_a_series_that_is_full_at_an_odd_size_keeps_the_extremes_of_its_last_cel
 
 
 def test_the_memory_of_a_series_is_bounded_and_its_means_are_those_of_its_rows():
+    tracemalloc.start()
     series = Series(("x", "y"))
     for begin in range(0, 1_000_000, 50_000):
         x = np.arange(begin, begin + 50_000)
         series.append(np.column_stack((x, np.sin(x / 1e5))))
+    del x
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
     assert len(series) <= CAPACITY
-    assert series.nbytes <= 3 * 2 * 8 * CAPACITY
+    assert taken <= 1.01 * 3 * 2 * 8 * CAPACITY
     assert series.rows_each == 16
     mean = np.sin(np.arange(1_000_000) / 1e5).reshape(-1, 16).mean(axis=1)
     np.testing.assert_allclose(series.column("y"), mean, atol=1e-9)

@@ -10,12 +10,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 
-from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.protocol import events
 from td3core.runs.directory import RunDirectory
-from tests.studio.plots.layers import layer_of
+from tests.studio.plots.layers import ticks_of
 from tests.support.marks import release, slow
 
 ASKED = "studio.window.main_window.ask_what_to_do"
@@ -86,8 +85,8 @@ def test_a_person_trains_tunes_pauses_stops_and_watches(qtbot, window, find):
     assert {marker.name for marker in window.model.record.journal.markers} == changed
     steps = sorted(float(marker.env_steps) for marker in window.model.record.journal.markers)
     for plot in ("plot_return", "plot_q", "plot_critic_loss", "plot_actor_loss"):
-        markers = layer_of(window.plots.card(plot), ChangeMarkerLayer)
-        qtbot.waitUntil(lambda shown=markers: sorted(shown.drawn_steps) == steps, timeout=5_000)
+        card, dashed = window.plots.card(plot), Qt.PenStyle.DashLine
+        qtbot.waitUntil(lambda: sorted(ticks_of(card, dashed)) == steps, timeout=5_000)  # noqa: B023
     journal = (window.model.record.run / "journal.jsonl").read_text().splitlines()
     assert {json.loads(line)["field"] for line in journal} == changed
 

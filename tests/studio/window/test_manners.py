@@ -10,6 +10,7 @@ from studio.session.controller import SessionState
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.fake_runs import add_training
+from tests.studio.plots.layers import curves_of
 from tests.studio.window.test_main_job import ASKED, Listener, click, start_pendulum
 from tests.support.events import started
 
@@ -125,7 +126,7 @@ def feed(window, steps: int) -> None:
 
 def drawn(qtbot, window, steps: int) -> None:
     card = window.plots.card("plot_q")
-    curve = card.plot.listDataItems()[0]
+    curve = curves_of(card)[0]
     qtbot.waitUntil(lambda: curve.xData is not None and curve.xData[-1] == steps)
 
 

@@ -19,6 +19,7 @@ from td3core.config import RunConfig, Tunables, spec, specs
 from td3core.protocol.events import Failed, Preparing, Tuned
 from td3core.text import Text
 from tests.studio.fake_runs import add_training
+from tests.studio.plots.layers import curves_of
 from tests.support.events import progress, started
 
 pytestmark = pytest.mark.shared_window
@@ -160,17 +161,17 @@ def test_a_plot_exports_its_picture_and_all_of_its_numbers(window, tmp_path, qtb
     )
     model.curves_changed.emit()
     card = window.plots.card("plot_q")
-    curve = card.plot.listDataItems()[0]
+    curve = curves_of(card)[0]
     qtbot.waitUntil(lambda: curve.xData is not None and len(curve.xData) > 0)
     for kind, head in (("png", b"\x89PNG"), ("svg", b"<?xml")):
-        card.export(tmp_path / f"q.{kind}")
+        card.exporter.export(tmp_path / f"q.{kind}")
         assert (tmp_path / f"q.{kind}").read_bytes().startswith(head)
-    card.export(tmp_path / "q.csv")
+    card.exporter.export(tmp_path / "q.csv")
     with (tmp_path / "q.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 3 * 5000
     assert rows[5000] == {"curve": "Q₂", "env_steps": "0", "value": "2.0"}
-    card.export(tmp_path / "nowhere" / "q.csv")
+    card.exporter.export(tmp_path / "nowhere" / "q.csv")
     assert "cannot be written" in window.banner.text
 
 

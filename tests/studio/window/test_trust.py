@@ -213,10 +213,10 @@ def test_a_request_that_is_refused_marks_no_run_as_failed(qtbot, window, find, r
 
 def test_an_error_leaves_with_the_next_success(window, tmp_path) -> None:
     window.banner.show_message("error", "It cannot be written.")
-    window.plots.card("plot_return").export(tmp_path / "plot.png")
+    window.plots.card("plot_return").exporter.export(tmp_path / "plot.png")
     assert not window.banner.isVisible()
     window.banner.show_message("warning", "The disk is nearly full.")
-    window.plots.card("plot_return").export(tmp_path / "plot.png")
+    window.plots.card("plot_return").exporter.export(tmp_path / "plot.png")
     assert window.banner.isVisible()
 
 

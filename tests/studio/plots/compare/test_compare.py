@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWidget
 
@@ -26,6 +26,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, write_label
 from tests.studio.disk_guard import DiskGuard
 from tests.studio.fake_runs import make_run
+from tests.studio.plots.layers import lines_of
 from tests.studio.run_browser.runs_list import action
 from tests.studio.window.test_details import plain_text
 from tests.studio.window.test_main_job import click
@@ -83,7 +84,7 @@ def alone(qtbot) -> Iterator[Alone]:
 
 
 def lines(window, plot: str = "compare_return"):
-    return window.comparison.plots.card(plot).layers[0].drawn_lines
+    return [(line.x, line.y) for line in lines_of(window.comparison.plots.card(plot))]
 
 
 def pick(qtbot, window, find, name: str, text: str) -> None:
@@ -526,7 +527,7 @@ def test_the_last_column_is_whole_or_scrolled_to_and_has_the_room_that_is_left(
 def test_a_run_that_grows_or_goes_is_followed(qtbot, alone, groups, monkeypatch) -> None:
     alone.start(qtbot, groups)
     session = alone.comparison.session
-    session.set_refresh_interval(50)
+    session.findChild(QTimer, "compare_files_timer").setInterval(50)
     with (groups[0] / "evaluations.csv").open("a") as file:
         file.write("1100,500.0,1,,0,500,10,0,110\n")
     qtbot.waitUntil(
