@@ -46,12 +46,13 @@ class ReplayBuffer:
         """Whether some transitions that can be sampled lack a truncation flag."""
         return self.stored - self.size < self.unmarked
 
-    def present(self) -> Floats:
-        """Return the rows that can be sampled (size, ...); a copy if they wrap around the end."""
+    def rewards(self) -> Floats:
+        """Return the rewards of the transitions that can be sampled (size,), oldest first."""
         first, last = ((self.stored - n) % len(self.rows) for n in (self.size, 0))
+        column = self.rows[:, self.layout.reward]
         if first < last or not self.size:
-            return self.rows[first:last]
-        return np.concatenate((self.rows[first:], self.rows[:last]))
+            return column[first:last]
+        return np.concatenate((column[first:], column[:last]))
 
     def add(
         self,

@@ -140,7 +140,7 @@ def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[s
 
 
 def _of_buffer(buffer: ReplayBuffer, floor: float) -> dict[str, float]:
-    rewards = np.maximum(buffer.present()[:, buffer.layout.reward], np.float32(floor))
+    rewards = np.maximum(buffer.rewards(), np.float32(floor))
     return {
         "buffer_age": (buffer.size - 1) / 2,
         "reward_mean": float(rewards.mean(dtype=np.float64)),

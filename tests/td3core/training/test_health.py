@@ -1,6 +1,7 @@
 """Health metrics of networks and buffer, against calculations that share no code with them."""
 
 import math
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -146,9 +147,22 @@ def test_rewards_are_of_what_can_be_drawn_not_of_all_the_rows_that_are_held() ->
     for number in range(130):
         obs, action = np.zeros(OBS, np.float32), np.zeros(ACT, np.float32)
         buffer.add(obs, action, float(number), obs, terminated=False)
-    assert buffer.layout.columns(buffer.present()).reward.ravel().tolist() == list(range(80, 130))
+    assert buffer.rewards().tolist() == list(range(80, 130))
     found = health(agent, buffer)
     assert (found["reward_mean"], found["reward_most"]) == (104.5, 129.0)
+
+
+def test_measuring_does_not_copy_a_buffer_whose_oldest_rows_were_overwritten() -> None:
+    agent, buffer = make_agent(), ReplayBuffer(500_000, OBS, ACT)
+    buffer.rows[:] = 1.0
+    buffer.stored = 700_000
+    tracemalloc.start()
+    try:
+        health(agent, buffer)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < buffer.rows.nbytes / 2
 
 
 def test_one_critic_has_no_second_lag() -> None:
