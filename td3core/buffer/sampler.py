@@ -16,7 +16,7 @@ from td3core.inference.normaliser import Normaliser
 from td3core.randomness import generator_state, restore_generator
 
 _LARGEST_DRAW = 1_000_000
-"""Transitions drawn at once: 8 MB of row numbers."""
+"""Row numbers drawn at once, 8 MB; and numbers in the n-step rows made at once."""
 _GENERATOR = "generator.replay"
 
 
@@ -87,7 +87,8 @@ class Sampler:
 
     def draw(self, updates: int, tunables: Tunables) -> Iterator[Draws]:
         """Draw the transitions of ``updates`` updates, in parts if they would take much memory."""
-        most = max(_LARGEST_DRAW // tunables.batch_size, 1)
+        width = self.buffer.layout.end if tunables.n_step > 1 else 1
+        most = max(_LARGEST_DRAW // (width * tunables.batch_size), 1)
         for first in range(0, updates, most):
             count = min(updates - first, most)
             index = self.buffer.draw(self._source, (count, tunables.batch_size))

@@ -90,6 +90,19 @@ def test_a_buffer_is_drawn_from_alike_in_one_go_and_by_and_by(
     assert np.array_equal(whole.index, np.concatenate([part.index for part in parts]))
 
 
+def test_rows_of_several_steps_are_made_in_parts_that_stay_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    buffer, tunables = filled(), Tunables(batch_size=8, n_step=3)
+    (whole,) = Sampler(buffer, np.random.default_rng(4)).draw(7, tunables)
+    monkeypatch.setattr(module, "_LARGEST_DRAW", 16 * buffer.layout.end)
+    parts = list(Sampler(buffer, np.random.default_rng(4)).draw(7, tunables))
+    assert [part.rows.shape for part in parts] == [(16, buffer.layout.end)] * 3 + [
+        (8, buffer.layout.end)
+    ]
+    assert np.array_equal(whole.rows, np.concatenate([part.rows for part in parts]))
+
+
 def test_a_restored_sampler_goes_on_with_the_same_draws() -> None:
     buffer, tunables = filled(), Tunables(batch_size=8)
     sampler = Sampler(buffer, np.random.Generator(np.random.PCG64(1)))
