@@ -22,7 +22,14 @@ from td3core.arrays import Arrays, Doubles, Floats
 from td3core.buffer.rows import Batch
 from td3core.buffer.sampler import Draws
 from td3core.config import RunConfig, Tunables
-from td3core.config.networks import ACTOR, CRITIC, Sizes, networks
+from td3core.config.networks import (
+    ACTOR,
+    CRITIC,
+    Sizes,
+    last_lr_of,
+    networks,
+    optimizer_of,
+)
 from td3core.config.run_config import COMPILED
 from td3core.inference.normaliser import Normaliser
 from td3core.inference.policy import Policy
@@ -62,7 +69,9 @@ class TD3:
         live = torch.zeros(4, dtype=torch.float32, device=device)
         self._gamma, self._tau, self._sigma, self._clip = live.unbind()
         self._stepped_at: dict[str, float] = {}
-        """By role, learning rate of the last step whose norms are still to be measured."""
+        """By role, learning rate of the last step."""
+        self._unmeasured = set[str]()
+        """Roles whose last step is still to be measured."""
         self._errors = live.new_zeros(0, 1)
         """|Q1(s, a) - y| of the last batch, (batch, 1); unused with the compiled update."""
         self.updates = 0
@@ -165,17 +174,20 @@ class TD3:
     def _count(self, updates: int, actor_updates: int) -> None:
         self._metrics.count(updates, actor_updates)
         self._stepped_at[CRITIC] = self.tunables.critic_lr
+        self._unmeasured.add(CRITIC)
         if actor_updates:
             self._stepped_at[ACTOR] = self.tunables.actor_lr
+            self._unmeasured.add(ACTOR)
 
     def _take_last(self) -> None:
         """Measure the last step of each group that stepped since its last measurement."""
-        if CRITIC in self._stepped_at:
+        if CRITIC in self._unmeasured:
             found = np.percentile(self._td_errors(), list(_PERCENTILES.values()))
             self._metrics.set_last(dict(zip(_PERCENTILES, found.tolist(), strict=True)))
         for role, state in self._states.items():
-            if role in self._stepped_at:
-                self._metrics.set_last(state.norms(self._stepped_at.pop(role)))
+            if role in self._unmeasured:
+                self._metrics.set_last(state.norms(self._stepped_at[role]))
+        self._unmeasured.clear()
 
     def _td_errors(self) -> Doubles:
         """Return |Q1(s, a) - y| of the last batch, shape (batch,); requires at least one update."""
@@ -210,7 +222,11 @@ class TD3:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of networks, targets, Adam moments, generator and pending metrics."""
-        return self.learned() | self.pending_metrics()
+        found = self.learned() | self.pending_metrics()
+        lr = self.tunables.actor_lr
+        last = self._stepped_at.get(ACTOR, lr)
+        # Omitted if it is that of the settings, so that most files are as in earlier versions.
+        return found if last == lr else found | {last_lr_of(ACTOR): np.array([last])}
 
     def learned(self) -> dict[str, NDArray[Any]]:
         """Return copies of everything the next update depends on: :meth:`state` without metrics."""
@@ -223,6 +239,9 @@ class TD3:
         """Restore what :meth:`state` returned, and the update counter."""
         self.load_learned(arrays, updates)
         self._metrics.load_state(arrays)
+        if arrays[f"{optimizer_of(ACTOR)}.step"].any():
+            last = arrays.get(last_lr_of(ACTOR), [self.tunables.actor_lr])
+            self._stepped_at[ACTOR] = float(last[0])
 
     def load_learned(self, arrays: Arrays, updates: int) -> None:
         """Restore what :meth:`learned` returned, and the update counter."""
@@ -231,6 +250,7 @@ class TD3:
         self._acting.flat.copy_(self.actor.online.flat)
         restore_generator(self._smoothing, arrays["generator.smoothing"].astype(np.uint64))
         self._stepped_at.clear()
+        self._unmeasured.clear()
         self.updates = updates
 
 

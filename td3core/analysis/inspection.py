@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from td3core import checkpoint
 from td3core.arrays import Floats
-from td3core.buffer.replay_buffer import SLACK, ReplayBuffer
+from td3core.buffer.replay_buffer import ReplayBuffer, ring_rows
 from td3core.buffer.rows import Batch, RowLayout
 from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import Checkpoint, read_header
@@ -186,9 +186,10 @@ def _buffer_of(saved: Checkpoint, file: BinaryIO) -> ReplayBuffer:
     """Return the replay buffer of a checkpoint; its rows are read from its file on demand."""
     config, env, counters = saved.header.config, saved.header.env, saved.header.counters
     buffer = ReplayBuffer(1, env.obs_dim, env.act_dim)
-    buffer.capacity, buffer.slack = config.buffer_size, SLACK
+    ring = ring_rows(config.buffer_size, buffer.layout, kept=True)
+    buffer.capacity, buffer.slack = config.buffer_size, ring - config.buffer_size
     buffer.stored, buffer.unmarked = counters.stored, counters.unmarked
-    rows = _StoredRows(file, config.buffer_size + SLACK, buffer.layout)
+    rows = _StoredRows(file, ring, buffer.layout)
     buffer.rows = cast("Floats", rows)
     return buffer
 

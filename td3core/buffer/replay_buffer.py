@@ -7,11 +7,13 @@ from td3core.arrays import Floats
 from td3core.buffer.rows import Batch, RowLayout
 from td3core.errors import RequestError
 from td3core.system.capacity import usable_memory
-from td3core.text import SettingName
+from td3core.text import SettingName, Value
 
 SLACK = 20_000
-"""Transitions the replay buffer holds beyond its capacity, and so the most that may be added
-between two checkpoints; ``last`` is renewed before that. 4 MB for BipedalWalker."""
+"""Transitions that a replay buffer kept on disk holds beyond its capacity, and so the most that may
+be added between two checkpoints; ``last`` is renewed before that. 4 MB for BipedalWalker."""
+_SLACK_BYTES = 2**30
+"""Maximum memory for them: with observations of more than 6,700 numbers there are fewer."""
 
 
 class ReplayBuffer:
@@ -99,22 +101,37 @@ class ReplayBuffer:
         return self.layout.columns(self.rows[numbers % len(self.rows)])
 
 
-def make_buffer(capacity: int, obs_dim: int, act_dim: int, slack: int = 0) -> ReplayBuffer:
-    """Make the replay buffer of a run, with room for ``slack`` transitions that are not sampled.
+def ring_rows(capacity: int, layout: RowLayout, *, kept: bool) -> int:
+    """Return the rows of a replay buffer's ring; ``kept``: it is kept on disk."""
+    return capacity + (min(SLACK, _SLACK_BYTES // layout.bytes) if kept else 0)
+
+
+def make_buffer(capacity: int, obs_dim: int, act_dim: int, *, kept: bool = False) -> ReplayBuffer:
+    """Make the replay buffer of a run; ``kept``: it is kept on disk, or read from there.
 
     Raises:
         RequestError: it exceeds this machine's memory; the message says how much would fit.
     """
-    row = RowLayout.of(obs_dim, act_dim).bytes
-    wanted, room = row * capacity, usable_memory()
+    layout = RowLayout.of(obs_dim, act_dim)
+    rows, room = ring_rows(capacity, layout, kept=kept), usable_memory()
+    wanted, slack = layout.bytes * rows, rows - capacity
+    about: dict[str, Value] = {
+        "key": SettingName("buffer_size"),
+        "capacity": capacity,
+        "wanted": wanted / 2**30,
+    }
     if wanted > room:
         raise RequestError(
             "{key} {capacity} takes {wanted:.0f} GiB; this machine has {room:.0f}"
             " GiB. About {fitting} transitions would fit.",
-            key=SettingName("buffer_size"),
-            capacity=capacity,
-            wanted=wanted / 2**30,
             room=room / 2**30,
-            fitting=int(room // row // 2),
+            fitting=max(int(room // layout.bytes // 2) - slack, 0),
+            **about,
         )
-    return ReplayBuffer(capacity, obs_dim, act_dim, slack)
+    try:
+        return ReplayBuffer(capacity, obs_dim, act_dim, slack)
+    except MemoryError as problem:
+        raise RequestError(
+            "{key} {capacity} takes {wanted:.0f} GiB, more than the system grants this process.",
+            **about,
+        ) from problem

@@ -183,6 +183,9 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
 
 def _env_info(values: dict[str, Any]) -> EnvInfo:
     bounds = {k: tuple(float(v) for v in values[k]) for k in ("action_low", "action_high")}
+    if type(values["env_id"]) is not str:
+        raise ValueError("the name of the environment is not text")
+    _require_limits(values)
     info = EnvInfo(**(values | bounds))
     # Raises unless the arguments are plain JSON; no environment is made here.
     if EnvChoice(info.env_id, info.args).kwargs:
@@ -193,7 +196,18 @@ def _env_info(values: dict[str, Any]) -> EnvInfo:
             raise ValueError("sizes of the environment are out of range")
     if {len(info.action_low), len(info.action_high)} != {info.act_dim}:
         raise ValueError("there is not one bound for each action")
+    for low, high in zip(info.action_low, info.action_high, strict=True):
+        if not -math.inf < low < high < math.inf:
+            raise ValueError("the bounds of an action are not finite, or the wrong way round")
     return info
+
+
+def _require_limits(values: dict[str, Any]) -> None:
+    longest, threshold = values["max_episode_steps"], values["reward_threshold"]
+    if longest is not None and (type(longest) is not int or longest < 0):
+        raise ValueError("the longest episode is not a number of steps")
+    if threshold is not None and (type(threshold) not in (int, float) or math.isnan(threshold)):
+        raise ValueError("the reward threshold is not a number")
 
 
 def _counters_by_key(counters: Counters) -> dict[str, Any]:
@@ -209,7 +223,10 @@ def _counters(values: dict[str, Any], batch_size: int) -> Counters:
     whole = {name: value for name, value in named.items() if name != "exploration_noise"}
     if any(type(value) is not int or value < 0 for value in whole.values()):
         raise ValueError("a counter is not a whole number")
-    return Counters(**(named | {"exploration_noise": float(named["exploration_noise"])}))
+    noise = float(named["exploration_noise"])
+    if not 0.0 <= noise < math.inf:
+        raise ValueError("the exploration noise is not a number from 0 up")
+    return Counters(**(named | {"exploration_noise": noise}))
 
 
 def _seconds(value: Any) -> float:
@@ -225,6 +242,8 @@ def _evaluation(values: dict[str, Any] | None) -> EvaluationResult | None:
     lengths = tuple(int(value) for value in values["lengths"])
     if not returns:
         raise ValueError("an evaluation without episodes")
+    if len(returns) != len(lengths):
+        raise ValueError("an evaluation without a length for each return")
     return EvaluationResult(returns, lengths, int(values["seed"]))
 
 

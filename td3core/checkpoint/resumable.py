@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.checkpoint import Checkpoint
-from td3core.config.networks import optimizer_of
+from td3core.config.networks import ACTOR, last_lr_of, optimizer_of
 from td3core.errors import RequestError
 
 _MOST_SHOWN = 9
@@ -83,11 +83,12 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
     kinds |= {name: ((1,), "float64") for name in saved.tensors if _is_sum(name)}
     if _OLD_SUMS in saved.tensors:
         kinds[_OLD_SUMS] = ((6,), "float64")
-    # Present if a step was incomplete, or if noise is correlated.
+    # Present if a step was incomplete, if noise is correlated, or if a learning rate has changed.
     optional: dict[str, Kind] = {
         "episodes.actions": ((config.num_envs, env.act_dim), "float32"),
         "episodes.updated": ((1,), "uint8"),
         "episodes.noise": ((config.num_envs, env.act_dim), "float32"),
+        last_lr_of(ACTOR): ((1,), "float64"),
     }
     kinds |= {name: kind for name, kind in optional.items() if name in saved.tensors}
     for slot in range(config.num_envs):
@@ -128,7 +129,7 @@ def _consistent_counters(saved: Checkpoint) -> bool:
 
 
 def _consistent_generators(saved: Checkpoint, names: Iterable[str]) -> bool:
-    """Return whether a run could have these generators, moments and actions."""
+    """Return whether a run could have these generators, optimisers and actions."""
     tensors = saved.tensors
     if np.abs(tensors.get("episodes.actions", 0.0)).max() > 1.0:
         return False
@@ -139,6 +140,8 @@ def _consistent_generators(saved: Checkpoint, names: Iterable[str]) -> bool:
         return False
     # With an even increment PCG64 may repeat one number forever, so that a draw never returns.
     if (generators[:, 3] % 2 == 0).any():
+        return False
+    if not 0.0 <= tensors.get(last_lr_of(ACTOR), np.zeros(1))[0] <= 1.0:
         return False
     never_negative = [a for n, a in tensors.items() if n.endswith((".exp_avg_sq", "_adam.step"))]
     return all((array >= 0).all() for array in never_negative)

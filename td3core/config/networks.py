@@ -94,3 +94,11 @@ def networks(config: RunConfig, sizes: Sizes) -> dict[str, NetworkGroup]:
 def optimizer_of(role: str) -> str:
     """Return the prefix of the names of an optimiser's tensors."""
     return f"{role}_adam"
+
+
+def last_lr_of(role: str) -> str:
+    """Return the name of the learning rate of an optimiser's last step, shape (1,).
+
+    Present only if it differs from that of the settings.
+    """
+    return f"{optimizer_of(role)}.lr"

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from td3core.buffer.replay_buffer import SLACK
+from td3core.buffer.replay_buffer import ring_rows
 from td3core.buffer.rows import RowLayout
 from td3core.config import RunConfig
 from td3core.config.networks import Sizes, networks
@@ -17,8 +17,8 @@ def buffer_bytes(config: RunConfig, sizes: Sizes) -> int:
     """Return the size of the replay buffer's file at the end of the run, 0 if it is not kept."""
     if not config.keep_replay:
         return 0
-    rows = min(config.buffer_size + SLACK, config.steps)
-    return rows * RowLayout.of(*sizes).bytes
+    layout = RowLayout.of(*sizes)
+    return min(ring_rows(config.buffer_size, layout, kept=True), config.steps) * layout.bytes
 
 
 def checkpoint_bytes(config: RunConfig, sizes: Sizes) -> int:

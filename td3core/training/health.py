@@ -25,6 +25,7 @@ from td3core.config.networks import (
     CRITIC,
     NetworkGroup,
     Sizes,
+    last_lr_of,
     networks,
     optimizer_of,
 )
@@ -99,7 +100,8 @@ def measure(
         found["q_to_bound"] = largest / bound
     fixed = np.arange(oldest, min(oldest + _PROBE, buffer.stored))
     states = _batch(sampler, agent, buffer, fixed).obs
-    before = _before_last_step(tensors, groups[ACTOR], agent.tunables.actor_lr)
+    lr = float(tensors.get(last_lr_of(ACTOR), [agent.tunables.actor_lr])[0])
+    before = _before_last_step(tensors, groups[ACTOR], lr)
     if before:
         moved = np.tanh(_outputs(groups[ACTOR], before, states)[0].out)
         moved -= np.tanh(_outputs(groups[ACTOR], nets, states)[0].out)

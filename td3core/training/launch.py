@@ -20,7 +20,7 @@ from td3core.algorithm import engine, fingerprint
 from td3core.algorithm.agent import make_agent
 from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
-from td3core.buffer.replay_buffer import SLACK, make_buffer
+from td3core.buffer.replay_buffer import make_buffer
 from td3core.config import EnvChoice, RunConfig, Tunables, at_step, check_together
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training, check_info_columns
@@ -305,9 +305,9 @@ def _prepare(
         require_same_sizes(plan.point, info)
     require_memory(config, plan.tunables, info.sizes)
     # A branch that keeps no buffer file reads that of its parent, including the slack rows.
-    kept = config.keep_replay or (plan.point and plan.point.saved.header.config.keep_replay)
-    slack = SLACK if kept else 0
-    buffer = make_buffer(config.buffer_size, info.obs_dim, info.act_dim, slack)
+    parent = plan.point.saved.header.config if plan.point else config
+    kept = config.keep_replay or parent.keep_replay
+    buffer = make_buffer(config.buffer_size, *info.sizes, kept=kept)
     # Before the limit below, which applies to loaded libraries.
     numerics.kernels()
     if config.engine == COMPILED:

@@ -24,8 +24,8 @@ _WITH_SLACK = """
 import sys
 from td3core.system import numerics
 numerics.pin()
-from td3core.training import launch
-launch.SLACK = int(sys.argv.pop(1))
+from td3core.buffer import replay_buffer
+replay_buffer.SLACK = int(sys.argv.pop(1))
 from td3core.cli.app import run_program
 raise SystemExit(run_program())
 """

@@ -137,6 +137,18 @@ def learn(
     agent.update_from(sampler.take(index, agent.tunables))
 
 
+def take_threads(agent: TD3, threaded: bool, buffer: ReplayBuffer, batch: int) -> None:
+    """Do one update, then let those of this batch size use one thread or two from here on.
+
+    The test is skipped if two threads change bits here.
+    """
+    assert agent.fused is not None
+    learn(agent, buffer, np.zeros((1, batch), np.int64))
+    if agent.fused.choice.parallel is False:
+        pytest.skip("half the rows have other bits with the BLAS of this processor")
+    agent.fused.choice.parallel = threaded
+
+
 def sample(buffer: ReplayBuffer, source: np.random.Generator, count: int) -> Batch:
     """Return one batch of this many transitions."""
     (draws,) = Sampler(buffer, source).draw(1, Tunables(batch_size=count))

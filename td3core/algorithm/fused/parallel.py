@@ -23,7 +23,7 @@ _parallel = njit(**OPTIONS, parallel=True)
 
 @fast
 def _half(w, thread):
-    """Return the range of rows for a thread."""
+    """Return the range of rows for a thread; empty for one of the two if the batch is small."""
     batch = w.y.shape[0]
     middle = (batch + _ROWS) // (2 * _ROWS) * _ROWS
     return (0, middle) if thread == 0 else (middle, batch)
@@ -33,7 +33,8 @@ def _half(w, thread):
 def _fill_targets(sources, at, i, actor, critics, live, w):
     for thread in prange(THREADS):
         first, end = _half(w, thread)
-        fill_targets(sources, at, i, actor, critics, live, w, first, end, w.critic_h[thread])
+        if first < end:
+            fill_targets(sources, at, i, actor, critics, live, w, first, end, w.critic_h[thread])
 
 
 @_parallel
@@ -46,7 +47,8 @@ def _update_critics(critics, w, step, kept, sums):
 def _ascend(actor, critics, w):
     for thread in prange(THREADS):
         first, end = _half(w, thread)
-        ascend(actor, critics, w, first, end, w.critic_h[thread], w.critic_g[thread])
+        if first < end:
+            ascend(actor, critics, w, first, end, w.critic_h[thread], w.critic_g[thread])
 
 
 @_parallel

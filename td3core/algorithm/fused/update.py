@@ -48,14 +48,19 @@ class KernelChoice:
     """Numba's thread pool may run only one call at a time; a second one could abort the process."""
 
     def __init__(self, *, may_be_parallel: bool) -> None:
-        self._may_be_parallel = may_be_parallel
+        self._possible = self._may_be_parallel = may_be_parallel
+        self._same: dict[int, bool] = {}
+        """By batch size, whether two threads give the same result as one, bit for bit."""
+        self._serial: Kernel = kernel.update_many
+        self._begin_trials()
+
+    def _begin_trials(self) -> None:
+        self.parallel: bool | None = None if self._may_be_parallel else False
+        """``None`` during trials."""
         self._calls = 0
         """Calls since the trials began or ended."""
         self._seconds: tuple[list[float], list[float]] = ([], [])
         """Seconds of each block: on one thread, on two."""
-        self._serial: Kernel = kernel.update_many
-        self.parallel: bool | None = None if may_be_parallel else False
-        """``None`` during trials."""
 
     def __call__(self, count: int, arguments: tuple[Any, ...]) -> int:
         """Do ``count`` updates; return how many moved the actor."""
@@ -63,7 +68,7 @@ class KernelChoice:
         if self.parallel is None:
             return self._try(count, arguments)
         if self._may_be_parallel and self._calls > self.RECHECK_AFTER_CALLS:
-            self.parallel, self._calls, self._seconds = None, 0, ([], [])
+            self._begin_trials()
             return self(count, arguments)
         return self._run(self.parallel, arguments)
 
@@ -82,18 +87,21 @@ class KernelChoice:
             self.parallel, self._calls = alone > self.CLEARLY_FASTER * together, 0
         return moved
 
-    def require_same_bits(self, batch: int, trial: Callable[[], tuple[Any, ...]]) -> None:
-        """Use only one thread unless two give the same result, bit for bit.
+    def set_batch(self, batch: int, trial: Callable[[], tuple[Any, ...]]) -> None:
+        """Begin trials for a batch size, unless two threads would change a bit of its updates.
 
         Args:
             batch: transitions per update.
             trial: returns the arguments of a call: equal each time, not shared with anything else.
         """
-        if self.parallel is False:
-            return
-        if batch < parallel.SMALLEST_BATCH or not self._same_bits(trial(), trial()):
-            log.info("two threads are not used: few rows, or they would change bits")
-            self._may_be_parallel = self.parallel = False
+        if self._possible and batch not in self._same:
+            enough = batch >= parallel.SMALLEST_BATCH
+            self._same[batch] = enough and self._same_bits(trial(), trial())
+            if not self._same[batch]:
+                log.info("one thread for batches of %d: few rows, or two change bits", batch)
+        # Times of another batch size say nothing about this one.
+        self._may_be_parallel = self._same.get(batch, False)
+        self._begin_trials()
 
     def _same_bits(self, one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
         with self._pool:
@@ -186,7 +194,7 @@ class FusedUpdate:
         count, batch = draws.index.shape
         if self._work is None or len(self._work.y) != batch:
             self._work = self._make_work(batch)
-            self.choice.require_same_bits(batch, partial(self._trial, batch))
+            self.choice.set_batch(batch, partial(self._trial, batch))
         noise = self._smoothing.standard_normal((count, batch, self._act_dim), np.float32)
         normaliser = draws.normaliser
         shift, scale = self._identity if normaliser is None else normaliser.affine()

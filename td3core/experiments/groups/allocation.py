@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from td3core.buffer.replay_buffer import SLACK
+from td3core.buffer.replay_buffer import ring_rows
 from td3core.buffer.rows import RowLayout
 from td3core.config import RunConfig, Tunables
 from td3core.config.network_size import network_bytes
@@ -30,10 +30,11 @@ class Allocation:
 
 def bytes_of_run(config: RunConfig, tunables: Tunables, info: EnvInfo) -> int:
     """Return about how many bytes of memory a process takes to train with these settings."""
-    rows = config.buffer_size + (SLACK if config.keep_replay else 0)
+    layout = RowLayout.of(*info.sizes)
+    rows = ring_rows(config.buffer_size, layout, kept=config.keep_replay)
     # Memory is allocated as rows are filled; a short run never fills the buffer.
     rows = min(rows, config.steps + config.num_envs)
-    buffer = rows * RowLayout.of(*info.sizes).bytes
+    buffer = rows * layout.bytes
     networks = network_bytes(config, tunables, info.sizes)
     return PROCESS_BYTES * (1 + config.stepping_processes // 4) + buffer + networks
 

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from td3core.algorithm.fused import parallel
 from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
-from tests.td3core.helpers import learn, same, tiny
+from tests.td3core.helpers import learn, same, take_threads, tiny
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
@@ -62,10 +62,9 @@ def test_two_threads_give_the_same_numbers(batch: int, values: dict[str, Any], a
     states = []
     for threaded in (False, True):
         agent, choice = agent_and_choice(act, **values)
-        choice.parallel = threaded
+        take_threads(agent, threaded, filled(act), batch)
         learn(agent, filled(act), draws(12, batch))
-        if choice.parallel is not threaded:
-            pytest.skip("half the rows have other bits with the BLAS of this processor")
+        assert choice.parallel is threaded
         states.append(agent.state())
     assert same(*states)
 
@@ -92,11 +91,64 @@ def test_a_batch_too_small_to_share_is_not_shared() -> None:
     assert choice.parallel is False
 
 
+@pytest.mark.parametrize("batch", [1, parallel.SMALLEST_BATCH // 2])
+def test_a_thread_without_rows_writes_none(batch: int) -> None:
+    states = []
+    for threaded in (False, True):
+        agent, choice = agent_and_choice()
+        learn(agent, filled(), draws(1, batch))
+        choice.parallel = threaded
+        learn(agent, filled(), draws(300, batch))
+        states.append(agent.state())
+    assert same(*states)
+
+
+@pytest.mark.parametrize("later", [16, 60])
+def test_a_batch_size_that_changes_is_checked_though_one_thread_was_the_faster_before(
+    later: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More updates follow than pass until both numbers of threads are tried again."""
+    states = []
+    for threads in (1, 2):
+        agent, choice = agent_and_choice(threads=threads)
+        monkeypatch.setattr(choice, "RECHECK_AFTER_CALLS", 5)
+        learn(agent, filled(), draws(1, 256))
+        choice.parallel = False
+        for index in np.split(draws(200, later), 200):
+            learn(agent, filled(), index)
+        states.append(agent.state())
+    assert same(*states)
+
+
+def test_two_threads_are_tried_once_a_batch_is_large_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    agent, choice = agent_and_choice()
+    monkeypatch.setattr(choice, "_same_bits", lambda *_: True)
+    for batch, tried in ((32, False), (256, True), (32, False)):
+        learn(agent, filled(), draws(1, batch))
+        assert (choice.parallel is None) is tried
+
+
+def test_another_batch_size_is_timed_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, choice = agent_and_choice()
+    monkeypatch.setattr(choice, "_same_bits", lambda *_: True)
+    kernels = FakeKernels(choice, monkeypatch)
+    for batch, seconds, chosen in ((64, (1.0, 0.95), False), (256, (1.0, 0.5), True)):
+        choice.set_batch(batch, tuple)
+        kernels.seconds = seconds
+        for _ in range(choice.TRIALS):
+            choice(1, ())
+        assert choice.parallel is chosen
+
+
 def test_a_number_that_is_none_is_not_lost_between_the_threads() -> None:
     agent, choice = agent_and_choice()
+    learn(agent, filled(), draws(1))
     choice.parallel, buffer = True, filled()
     buffer.rows[:, 0] = np.nan
     learn(agent, buffer, draws(2))
+    assert choice.parallel is True
     assert agent.diverged_network() is not None
 
 
@@ -159,12 +211,12 @@ def test_the_choice_changes_once_the_second_core_is_busy(monkeypatch: pytest.Mon
 
 def test_a_second_run_in_the_process_does_not_enter_the_pool() -> None:
     """Numba would end the process."""
-    agents = []
+    agents, buffer = [], filled()
     for _ in range(2):
-        agent, choice = agent_and_choice()
-        choice.parallel = True
+        agent, _ = agent_and_choice(actor_hidden=(40, 8, 16))
+        take_threads(agent, True, buffer, 49)
         agents.append(agent)
-    buffer, index = filled(), draws(300)
+    index = draws(300, 49)
     threads = [threading.Thread(target=learn, args=(agent, buffer, index)) for agent in agents]
     for thread in threads:
         thread.start()

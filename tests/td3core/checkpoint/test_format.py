@@ -2,6 +2,7 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,17 @@ from td3core.algorithm.td3 import TD3
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
 from td3core.evaluation.evaluate import evaluate
+from td3core.evaluation.result import EvaluationResult
 from td3core.exporters import weights
-from tests.td3core.helpers import batch, make_agent, make_header, same, tiny, write_checkpoint
+from tests.td3core.helpers import (
+    batch,
+    make_agent,
+    make_header,
+    refusal,
+    same,
+    tiny,
+    write_checkpoint,
+)
 
 TORCHLESS = (
     "td3core.checkpoint, td3core.inference.policy, td3core.evaluation.evaluate, td3core.config,"
@@ -87,6 +97,42 @@ def test_the_saved_policy_acts_as_the_agent_did(tmp_path: Path) -> None:
     checkpoint.save(path, make_header(path, actor_activation="tanh"), agent.state())
     policy, saved = agent.policy(), checkpoint.load(path).policy()
     assert all(np.array_equal(policy(obs), saved(obs)) for obs in batch(20).obs)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"env_id": [1]}, "name of the environment"),
+        ({"reward_threshold": "abc"}, "reward threshold"),
+        ({"reward_threshold": [1]}, "reward threshold"),
+        ({"reward_threshold": float("nan")}, "reward threshold"),
+        ({"max_episode_steps": "abc"}, "longest episode"),
+        ({"max_episode_steps": -5}, "longest episode"),
+        ({"action_low": (float("nan"), 0.0)}, "bounds of an action"),
+        ({"action_low": (5.0, 0.0)}, "bounds of an action"),
+        ({"action_high": (1.0, float("inf"))}, "bounds of an action"),
+    ],
+    ids=str,
+)
+def test_an_environment_that_there_cannot_be_is_refused_with_the_reason(
+    tmp_path: Path, values: dict[str, Any], reason: str
+) -> None:
+    path = tmp_path / "a.safetensors"
+    header = make_header(path)
+    forged = replace(header, env=replace(header.env, **values))
+    checkpoint.save(path, forged, make_agent().state())
+    assert reason in refusal(path)
+
+
+def test_noise_and_evaluations_that_there_cannot_be_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    header = make_header(path)
+    noisy = replace(header.counters, exploration_noise=float("nan"))
+    checkpoint.save(path, replace(header, counters=noisy), make_agent().state())
+    assert "exploration noise" in refusal(path)
+    evaluation = EvaluationResult((1.0, 2.0), (), 0)
+    checkpoint.save(path, replace(header, evaluation=evaluation), make_agent().state())
+    assert "length for each return" in refusal(path)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

@@ -155,7 +155,7 @@ def test_an_exploration_noise_that_is_set_begins_its_decay_there(
 def test_an_older_checkpoint_has_its_memory_as_long_as_that_is_there(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.training.launch.SLACK", 50)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.SLACK", 50)
     parent = RunDirectory.open(finish(runs_dir, **VALUES | {"buffer_size": 20}).run)
     outcome, told = branched(parent.step_checkpoint(80), runs_dir)
     assert isinstance(outcome, Ended)

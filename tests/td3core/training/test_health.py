@@ -1,6 +1,7 @@
 """Health metrics of networks and buffer, against calculations that share no code with them."""
 
 import math
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import read_header
 from td3core.runs.tables import read_table
 from td3core.training.health import HEALTH_STEPS, measure, rank
-from tests.td3core.helpers import batch, finish, layers, make_agent, tiny
+from tests.td3core.helpers import batch, finish, layers, make_agent, same, tiny
+from tests.td3core.training.resuming import go_on_well, stopped
 
 OBS, ACT = 3, 2
 
@@ -151,6 +153,19 @@ def test_rewards_are_of_what_can_be_drawn_not_of_all_the_rows_that_are_held() ->
     assert (found["reward_mean"], found["reward_most"]) == (104.5, 129.0)
 
 
+def test_measuring_does_not_copy_a_buffer_whose_oldest_rows_were_overwritten() -> None:
+    agent, buffer = make_agent(), ReplayBuffer(500_000, OBS, ACT)
+    buffer.rows[:] = 1.0
+    buffer.stored = 700_000
+    tracemalloc.start()
+    try:
+        health(agent, buffer)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < buffer.rows.nbytes / 2
+
+
 def test_one_critic_has_no_second_lag() -> None:
     found = health(make_agent(twin_critics=False), filled(), twin_critics=False)
     assert "critic2_lag" not in found
@@ -207,3 +222,36 @@ def test_the_policy_change_is_that_of_one_step_on_the_same_oldest_states() -> No
             after = torch.tanh(agent.actor.online.networks[0](states))
         moved = float((after - before).norm(dim=1).mean())
         assert health(agent, buffer)["policy_change"] == pytest.approx(moved, rel=1e-3)
+
+
+def test_the_policy_change_is_that_of_the_last_step_though_its_rate_changed_since() -> None:
+    values = {"policy_delay": 2, "actor_lr": 0.01}
+    agent, buffer = make_agent(**values), filled()
+    for seed in range(3):
+        agent.update(batch(seed=seed))
+    before = health(agent, buffer)["policy_change"]
+    agent.apply(replace(agent.tunables, actor_lr=1e-4))
+    assert health(agent, buffer)["policy_change"] == before
+    resumed = make_agent(**values | {"actor_lr": 1e-4})
+    resumed.load_state(agent.state(), agent.updates)
+    assert same(resumed.state(), agent.state())
+    assert health(resumed, buffer)["policy_change"] == before
+    agent.update(batch(seed=3))
+    assert health(agent, buffer)["policy_change"] < before / 10
+    assert agent.state().keys() == make_agent().state().keys()
+
+
+def test_a_run_resumed_between_steps_of_the_actor_has_the_same_policy_change(
+    runs_dir: Path,
+) -> None:
+    values = {
+        "steps": HEALTH_STEPS,
+        "learning_starts": 100,
+        "policy_delay": 99,
+        "actor_lr": f"1e-2@0, 1e-4@{HEALTH_STEPS}",
+    }
+    whole = finish(runs_dir / "whole", **values)
+    parted = go_on_well(stopped(runs_dir / "parted", HEALTH_STEPS - 5, **values).run)
+    found = [read_table(ended.run / "training.csv")[-1] for ended in (whole, parted)]
+    assert np.isfinite(float(found[0]["policy_change"]))
+    assert found[0]["policy_change"] == found[1]["policy_change"]

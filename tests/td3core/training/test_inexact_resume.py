@@ -182,7 +182,7 @@ def test_an_environment_that_fails_on_its_way_back_begins_a_new_episode(
 def test_an_episode_longer_than_the_memory_cannot_come_back(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.training.launch.SLACK", 5)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.SLACK", 5)
     values = VALUES | {"env": "Pendulum-v1", "buffer_size": 30, "eval_interval": 0}
     ended = stopped(runs_dir, 50, **values)
     outcome, told = go_on(ended.run)
@@ -313,7 +313,7 @@ def test_a_damaged_agent_that_waited_is_left_out(runs_dir: Path) -> None:
 def test_a_disk_full_for_long_never_spoils_the_place_to_go_on_from(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("td3core.training.launch.SLACK", 40)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.SLACK", 40)
     monkeypatch.setattr("td3core.training.checkpointer._RETRY_AFTER", 5)
     values: dict[str, Any] = {"buffer_size": 60, "steps": 400, "checkpoint_interval": 50}
     straight = finish(runs_dir / "straight", **values)
@@ -341,7 +341,7 @@ def test_a_disk_full_for_long_never_spoils_the_place_to_go_on_from(
 
 
 def test_a_save_that_failed_is_tried_again(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("td3core.training.launch.SLACK", 20)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.SLACK", 20)
     original, refusals = checkpoint.save, []
 
     def save(path: Path, *rest: Any) -> None:

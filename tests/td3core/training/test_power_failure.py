@@ -109,7 +109,7 @@ def test_a_run_goes_on_the_same_after_a_power_failure(
     every: int,
 ) -> None:
     # The ring of the memory comes round on disk too.
-    monkeypatch.setattr("td3core.training.launch.SLACK", 25)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.SLACK", 25)
     straight, cuts = cut_off(tmp_path, runs_dir, **values)
     require_all_go_on(cuts, tmp_path / "cuts", straight, every)
 
