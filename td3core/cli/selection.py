@@ -1,6 +1,6 @@
 """The selection of runs and how they are compared: options of several commands."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -129,7 +129,7 @@ def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
     """
     from td3core.analysis.comparison import MOST_RUNS
 
-    paths = list(dict.fromkeys(path for text in selections for path in _chosen(text, runs_dir)))
+    paths = distinct(path for text in selections for path in _chosen(text, runs_dir))
     if len(paths) > MOST_RUNS:
         raise RequestError(
             "{count} runs are too many to compare; choose at most {most}.",
@@ -140,26 +140,33 @@ def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
 
 
 def _chosen(text: str, runs_dir: Path | None) -> list[Path]:
-    """Return the runs that one argument selects: a folder, a pattern or a group."""
-    from td3core.runs.layout import DESCRIPTION
-
+    """Return the runs that one argument selects."""
     folder = runs_folder(runs_dir)
-    for path in (folder / text, Path(text)):
-        if (path / DESCRIPTION).is_file():
-            return [path.absolute()]
-    found = [run.path for run in _matching(text, folder)]
+    # An empty text would name the folder itself, and every run that is in no group.
+    found = _runs_called(text, folder) if text else []
+    from td3core.runs.layout import distinct
     if not found:
         raise RequestError(
             "{text} is no run, pattern or group in {folder}.", text=repr(text), folder=str(folder)
         )
+    return found
+
+
+def _runs_called(text: str, folder: Path) -> list[Path]:
+    """Return the run of this path, else those of this name or group, else of this pattern."""
+    from td3core.runs.layout import DESCRIPTION
+    from td3core.runs.listing import list_runs
+
+    for path in (folder / text, Path(text)):
+        if (path / DESCRIPTION).is_file():
+            return [path.absolute()]
+    named = [(run, _names(run)) for run in list_runs(folder)]
+    # A name may have the brackets of a pattern.
+    found = [run.path for run, names in named if text in (*names, run.group)] or [
+        run.path for run, names in named if any(fnmatchcase(name, text) for name in names)
+    ]
     return found[::-1]
 
 
-def _matching(text: str, folder: Path) -> "Iterator[RunDirectory]":
-    """Yield the runs whose folder or name matches a pattern, or whose group has this name."""
-    from td3core.runs.listing import list_runs
-
-    for run in list_runs(folder):
-        names = (run.path.name, run.label().name)
-        if run.group == text or any(fnmatchcase(name, text) for name in names if name):
-            yield run
+def _names(run: "RunDirectory") -> list[str]:
+    return [name for name in (run.path.name, run.label().name) if name]

@@ -14,6 +14,7 @@ from PIL import Image
 from td3core.analysis.comparison import compare
 from td3core.analysis.results import read_results
 from td3core.cli import app
+from td3core.runs.metadata import RunLabel, write_label
 from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
 
 
@@ -173,6 +174,35 @@ def test_a_wrong_request_gets_a_sentence(
     assert status == 2
     assert sentence in json.loads(out.splitlines()[-1])["error"]
     assert not [each for each in tmp_path.iterdir() if each.suffix]
+
+
+def test_an_empty_argument_selects_nothing(run, runs_dir: Path, monkeypatch) -> None:
+    path = write_run(runs_dir, [1.0])
+    monkeypatch.chdir(path)
+    status, out, _ = run("", "--json")
+    assert status == 2
+    assert json.loads(out)["error"] == f"'' is no run, pattern or group in {runs_dir}."
+
+
+def test_a_run_counts_once_whatever_paths_it_is_named_by(run, runs_dir: Path) -> None:
+    path = write_run(runs_dir, [1.0])
+    other = write_run(runs_dir, [2.0], seed=1)
+    link = runs_dir / "link"
+    link.symlink_to(path.name)
+    around = f"{runs_dir}/../{runs_dir.name}/{path.name}"
+    status, out, _ = run(str(link), str(path), around, "*", "--json")
+    assert status == 0
+    (group,) = json.loads(out)["groups"]
+    assert group["runs"] == [str(link), str(other)]
+    assert group["n"] == 2
+
+
+def test_a_run_whose_name_has_the_brackets_of_a_pattern_is_found_by_it(run, runs_dir: Path) -> None:
+    named, other = write_run(runs_dir, [1.0]), write_run(runs_dir, [1.0], seed=1)
+    write_label(named, RunLabel(name="best [1]"))
+    write_label(other, RunLabel(name="best 1"))
+    _, out, _ = run("best [1]", "--json")
+    assert json.loads(out)["groups"][0]["runs"] == [str(named)]
 
 
 def test_too_many_runs_are_refused(run, runs_dir: Path, monkeypatch) -> None:
