@@ -317,7 +317,7 @@ def test_runs_are_grouped_by_any_setting_or_not_at_all(runs_dir: Path) -> None:
     assert [len(each.runs) for each in group_runs(runs, ("run",))] == [1, 1, 1, 1]
     with pytest.raises(RequestError, match="Did you mean tau"):
         group_runs(runs, ("taux",))
-    with pytest.raises(RequestError, match="no setting to group by"):
+    with pytest.raises(RequestError, match="cannot be grouped by seed"):
         group_runs(runs, ("seed",))
 
 
@@ -387,3 +387,5 @@ def test_a_run_of_a_group_that_was_tuned_stands_apart_and_says_why(runs_dir: Pat
         ("TD3", 2),
         ("TD3 (tau=0.02 at 50)", 1),
     ]
+
+

@@ -152,6 +152,12 @@ def test_both_axes_of_a_figure_have_groups_of_thousands(
     [
         (["nothing*"], "is no run, pattern or group in"),
         (["Pend*", "--group-by", "taux"], "no setting to group by called 'taux'"),
+        (["Pend*", "--group-by", "seed"], "Runs cannot be grouped by seed: groups are averaged"),
+        (["Pend*", "--group-by", "settings,tau"], "'settings' cannot be combined with others"),
+        (["Pend*", "--rename", "TD3"], "--rename takes GROUP=NAME, not 'TD3'."),
+        (["Pend*", "--rename", "TD3="], "--rename takes GROUP=NAME, not 'TD3='."),
+        (["Pend*", "--rename", "=x"], "--rename takes GROUP=NAME, not '=x'."),
+        (["Pend*", "--rename", "nope=x"], "no group called 'nope'. Known: 'TD3'."),
         (["*", "--group-by", "tau"], "would pool runs of"),
         (["Pend*", "--png", "a.svg"], "--png takes a file that ends in .png"),
         (["Pend*", "--svg", "a.svg", "--size", "huge"], "must be WIDTHxHEIGHT in inches"),
@@ -203,6 +209,28 @@ def test_a_run_whose_name_has_the_brackets_of_a_pattern_is_found_by_it(run, runs
     write_label(other, RunLabel(name="best 1"))
     _, out, _ = run("best [1]", "--json")
     assert json.loads(out)["groups"][0]["runs"] == [str(named)]
+
+
+@pytest.mark.parametrize("called", ["NAME", "FOLDER", "PATH", "RELATIVE"])
+def test_a_group_is_renamed_by_any_name_of_one_of_its_runs(
+    run, runs_dir: Path, monkeypatch, called: str
+) -> None:
+    path = two_groups(runs_dir, seeds=2)[3]
+    write_label(path, RunLabel(name="a = b"))
+    monkeypatch.chdir(runs_dir.parent)
+    names = {"NAME": "a = b", "FOLDER": path.name, "PATH": str(path)}
+    names["RELATIVE"] = f"{runs_dir.name}/{path.name}"
+    status, out, err = run("Pend*", "--rename", f"{names[called]}=fast", "--json")
+    assert status == 0, err
+    assert [each["name"] for each in json.loads(out)["groups"]] == ["TD3 tau 0.005", "fast"]
+
+
+def test_a_name_that_runs_of_two_groups_share_renames_neither(run, runs_dir: Path) -> None:
+    for path in two_groups(runs_dir, seeds=1):
+        write_label(path, RunLabel(name="mine"))
+    status, _, err = run("Pend*", "--group-by", "tau", "--rename", "mine=fast")
+    assert status == 2
+    assert "'mine' is the name of runs of several groups; give the folder of one." in err
 
 
 def test_too_many_runs_are_refused(run, runs_dir: Path, monkeypatch) -> None:
