@@ -164,6 +164,21 @@ def test_a_run_of_a_group_that_would_not_go_on_exactly_is_refused_if_that_is_ask
         assert (status, answer["runs"][0]["env_steps"]) == (0, 60)
 
 
+def test_a_finished_group_answers_what_its_runs_answer(
+    command, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, tunables = tiny(eval_interval=20)
+    group = create_group(runs_dir, (0,), config, tunables)
+    done = train(config, tunables, Control(), lambda _: None, runs_dir, group=group.name)
+    assert isinstance(done, Ended)
+    status, answer = command("resume", group.name, "--trust-env")
+    (found,) = answer["runs"]
+    assert (status, found.pop("seed")) == (0, 0)
+    assert main(["resume", str(done.run), "--json"]) == 0
+    assert found == json.loads(capsys.readouterr().out)
+    assert found["steps_per_s"] is not None
+
+
 def test_the_table_at_the_end_has_the_mean_over_the_seeds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs_dir: Path
 ) -> None:
