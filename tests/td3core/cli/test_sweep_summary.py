@@ -1,10 +1,13 @@
 """What a sweep found can be typed as it is printed."""
 
 import io
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from rich.console import Console
 
+from td3core.cli.experiments.sweep import as_dict
 from td3core.cli.experiments.sweep_progress import SweepProgress, summary
 from td3core.config import parse_value
 from td3core.experiments.sweeps.folder import SweepState, TrialState
@@ -42,3 +45,13 @@ def test_the_line_of_a_trial_makes_it_again() -> None:
         report(STATE)
     words = [word for word in out.getvalue().split() if "=" in word]
     assert typed_back(words) == FOUND | {"actor_hidden": (64, 32)}
+
+
+@pytest.mark.parametrize(("running", "counts"), [(True, (1, 0)), (False, (0, 1))])
+def test_a_trial_runs_only_while_its_sweep_does(running: bool, counts: tuple[int, int]) -> None:
+    begun = TrialState(number=0, state=TrialStatus.RUNNING, settings={})
+    answer = as_dict(replace(STATE, running=running, trials=(begun,)))
+    assert (answer["trials"]["running"], answer["trials"]["stopped"]) == counts
+    assert answer["stopped"] == ("running" if running else "user")
+
+
