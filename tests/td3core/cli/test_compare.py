@@ -166,7 +166,7 @@ def test_both_axes_of_a_figure_have_groups_of_thousands(
         (["Pend*", "--size", "nonsense"], "--size needs --png, --svg or --pdf."),
         (["Pend*", "--csv", "a.csv", "--columns", "2"], "--columns needs --png, --svg or --pdf."),
         (["Pend*", "--smooth", "3"], "--smooth needs --csv, --png, --svg or --pdf."),
-        (["Pend*", "--svg", "nowhere/a.svg"], "nowhere/a.svg cannot be written"),
+        (["nothing*", "--svg", "nowhere/a.svg"], "nowhere/a.svg cannot be written"),
         (["Pend*", "--x", "days"], "is not one of"),
     ],
 )

@@ -224,6 +224,19 @@ def test_an_empty_text_is_not_taken_for_the_current_folder(
     assert said.endswith("it is empty.")
 
 
+def test_a_file_in_a_folder_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "none", tmp_path / "file"):
+        with pytest.raises(RequestError, match=r"a\.html cannot be written: No such file"):
+            require_writable_name(folder / "a.html", overwrite=True)
+    # Root may write everywhere.
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(RequestError, match=r"a\.html cannot be written: Permission denied"):
+        require_writable_name(tmp_path / "a.html", overwrite=True)
+
+
 def test_a_run_is_found_by_the_name_that_list_shows(run: Path, runs_dir: Path) -> None:
     name = Path(run.name)
     assert find_run(name, runs_dir).path == run
