@@ -233,6 +233,19 @@ def test_a_name_that_runs_of_two_groups_share_renames_neither(run, runs_dir: Pat
     assert "'mine' is the name of runs of several groups; give the folder of one." in err
 
 
+def test_the_names_of_settings_that_differ_are_whole_on_a_narrow_terminal(
+    run, runs_dir: Path, monkeypatch
+) -> None:
+    for number in range(4):
+        write_run(runs_dir, [1.0], normalize_observations=number > 1, tau=0.001 * (number + 1))
+    monkeypatch.setenv("COLUMNS", "40")
+    _, out, _ = run("Pend*", "--group-by", "run")
+    table = out[out.index("Settings that differ") :]
+    assert "…" not in out
+    first = "".join(line.split("│")[1].strip() for line in table.splitlines() if "│" in line)
+    assert "normalize_observations" in first
+
+
 def test_too_many_runs_are_refused(run, runs_dir: Path, monkeypatch) -> None:
     monkeypatch.setattr("td3core.analysis.comparison.MOST_RUNS", 2)
     two_groups(runs_dir, seeds=2)

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from td3core.cli.experiments.sweep import as_dict
-from td3core.cli.experiments.sweep_progress import SweepProgress, summary
+from td3core.cli.experiments.sweep_progress import SweepProgress, summary, trials_table
 from td3core.config import parse_value
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.protocol.trial_status import TrialStatus
@@ -55,3 +55,9 @@ def test_a_trial_runs_only_while_its_sweep_does(running: bool, counts: tuple[int
     assert answer["stopped"] == ("running" if running else "user")
 
 
+def test_the_names_of_settings_are_whole_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    trials_table(replace(STATE, space={name: {} for name in FOUND}))
+    assert "…" not in capsys.readouterr().out
