@@ -107,7 +107,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, tuple):
-        return "×".join(map(str, value))
+        return "×".join(map(str, value)) or "none"
     return str(value) or "none"
 
 
