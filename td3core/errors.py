@@ -66,8 +66,10 @@ def reason_of(problem: BaseException) -> str:
     return str(problem) or type(problem).__name__
 
 
-def file_reason(problem: BaseException) -> str:
+def file_reason(problem: BaseException) -> str | Text:
     """Return why a file cannot be used, without its name and without a full stop."""
+    if isinstance(problem, KeyError):
+        return Text("{key} is missing", key=brief(problem))
     known = problem.strerror if isinstance(problem, OSError) else None
     return brief(known or reason_of(problem)).rstrip(".")
 

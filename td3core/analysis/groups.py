@@ -12,7 +12,7 @@ from td3core.config.presets import PLUS
 from td3core.config.value_text import format_count, plain_value
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.runs.naming import told_apart, with_env
-from td3core.text import tr
+from td3core.text import SettingName, tr
 
 _BY_ITSELF = re.compile(r"_\d+seeds_")
 """Part of the default names of groups."""
@@ -78,7 +78,8 @@ def group_runs(
             key of a history.
 
     Raises:
-        RequestError: there is no such setting, or a group would pool several environments.
+        RequestError: there is no such setting, it cannot be grouped by, or a group would pool
+            several environments.
     """
     key = _key(by)
     found: dict[Hashable, list[RunResults]] = {}
@@ -108,7 +109,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, tuple):
-        return "×".join(map(str, value))
+        return "×".join(map(str, value)) or "none"
     return str(value) or "none"
 
 
@@ -119,8 +120,20 @@ def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
         return lambda run: run.path
     known = [name for cls in (RunConfig, Tunables) for name, _ in specs(cls)]
     for name in by:
-        if name not in known or name == "seed":
-            raise unknown_name("setting to group by", name, [BY_SETTINGS, BY_RUN, *known])
+        if name in (BY_SETTINGS, BY_RUN):
+            raise RequestError(
+                "{name} cannot be combined with others to group by.", name=repr(name)
+            )
+        if name == "seed":
+            raise RequestError(
+                "Runs cannot be grouped by {key}: groups are averaged over seeds. Group by {run}"
+                " for each run by itself.",
+                key=SettingName(name),
+                run=BY_RUN,
+            )
+        if name not in known:
+            others = [other for other in known if other != "seed"]
+            raise unknown_name("setting to group by", name, [BY_SETTINGS, BY_RUN, *others])
     return lambda run: tuple(settings_of(run)[name] for name in by)
 
 

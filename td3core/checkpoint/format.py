@@ -25,7 +25,7 @@ from td3core.config import at_step, make_settings, to_dict
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import ACTOR
 from td3core.envs.info import EnvInfo
-from td3core.errors import RequestError, brief
+from td3core.errors import RequestError, brief, file_reason
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.normaliser import Normaliser
 from td3core.system.files import write_atomically
@@ -177,7 +177,9 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
         )
     except MALFORMED as problem:
         raise RequestError(
-            "{file} has a damaged description: {reason}", file=path.name, reason=brief(problem)
+            "{file} has a damaged description: {reason}.",
+            file=path.name,
+            reason=file_reason(problem),
         ) from problem
 
 

@@ -1,7 +1,5 @@
 """The commands that use a saved agent: eval, replay and export."""
 
-import errno
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +13,7 @@ from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
 from td3core.config.value_text import plain_return
-from td3core.errors import RequestError, unwritable
+from td3core.errors import RequestError
 from td3core.exporters.registry import EXPORTERS, find_exporter
 from td3core.text import Text, Value, marked, tr
 
@@ -194,9 +192,6 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
 
     require_writable_name(path, overwrite=overwrite)
     require_film_suffix(path)
-    if not path.absolute().parent.is_dir():
-        # Fails before an episode is played.
-        raise unwritable(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
     return path.absolute()
 
 

@@ -199,7 +199,8 @@ def _show(comparison: "Comparison") -> None:
 
     out = Console(highlight=False)
     beside = tr("deviation") if comparison.metric == "bias" else tr("best")
-    numbers = (Column(name, justify="right") for name in (tr("runs"), tr("final"), beside))
+    counted = (tr("runs"), tr("final"), beside)
+    numbers = (Column(name, justify="right", overflow="fold") for name in counted)
     title = str(metric_title(comparison.metric))
     table = Table(Column(tr("group"), overflow="fold"), *numbers, title=title)
     for each in comparison.groups:
@@ -208,8 +209,9 @@ def _show(comparison: "Comparison") -> None:
         table.add_row(text(each.name), str(len(each.finals)), *means)
     out.print(table)
     if len(comparison.groups) > 1 and comparison.differing:
-        heads = (Column(text(each.name), overflow="fold") for each in comparison.groups)
-        settings = Table(tr("setting"), *heads, title=tr("Settings that differ"))
+        heads = (tr("setting"), *(text(each.name) for each in comparison.groups))
+        columns = (Column(head, overflow="fold") for head in heads)
+        settings = Table(*columns, title=tr("Settings that differ"))
         for name in comparison.differing:
             settings.add_row(name, *(text(each.group.values(name)) for each in comparison.groups))
         out.print(settings)

@@ -21,23 +21,28 @@ if TYPE_CHECKING:
     from td3core.runs.listing import RunSummary, UnreadableRun
 
 UNREADABLE = "unreadable"
-"""State of a run that cannot be opened; its message has the reason."""
+"""State of a run that cannot be opened, for programs; people read that it is damaged."""
 
 
 def list_command(runs_dir: RunsDir = None, as_json: AsJson = False) -> CommandResult:
     """The command ``list``."""
     from td3core.runs.listing import RunSummary, list_runs, summarise, unreadable_runs
-    from td3core.runs.naming import Usual
+    from td3core.runs.naming import Usual, changed_settings
 
     folder = runs_folder(runs_dir)
     if folder.is_file():
         raise RequestError("{path} is a file, not a folder of runs.", path=str(folder))
     usual: Usual = {}
-    summaries = [summarise(run, usual) for run in list_runs(folder)]
+    runs = list(list_runs(folder))
+    summaries = [summarise(run, usual) for run in runs]
     unreadable = list(unreadable_runs(folder))
     if as_json:
-        nothing = dict.fromkeys(RunSummary.__slots__) | {"state": UNREADABLE}
-        found = [asdict(each) for each in summaries] + [nothing | asdict(u) for u in unreadable]
+        found = [
+            asdict(each) | {"changed_settings": changed_settings(run, usual)}
+            for run, each in zip(runs, summaries, strict=True)
+        ]
+        nothing = dict.fromkeys((*RunSummary.__slots__, "changed_settings"))
+        found += [nothing | {"state": UNREADABLE} | asdict(each) for each in unreadable]
         return CommandResult(result=[each | {"run": str(each["run"])} for each in found])
     if (summaries or unreadable) and not sys.stdout.isatty():
         for line in _lines(summaries, unreadable):
@@ -83,5 +88,5 @@ def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", tit
         table.add_row(names, str(wording.STATES[each.state]), steps, *shown)
     for run in unreadable:
         names = "\n  ".join(escape(printable(text)) for text in (run.run.name, str(run.message)))
-        table.add_row(names, tr("unreadable"), "-", "-", "-")
+        table.add_row(names, tr("damaged"), "-", "-", "-")
     return table

@@ -11,13 +11,32 @@ from td3core.cli.terminal import log
 from td3core.config import parse_value
 from td3core.config.algorithms import unused_by
 from td3core.errors import RequestError
-from td3core.text import SettingName, Text, marked
+from td3core.text import SettingName, Text, marked, tr
+
+
+def given_path(text: str) -> Path:
+    """Return the path of an argument.
+
+    Raises:
+        typer.BadParameter: the text is empty, for instance an unset variable of a shell script;
+            ``Path`` would take it for the current folder.
+    """
+    if not text:
+        raise typer.BadParameter(tr("it is empty."))
+    return Path(text)
+
 
 CheckpointFile = Annotated[
-    Path, typer.Argument(help=marked("A checkpoint, or a run (its best checkpoint is used)."))
+    Path,
+    typer.Argument(
+        parser=given_path, help=marked("A checkpoint, or a run (its best checkpoint is used).")
+    ),
 ]
 Run = Annotated[
-    Path, typer.Argument(help=marked("A run: its folder, or its name as shown by list."))
+    Path,
+    typer.Argument(
+        parser=given_path, help=marked("A run: its folder, or its name as shown by list.")
+    ),
 ]
 EnvName = Annotated[str, typer.Argument(help=marked("Environment, for instance Pendulum-v1."))]
 EnvModule = Annotated[
@@ -32,6 +51,7 @@ RunsDir = Annotated[
     Path | None,
     typer.Option(
         "--runs-dir",
+        parser=given_path,
         help=marked("Folder of runs. Default: TD3_STUDIO_RUNS, else your data folder."),
     ),
 ]

@@ -1,12 +1,13 @@
 """Resolves the runs, checkpoints and output files named on the command line."""
 
+import errno
 import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from td3core.config.env_choice import parse_args
-from td3core.errors import RequestError
+from td3core.errors import RequestError, unwritable
 from td3core.system.regular_files import exists
 
 if TYPE_CHECKING:
@@ -123,8 +124,8 @@ def require_writable_name(target: Path, *, overwrite: bool, folder: bool = False
     ``folder``: a folder is written, which may replace another.
 
     Raises:
-        RequestError: it is empty, a folder in place of a file, inside a run, or exists and
-            ``overwrite`` is off.
+        RequestError: it is empty, a folder in place of a file, inside a run, in a folder that is
+            missing or read-only, or exists and ``overwrite`` is off.
     """
     from td3core.runs.layout import DESCRIPTION
 
@@ -137,5 +138,10 @@ def require_writable_name(target: Path, *, overwrite: bool, folder: bool = False
             path=str(target),
             run=inside[0].name,
         )
+    parent = target.absolute().parent
+    if not (parent.is_dir() and os.access(parent, os.W_OK)):
+        # Refused here, not after minutes of work for the file.
+        number = errno.EACCES if parent.is_dir() else errno.ENOENT
+        raise unwritable(target, OSError(number, os.strerror(number)))
     if target.exists() and not overwrite:
         raise RequestError("{path} already exists; --force replaces it.", path=str(target))

@@ -1,6 +1,6 @@
 """The selection of runs and how they are compared: options of several commands."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,6 +13,7 @@ from td3core.errors import RequestError, unknown_name
 from td3core.text import marked
 
 if TYPE_CHECKING:
+    from td3core.analysis.groups import ComparedGroup
     from td3core.analysis.results import RunResults
     from td3core.runs.directory import RunDirectory
 
@@ -94,31 +95,50 @@ def new_names(
     """Return new names of groups, by the folder of their first run.
 
     Args:
-        renamed: ``GROUP=NAME``, where GROUP is a group's name or the folder of one of its runs.
+        renamed: ``GROUP=NAME``, where GROUP is a group's name, or folder or name of one of its
+            runs.
         runs: the compared runs.
         by: the grouping, see :func:`~td3core.analysis.groups.group_runs`.
 
     Raises:
-        RequestError: there is no such group, or another one has the name.
+        RequestError: there is no such group, there are several, or another one has the name.
     """
     from td3core.analysis.groups import group_runs
 
     names = dict[Path, str]()
-    groups = group_runs(runs, by) if renamed else []
-    known = {str(run.path): group for group in groups for run in group.runs}
-    known |= {group.name: group for group in groups}
+    groups = group_runs(runs, by) if renamed else ()
     for text in renamed or ():
-        # Folder names and new names may contain "=" too.
-        places = [at for at, letter in enumerate(text) if letter == "="]
-        at = next((at for at in places if text[:at] in known), None)
-        if at is None:
-            raise unknown_name("group", text.partition("=")[0], [group.name for group in groups])
-        names[known[text[:at]].runs[0].path] = text[at + 1 :]
+        # Names and folders may contain "=" too.
+        places = [at for at, letter in enumerate(text) if at and letter == "="]
+        if not places or text.endswith("="):
+            raise RequestError("--rename takes GROUP=NAME, not {text}.", text=repr(text))
+        found = [(at, each) for at in places if (each := _groups_called(text[:at], groups))]
+        if not found:
+            known = [repr(group.name) for group in groups]
+            raise unknown_name("group", text[: places[0]], known)
+        at, matching = found[0]
+        if len(matching) > 1:
+            raise RequestError(
+                "{name} is the name of runs of several groups; give the folder of one.",
+                name=repr(text[:at]),
+            )
+        names[matching[0].runs[0].path] = text[at + 1 :]
     called = [names.get(group.runs[0].path) or group.name for group in groups]
     for name in called:
         if called.count(name) > 1:
             raise RequestError("Two groups would be called {name}.", name=name)
     return names
+
+
+def _groups_called(text: str, groups: "Sequence[ComparedGroup]") -> "list[ComparedGroup]":
+    """Return the group of this name, else those with a run of this folder or name."""
+    named = [group for group in groups if group.name == text]
+    path = Path(text).resolve()
+
+    def is_called(run: "RunResults") -> bool:
+        return text in (run.path.name, run.name) or run.path.resolve() == path
+
+    return named or [group for group in groups if any(map(is_called, group.runs))]
 
 
 def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
@@ -128,8 +148,9 @@ def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
         RequestError: an argument names no run, or there are too many runs.
     """
     from td3core.analysis.comparison import MOST_RUNS
+    from td3core.runs.layout import distinct
 
-    paths = list(dict.fromkeys(path for text in selections for path in _chosen(text, runs_dir)))
+    paths = distinct(path for text in selections for path in _chosen(text, runs_dir))
     if len(paths) > MOST_RUNS:
         raise RequestError(
             "{count} runs are too many to compare; choose at most {most}.",
@@ -140,26 +161,32 @@ def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
 
 
 def _chosen(text: str, runs_dir: Path | None) -> list[Path]:
-    """Return the runs that one argument selects: a folder, a pattern or a group."""
-    from td3core.runs.layout import DESCRIPTION
-
+    """Return the runs that one argument selects."""
     folder = runs_folder(runs_dir)
-    for path in (folder / text, Path(text)):
-        if (path / DESCRIPTION).is_file():
-            return [path.absolute()]
-    found = [run.path for run in _matching(text, folder)]
+    # An empty text would name the folder itself, and every run that is in no group.
+    found = _runs_called(text, folder) if text else []
     if not found:
         raise RequestError(
             "{text} is no run, pattern or group in {folder}.", text=repr(text), folder=str(folder)
         )
+    return found
+
+
+def _runs_called(text: str, folder: Path) -> list[Path]:
+    """Return the run of this path, else those of this name or group, else of this pattern."""
+    from td3core.runs.layout import DESCRIPTION
+    from td3core.runs.listing import list_runs
+
+    for path in (folder / text, Path(text)):
+        if (path / DESCRIPTION).is_file():
+            return [path.absolute()]
+    named = [(run, _names(run)) for run in list_runs(folder)]
+    # A name may have the brackets of a pattern.
+    found = [run.path for run, names in named if text in (*names, run.group)] or [
+        run.path for run, names in named if any(fnmatchcase(name, text) for name in names)
+    ]
     return found[::-1]
 
 
-def _matching(text: str, folder: Path) -> "Iterator[RunDirectory]":
-    """Yield the runs whose folder or name matches a pattern, or whose group has this name."""
-    from td3core.runs.listing import list_runs
-
-    for run in list_runs(folder):
-        names = (run.path.name, run.label().name)
-        if run.group == text or any(fnmatchcase(name, text) for name in names if name):
-            yield run
+def _names(run: "RunDirectory") -> list[str]:
+    return [name for name in (run.path.name, run.label().name) if name]

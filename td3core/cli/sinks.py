@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from td3core.cli.options import given_path
 from td3core.exporters.live.registry import LIVE_SINKS, LiveSink
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def with_sinks(command: Callable[..., Any]) -> Callable[..., Any]:
 
     options = {
         sink.name: Annotated[
-            Path | None, typer.Option(sink.option, metavar=sink.metavar, help=sink.about)
+            Path | None,
+            typer.Option(sink.option, metavar=sink.metavar, parser=given_path, help=sink.about),
         ]
         for sink in LIVE_SINKS
     }

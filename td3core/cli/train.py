@@ -23,6 +23,7 @@ from td3core.cli.options import (
     Steps,
     TrustEnv,
     assignments,
+    given_path,
     tell_unused,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
@@ -78,7 +79,9 @@ def train(
     journal: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN", help=marked("Repeat the live changes of this run at the same steps.")
+            metavar="RUN",
+            parser=given_path,
+            help=marked("Repeat the live changes of this run at the same steps."),
         ),
     ] = None,
     sinks: Sinks = NO_SINKS,
@@ -245,7 +248,10 @@ def _finished(run: "RunDirectory", total: int | None) -> "Ended | None":
 @with_sinks
 def branch(
     checkpoint: Annotated[
-        Path, typer.Argument(help=marked("A checkpoint, or a run (its last checkpoint is used)."))
+        Path,
+        typer.Argument(
+            parser=given_path, help=marked("A checkpoint, or a run (its last checkpoint is used).")
+        ),
     ],
     settings: Settings = None,
     steps: Steps = None,

@@ -58,7 +58,7 @@ def plain_value(value: Value) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple):
-        return ", ".join(map(str, value))
+        return ", ".join(map(str, value)) or "none"
     if isinstance(value, int):
         return format_count(value)
     return value if isinstance(value, str) else f"{value:.6g}"

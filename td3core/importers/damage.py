@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from td3core.errors import RequestError, brief, file_reason
+from td3core.errors import RequestError, file_reason
 from td3core.text import Text, Value
 
 # Anything Python may raise while it reads damaged or malicious data.
@@ -62,5 +62,5 @@ def reading(file: str, part: str) -> Iterator[None]:
             "{file} cannot be imported: {part} is damaged ({reason}).",
             file=file,
             part=part,
-            reason=brief(problem).rstrip(".") or type(problem).__name__,
+            reason=file_reason(problem),
         ) from problem

@@ -44,6 +44,14 @@ def run_of(checkpoint: Path) -> Path | None:
     return checkpoint.parent.parent if checkpoint.parent.name == CHECKPOINTS else None
 
 
+def distinct(runs: Iterable[Path]) -> list[Path]:
+    """Return each run once, by the first of its paths; links and ``..`` give it several."""
+    found: dict[Path, Path] = {}
+    for run in runs:
+        found.setdefault(run.resolve(), run)
+    return list(found.values())
+
+
 def buffer_file_of(checkpoint: Path) -> Path:
     """Return the path of the replay buffer of a checkpoint's run; the file exists if it was kept.
 

@@ -19,7 +19,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import made_by
 from td3core.runs.layout import DESCRIPTION, step_in_name
 from td3core.runs.metadata import MOST_STEPS, Ending, Parent
-from td3core.runs.naming import Usual, changed_settings, describe, with_env
+from td3core.runs.naming import Usual, changes_in_words, describe, with_env
 from td3core.runs.tables import number, read_last_row, read_means
 from td3core.system.regular_files import exists, glob
 from td3core.text import NO_TEXT, Text
@@ -55,7 +55,7 @@ class RunSummary:
     group: str = ""
     """Its group of runs; empty without one."""
     changed: str = ""
-    """Settings that differ from its preset's."""
+    """The first settings that differ from its preset's, in words."""
     live_changes: int = 0
     """Number of live changes while it trained, including those it was started with."""
     curves_only: bool = False
@@ -194,7 +194,7 @@ def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:
         note=label.note,
         algorithm=title_of(run.config, run.first_tunables),
         group=run.group,
-        changed=changed_settings(run, usual),
+        changed=changes_in_words(run, usual),
         live_changes=len(made_by(run.journal(), env_steps)),
         curves_only=run.has_curves_only(),
     )

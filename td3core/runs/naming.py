@@ -56,7 +56,7 @@ def description_of(run: RunDirectory, usual: Usual | None = None) -> str:
         env=run.config.env,
         preset=run.config.preset,
         algorithm=title_of(run.config, run.first_tunables),
-        changed=changed_settings(run, usual),
+        changed=changes_in_words(run, usual),
         parent=run.parent,
     )
 
@@ -112,10 +112,11 @@ def told_apart(names: Sequence[str], created: Sequence[str]) -> list[str]:
     ]
 
 
-def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
-    """Return the settings that were changed from the preset's: ``γ 0.98, Actor layers 64, 64``.
+def changed_settings(run: RunDirectory, usual: Usual | None = None) -> dict[str, Any]:
+    """Return the settings that were changed from the preset's, and their values.
 
-    ``usual`` caches the settings of presets for the next run.
+    Those shown elsewhere, or without influence on learning, are left out. ``usual`` caches the
+    settings of presets for the next run.
     """
     config, usual = run.config, {} if usual is None else usual
     key = (config.env, config.preset)
@@ -128,15 +129,23 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> str:
             usual[key] = {}
     known, values = usual[key], all_given(config, run.first_tunables)
     left_out = {*_LEFT_OUT, *unused_by(config.algorithm)}
+    return {
+        name: value
+        for name, value in values.items()
+        if name in known and known[name] != value and name not in left_out
+    }
+
+
+def changes_in_words(run: RunDirectory, usual: Usual | None = None) -> str:
+    """Return the first of the :func:`changed_settings`: ``γ 0.98, Actor layers 64, 64``."""
     labels = {
         name: spec.symbol or spec.label.english
-        for kind in (config, run.first_tunables)
+        for kind in (run.config, run.first_tunables)
         for name, spec in specs(kind)
     }
     found = [
         f"{labels[name]} {plain_value(value)}"
-        for name, value in values.items()
-        if name in known and known[name] != value and name not in left_out
+        for name, value in changed_settings(run, usual).items()
     ]
     more = len(found) - _SHOWN
     return ", ".join([*found[:_SHOWN], *([f"{more} more"] if more > 0 else [])])

@@ -51,7 +51,7 @@ class Recorder:
         self._warned: set[tuple[Text | str, int]] = set()
         self.over = False
         """Whether the run takes no further steps."""
-        self.last_problem = ""
+        self.last_problem: str | Text = ""
         """Reason of the last failed write."""
 
     def add_training(

@@ -14,6 +14,7 @@ from td3core.errors import (
     RequestError,
     RunError,
     brief,
+    file_reason,
     interrupt,
     message_of,
     quoted,
@@ -89,6 +90,10 @@ def test_an_error_of_other_software_is_quoted_as_a_value() -> None:
     found = message_of(ValueError("odd {thing}"))
     assert (str(found), found.template) == ("odd {thing}", "{text}")
     assert message_of(RequestError("{x}", x=1)).values == {"x": 1}
+
+
+def test_a_key_that_a_file_lacks_is_said_to_be_missing() -> None:
+    assert str(file_reason(KeyError("schema"))) == "'schema' is missing"
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from td3core.config import sign_of
 from td3core.errors import RequestError, message_of
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.directory import RunDirectory
+from td3core.runs.layout import distinct
 from td3core.runs.metadata import ENDING, NOTES
 from td3core.text import Text
 
@@ -155,6 +156,7 @@ def read_returns(
         RequestError: no run can be read.
     """
     known = {run.path: run for run in found.runs}
+    paths = distinct(paths)
     runs, problems = [], []
     for path in paths[:MOST_RUNS]:
         if stopped():

@@ -22,6 +22,7 @@ from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
 from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
+from td3core.runs.reader import ending_of
 from td3core.text import Text
 
 
@@ -136,13 +137,24 @@ def _advice(status: SeedStatus) -> tuple[Advice, ...]:
 
 def _as_dict(status: SeedStatus, advice: Sequence[Advice]) -> dict[str, Any]:
     """Return the ``train --json`` answer for a run, with its seed."""
-    if status.ending is not None:
-        values = ending_as_dict(status.ending)
+    ending = status.ending or _earlier_ending(status)
+    if ending is not None:
+        values = ending_as_dict(ending)
     else:
         values = dict.fromkeys(item.name for item in fields(Ended)) | _on_disk(status)
     if status.message:
         values |= {"message": status.message, "error": status.message}
     return {"seed": status.seed} | values | {"advice": [each.as_dict() for each in advice]}
+
+
+def _earlier_ending(status: SeedStatus) -> Ended | None:
+    """Return the ending of a run that had finished before this command."""
+    if status.run is None or status.state is not SeedState.FINISHED:
+        return None
+    try:
+        return ending_of(status.run)
+    except RequestError:
+        return None
 
 
 def _on_disk(status: SeedStatus) -> dict[str, Any]:

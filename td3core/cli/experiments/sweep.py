@@ -152,6 +152,9 @@ def as_dict(state: "SweepState") -> dict[str, Any]:
     states = (TrialStatus.DONE, TrialStatus.RUNNING, TrialStatus.PRUNED, TrialStatus.FAILED)
     counts = {str(each): state.count(each) for each in states}
     over = not counts[TrialStatus.RUNNING] and sum(counts.values()) >= state.wanted
+    # Begun and not ended: nothing trains them without the sweep's process.
+    idle = 0 if state.running else counts[TrialStatus.RUNNING]
+    counts |= {str(TrialStatus.RUNNING): counts[TrialStatus.RUNNING] - idle, "stopped": idle}
     return {
         "name": state.name,
         "path": state.path,

@@ -109,12 +109,11 @@ def _live_view(state: "SweepState") -> RenderableType:
 
 
 def _table(state: "SweepState", trials: "list[TrialState]") -> Table:
-    names = [Column(escape(name), justify="right") for name in state.space]
+    numbers = (state.objective, *map(escape, state.space))
     table = Table(
-        Column(tr("trial"), justify="right"),
-        tr("state"),
-        Column(state.objective, justify="right"),
-        *names,
+        Column(tr("trial"), justify="right", overflow="fold"),
+        Column(tr("state"), overflow="fold"),
+        *(Column(name, justify="right", overflow="fold") for name in numbers),
     )
     states = names_of_states(running=state.running)
     for each in trials:

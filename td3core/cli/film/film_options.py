@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
+from td3core.cli.options import given_path
 from td3core.text import marked
 
 Sources = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RUN", help=marked("A run (all its checkpoints), or several checkpoints in order.")
+        metavar="RUN",
+        parser=given_path,
+        help=marked("A run (all its checkpoints), or several checkpoints in order."),
     ),
 ]
 Out = Annotated[
@@ -21,6 +24,7 @@ Tensorboard = Annotated[
     typer.Option(
         "--tensorboard",
         metavar="DIR",
+        parser=given_path,
         help=marked("Show the best agent of each run in TensorBoard, instead of a file."),
     ),
 ]

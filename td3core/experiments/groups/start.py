@@ -69,10 +69,10 @@ def allocation_of(
     :func:`plan_group`.
 
     Raises:
-        RequestError: its environment cannot be used.
+        RequestError: its environment cannot be used, or ``jobs`` is out of range.
         StoppedError: ``stopped`` returned True.
     """
-    jobs = jobs or group.jobs
+    jobs = group.jobs if jobs is None else jobs
     return _allocate(len(group.seeds), group.config, group.tunables, jobs, stopped)
 
 

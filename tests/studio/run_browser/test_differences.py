@@ -18,7 +18,7 @@ from td3core.config import to_dict
 from td3core.config.presets import compose
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel
-from td3core.runs.naming import changed_settings
+from td3core.runs.naming import changes_in_words
 from tests.studio.fake_runs import make_run, return_at
 from tests.studio.run_browser.runs_list import choose, read_again
 
@@ -32,15 +32,15 @@ def preset_run(runs: Path, *names: str, **values: object) -> RunDirectory:
 
 def test_only_what_was_changed_from_the_preset_is_named(runs_dir: Path) -> None:
     usual: dict = {}
-    assert changed_settings(preset_run(runs_dir, seed=8, steps=500), usual) == ""
-    assert changed_settings(preset_run(runs_dir, "DDPG"), usual) == ""
+    assert changes_in_words(preset_run(runs_dir, seed=8, steps=500), usual) == ""
+    assert changes_in_words(preset_run(runs_dir, "DDPG"), usual) == ""
     changed = preset_run(runs_dir, gamma=0.9, actor_hidden=(32, 32), reward_floor=-5.0)
-    assert changed_settings(changed, usual) == "Actor layers 32, 32, γ 0.9, Reward floor -5"
+    assert changes_in_words(changed, usual) == "Actor layers 32, 32, γ 0.9, Reward floor -5"
     more = preset_run(runs_dir, gamma=0.9, tau=0.1, policy_delay=3, critic_lr=1e-4)
-    assert changed_settings(more, usual).endswith("1 more")
+    assert changes_in_words(more, usual).endswith("1 more")
     # A missing preset: nothing can be said, and nothing is made up.
     gone = preset_run(runs_dir, preset="deleted", gamma=0.9)
-    assert changed_settings(gone, usual) == ""
+    assert changes_in_words(gone, usual) == ""
 
 
 def test_what_differs_stands_first(qtbot, browser, runs_dir: Path) -> None:

@@ -17,6 +17,7 @@ from td3core.analysis.groups import WITHOUT_EFFECT, group_runs, value_text
 from td3core.analysis.results import last_values, read_results, settings_of, trailing_mean
 from td3core.analysis.wording import estimate_text
 from td3core.config import sign_of
+from td3core.config.value_text import format_value
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
@@ -363,7 +364,7 @@ def test_runs_are_grouped_by_any_setting_or_not_at_all(runs_dir: Path) -> None:
     assert [len(each.runs) for each in group_runs(runs, ("run",))] == [1, 1, 1, 1]
     with pytest.raises(RequestError, match="Did you mean tau"):
         group_runs(runs, ("taux",))
-    with pytest.raises(RequestError, match="no setting to group by"):
+    with pytest.raises(RequestError, match="cannot be grouped by seed"):
         group_runs(runs, ("seed",))
 
 
@@ -433,3 +434,8 @@ def test_a_run_of_a_group_that_was_tuned_stands_apart_and_says_why(runs_dir: Pat
         ("TD3", 2),
         ("TD3 (tau=0.02 at 50)", 1),
     ]
+
+
+def test_a_network_without_layers_has_a_value_to_show() -> None:
+    assert value_text(()) == format_value(()) == "none"
+    assert value_text((64, 32)) == "64×32"

@@ -14,6 +14,7 @@ from PIL import Image
 from td3core.analysis.comparison import compare
 from td3core.analysis.results import read_results
 from td3core.cli import app
+from td3core.runs.metadata import RunLabel, write_label
 from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
 
 
@@ -151,6 +152,12 @@ def test_both_axes_of_a_figure_have_groups_of_thousands(
     [
         (["nothing*"], "is no run, pattern or group in"),
         (["Pend*", "--group-by", "taux"], "no setting to group by called 'taux'"),
+        (["Pend*", "--group-by", "seed"], "Runs cannot be grouped by seed: groups are averaged"),
+        (["Pend*", "--group-by", "settings,tau"], "'settings' cannot be combined with others"),
+        (["Pend*", "--rename", "TD3"], "--rename takes GROUP=NAME, not 'TD3'."),
+        (["Pend*", "--rename", "TD3="], "--rename takes GROUP=NAME, not 'TD3='."),
+        (["Pend*", "--rename", "=x"], "--rename takes GROUP=NAME, not '=x'."),
+        (["Pend*", "--rename", "nope=x"], "no group called 'nope'. Known: 'TD3'."),
         (["*", "--group-by", "tau"], "would pool runs of"),
         (["Pend*", "--png", "a.svg"], "--png takes a file that ends in .png"),
         (["Pend*", "--svg", "a.svg", "--size", "huge"], "must be WIDTHxHEIGHT in inches"),
@@ -159,7 +166,7 @@ def test_both_axes_of_a_figure_have_groups_of_thousands(
         (["Pend*", "--size", "nonsense"], "--size needs --png, --svg or --pdf."),
         (["Pend*", "--csv", "a.csv", "--columns", "2"], "--columns needs --png, --svg or --pdf."),
         (["Pend*", "--smooth", "3"], "--smooth needs --csv, --png, --svg or --pdf."),
-        (["Pend*", "--svg", "nowhere/a.svg"], "nowhere/a.svg cannot be written"),
+        (["nothing*", "--svg", "nowhere/a.svg"], "nowhere/a.svg cannot be written"),
         (["Pend*", "--x", "days"], "is not one of"),
     ],
 )
@@ -173,6 +180,70 @@ def test_a_wrong_request_gets_a_sentence(
     assert status == 2
     assert sentence in json.loads(out.splitlines()[-1])["error"]
     assert not [each for each in tmp_path.iterdir() if each.suffix]
+
+
+def test_an_empty_argument_selects_nothing(run, runs_dir: Path, monkeypatch) -> None:
+    path = write_run(runs_dir, [1.0])
+    monkeypatch.chdir(path)
+    status, out, _ = run("", "--json")
+    assert status == 2
+    assert json.loads(out)["error"] == f"'' is no run, pattern or group in {runs_dir}."
+
+
+def test_a_run_counts_once_whatever_paths_it_is_named_by(run, runs_dir: Path) -> None:
+    path = write_run(runs_dir, [1.0])
+    other = write_run(runs_dir, [2.0], seed=1)
+    link = runs_dir / "link"
+    link.symlink_to(path.name)
+    around = f"{runs_dir}/../{runs_dir.name}/{path.name}"
+    status, out, _ = run(str(link), str(path), around, "*", "--json")
+    assert status == 0
+    (group,) = json.loads(out)["groups"]
+    assert group["runs"] == [str(link), str(other)]
+    assert group["n"] == 2
+
+
+def test_a_run_whose_name_has_the_brackets_of_a_pattern_is_found_by_it(run, runs_dir: Path) -> None:
+    named, other = write_run(runs_dir, [1.0]), write_run(runs_dir, [1.0], seed=1)
+    write_label(named, RunLabel(name="best [1]"))
+    write_label(other, RunLabel(name="best 1"))
+    _, out, _ = run("best [1]", "--json")
+    assert json.loads(out)["groups"][0]["runs"] == [str(named)]
+
+
+@pytest.mark.parametrize("called", ["NAME", "FOLDER", "PATH", "RELATIVE"])
+def test_a_group_is_renamed_by_any_name_of_one_of_its_runs(
+    run, runs_dir: Path, monkeypatch, called: str
+) -> None:
+    path = two_groups(runs_dir, seeds=2)[3]
+    write_label(path, RunLabel(name="a = b"))
+    monkeypatch.chdir(runs_dir.parent)
+    names = {"NAME": "a = b", "FOLDER": path.name, "PATH": str(path)}
+    names["RELATIVE"] = f"{runs_dir.name}/{path.name}"
+    status, out, err = run("Pend*", "--rename", f"{names[called]}=fast", "--json")
+    assert status == 0, err
+    assert [each["name"] for each in json.loads(out)["groups"]] == ["TD3 tau 0.005", "fast"]
+
+
+def test_a_name_that_runs_of_two_groups_share_renames_neither(run, runs_dir: Path) -> None:
+    for path in two_groups(runs_dir, seeds=1):
+        write_label(path, RunLabel(name="mine"))
+    status, _, err = run("Pend*", "--group-by", "tau", "--rename", "mine=fast")
+    assert status == 2
+    assert "'mine' is the name of runs of several groups; give the folder of one." in err
+
+
+def test_the_names_of_settings_that_differ_are_whole_on_a_narrow_terminal(
+    run, runs_dir: Path, monkeypatch
+) -> None:
+    for number in range(4):
+        write_run(runs_dir, [1.0], normalize_observations=number > 1, tau=0.001 * (number + 1))
+    monkeypatch.setenv("COLUMNS", "40")
+    _, out, _ = run("Pend*", "--group-by", "run")
+    table = out[out.index("Settings that differ") :]
+    assert "…" not in out
+    first = "".join(line.split("│")[1].strip() for line in table.splitlines() if "│" in line)
+    assert "normalize_observations" in first
 
 
 def test_too_many_runs_are_refused(run, runs_dir: Path, monkeypatch) -> None:

@@ -207,6 +207,36 @@ def test_a_name_may_be_new_in_an_ordinary_folder(tmp_path: Path) -> None:
     require_writable_name(tmp_path / "agent.safetensors", overwrite=False)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *["resume EMPTY", "verify EMPTY", "stop EMPTY", "eval EMPTY", "branch EMPTY"],
+        *["list --runs-dir EMPTY", "train Pendulum-v1 --journal EMPTY", "film EMPTY --out a.gif"],
+        "follow RUN --tensorboard EMPTY",
+    ],
+)
+def test_an_empty_text_is_not_taken_for_the_current_folder(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.chdir(run)
+    given = {"EMPTY": "", "RUN": str(run)}
+    said = refused(capsys, *(given.get(word, word) for word in command.split()))
+    assert said.endswith("it is empty.")
+
+
+def test_a_file_in_a_folder_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "none", tmp_path / "file"):
+        with pytest.raises(RequestError, match=r"a\.html cannot be written: No such file"):
+            require_writable_name(folder / "a.html", overwrite=True)
+    # Root may write everywhere.
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(RequestError, match=r"a\.html cannot be written: Permission denied"):
+        require_writable_name(tmp_path / "a.html", overwrite=True)
+
+
 def test_a_run_is_found_by_the_name_that_list_shows(run: Path, runs_dir: Path) -> None:
     name = Path(run.name)
     assert find_run(name, runs_dir).path == run

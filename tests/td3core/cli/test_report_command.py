@@ -130,3 +130,9 @@ def test_a_run_without_an_agent_has_no_film(run, runs_dir: Path) -> None:
     status, told, _ = run("Pendulum*", "--film")
     assert (status, told["films"]) == (0, 0)
     assert "Film of 1 group: it has no checkpoint." in told["missing"]
+
+
+def test_a_folder_that_is_missing_is_noticed_before_anything_is_read(run, runs_dir: Path) -> None:
+    status, told, _ = run("no such run", out="none/report.html")
+    assert status == 2
+    assert "report.html cannot be written: No such file or directory." in told["error"]

@@ -1,11 +1,14 @@
 """What a sweep found can be typed as it is printed."""
 
 import io
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from rich.console import Console
 
-from td3core.cli.experiments.sweep_progress import SweepProgress, summary
+from td3core.cli.experiments.sweep import as_dict
+from td3core.cli.experiments.sweep_progress import SweepProgress, summary, trials_table
 from td3core.config import parse_value
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.protocol.trial_status import TrialStatus
@@ -42,3 +45,19 @@ def test_the_line_of_a_trial_makes_it_again() -> None:
         report(STATE)
     words = [word for word in out.getvalue().split() if "=" in word]
     assert typed_back(words) == FOUND | {"actor_hidden": (64, 32)}
+
+
+@pytest.mark.parametrize(("running", "counts"), [(True, (1, 0)), (False, (0, 1))])
+def test_a_trial_runs_only_while_its_sweep_does(running: bool, counts: tuple[int, int]) -> None:
+    begun = TrialState(number=0, state=TrialStatus.RUNNING, settings={})
+    answer = as_dict(replace(STATE, running=running, trials=(begun,)))
+    assert (answer["trials"]["running"], answer["trials"]["stopped"]) == counts
+    assert answer["stopped"] == ("running" if running else "user")
+
+
+def test_the_names_of_settings_are_whole_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    trials_table(replace(STATE, space={name: {} for name in FOUND}))
+    assert "…" not in capsys.readouterr().out

@@ -164,6 +164,30 @@ def test_a_run_of_a_group_that_would_not_go_on_exactly_is_refused_if_that_is_ask
         assert (status, answer["runs"][0]["env_steps"]) == (0, 60)
 
 
+def test_a_finished_group_answers_what_its_runs_answer(
+    command, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, tunables = tiny(eval_interval=20)
+    group = create_group(runs_dir, (0,), config, tunables)
+    done = train(config, tunables, Control(), lambda _: None, runs_dir, group=group.name)
+    assert isinstance(done, Ended)
+    status, answer = command("resume", group.name, "--trust-env")
+    (found,) = answer["runs"]
+    assert (status, found.pop("seed")) == (0, 0)
+    assert main(["resume", str(done.run), "--json"]) == 0
+    assert found == json.loads(capsys.readouterr().out)
+    assert found["steps_per_s"] is not None
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "1025"])
+def test_a_number_of_jobs_that_cannot_be_is_refused_when_a_group_goes_on(
+    command, runs_dir: Path, jobs: str
+) -> None:
+    group = create_group(runs_dir, (0, 1), *tiny(), jobs=2)
+    status, answer = command("resume", group.name, "--jobs", jobs, "--trust-env")
+    assert (status, answer) == (2, {"error": f"jobs cannot be {jobs}; use 1 to 1024."})
+
+
 def test_the_table_at_the_end_has_the_mean_over_the_seeds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs_dir: Path
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from td3core.checkpoint import read_header
 from td3core.cli import app
+from td3core.config.presets import compose
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.protocol.metrics import TRAINING_COLUMNS
@@ -264,6 +265,35 @@ def test_the_list_tells_state_parent_name_and_note(
     assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
     said = capsys.readouterr().out
     assert all(word in said for word in ("stopped", "interrupted", "plain one", "branched from"))
+
+
+def test_a_run_that_cannot_be_read_is_damaged_for_people_and_unreadable_for_programs(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = runs_dir / "empty"
+    folder.mkdir(parents=True)
+    (folder / "run.toml").touch()
+    assert app.main(["list", "--runs-dir", str(runs_dir), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["state"] == "unreadable"
+    assert found["message"] == "empty/run.toml cannot be read: 'schema' is missing."
+    assert found["changed_settings"] is None
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert app.main(["list", "--runs-dir", str(runs_dir)]) == 0
+    assert "damaged" in capsys.readouterr().out
+
+
+def test_changed_settings_are_listed_uncut_for_programs(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = {"actor_hidden": (), "gamma": 0.9, "critic_lr": 1e-4, "tau": "0.02@200, 0.005@400"}
+    RunDirectory.create(runs_dir, *compose("Pendulum-v1", [], changed))
+    assert app.main(["list", "--runs-dir", str(runs_dir), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["changed_settings"] == changed | {"actor_hidden": []}
+    assert found["changed"].startswith("Actor layers none, ")
+    assert found["changed"].endswith(", 1 more")
 
 
 def test_the_journal_is_read_without_its_damaged_lines(runs_dir: Path) -> None:

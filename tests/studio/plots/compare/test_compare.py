@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QSlider, QTreeWidget, QWid
 from studio.plots.compare import session as sessions
 from studio.plots.compare.grid import COMPARED
 from studio.plots.compare.layer import colour_of, style_of
+from studio.plots.compare.run_set import RunSet, read_returns
 from studio.plots.compare.table import CompareTable
 from studio.plots.compare.view import RunComparisonView
 from studio.plots.explanation import ExplanationPopup
@@ -677,3 +678,10 @@ def test_the_plots_of_the_critics_show_another_one_or_the_target(qtbot, alone, g
         assert found == [100 * run + number for run in range(6)]
     plotted = alone.comparison.session.figure("critic_loss")
     assert str(plotted.y_label) == "Q₂ loss"
+
+
+def test_a_run_and_a_link_to_it_are_one_run(runs_dir: Path) -> None:
+    path = write_run(runs_dir, [1.0])
+    (runs_dir / "link").symlink_to(path.name)
+    found = read_returns(RunSet(), [path, runs_dir / "link"], {}, lambda: False)
+    assert [run.path for run in found.runs] == [path]
