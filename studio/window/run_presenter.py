@@ -7,6 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
+from studio.formatting import format_count
 from studio.launch.launcher import RunLauncher
 from studio.live.live_panel import LivePanel
 from studio.replay.pane import ReplayPane
@@ -119,9 +120,13 @@ class RunPresenter(QObject):
             banner.show_message("error", event.message, event.details, offer, lasting=True)
             return
         text = event.message
-        if saved is not None:
+        if saved is not None and event.saved_steps:
             # On a separate line: an environment's message may lack a final full stop.
-            kept = Text("The agent was saved in {file}.", file=saved.name)
+            kept = Text(
+                "The newest saved agent is of step {step}: {file}.",
+                step=format_count(event.saved_steps),
+                file=saved.name,
+            )
             text = Text.joined((text, kept), "\n")
         # Lasting: saves or live changes of the next run in the queue must not clear it.
         banner.show_message("error", text, event.details, lasting=True)
