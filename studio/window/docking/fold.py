@@ -7,6 +7,7 @@ that does not suffice the plots as well.
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
+from studio.theme.sizes import scale
 from studio.widgets.form_area import FormArea
 
 _SMALLEST = (560, 360)
@@ -22,6 +23,9 @@ class Fold(QObject):
     def __init__(self, window: QMainWindow, version: int) -> None:
         super().__init__(window)
         self._window, self._version = window, version
+        # In the order they were made: Qt reorders the window's children when a panel is raised.
+        self._docks = window.findChildren(QDockWidget)
+        self._scale = scale()
         self._unfolded: QByteArray | None = None
         """The layout to restore; None while nothing is folded."""
         self._needed = 0
@@ -55,7 +59,9 @@ class Fold(QObject):
         kinds = QEvent.Type
         if event.type() in (kinds.Resize, kinds.LayoutRequest, kinds.Show):
             self._soon.start()
-        elif event.type() in (kinds.FontChange, kinds.StyleChange):
+        elif event.type() in (kinds.FontChange, kinds.StyleChange) and scale() != self._scale:
+            # Measured again. The other theme needs as much space as this one.
+            self._scale = scale()
             self._needed = self._needed_folded = 0
             self._soon.start()
         return super().eventFilter(watched, event)
@@ -76,7 +82,7 @@ class Fold(QObject):
 
     def _scroll(self, width: int) -> None:
         """Let forms, then the plots, scroll sideways while the folded window is too narrow."""
-        panels = (dock.widget() for dock in self._window.findChildren(QDockWidget))
+        panels = (dock.widget() for dock in self._docks)
         forms = [panel for panel in panels if isinstance(panel, FormArea)]
         plots = self._window.findChildren(FormArea, "centre_area")
         layout = self._window.layout()
@@ -93,16 +99,18 @@ class Fold(QObject):
                 layout.invalidate()
 
     def _fold(self) -> None:
-        docks = [d for d in self._window.findChildren(QDockWidget) if self._at_a_side(d)]
+        docks = [dock for dock in self._docks if self._at_a_side(dock)]
         if len(docks) < 2:
             return
         front = self._in_front(docks)
         self._unfolded = self._window.saveState(self._version)
-        first, *others = docks
-        for dock in others:
-            hidden = dock.isHidden()
-            self._window.tabifyDockWidget(first, dock)
-            dock.setHidden(hidden)
+        # On the left, unless all panels there are closed.
+        first = min(docks, key=lambda dock: (dock.isHidden(), not self._at_the_left(dock)))
+        for dock in docks:
+            if dock is not first:
+                hidden = dock.isHidden()
+                self._window.tabifyDockWidget(first, dock)
+                dock.setHidden(hidden)
         front.raise_()
         self.changed.emit()
 
@@ -115,10 +123,13 @@ class Fold(QObject):
     def _at_a_side(self, dock: QDockWidget) -> bool:
         return not dock.isFloating() and self._window.dockWidgetArea(dock) in _SIDES
 
+    def _at_the_left(self, dock: QDockWidget) -> bool:
+        return self._window.dockWidgetArea(dock) is _SIDES[0]
+
     def _unfold(self) -> None:
         layout, self._unfolded = self._unfolded, None
         assert layout is not None
-        hidden = {dock: dock.isHidden() for dock in self._window.findChildren(QDockWidget)}
+        hidden = {dock: dock.isHidden() for dock in self._docks}
         self._window.restoreState(layout, self._version)
         # Keep panels that were opened or closed meanwhile.
         for dock, was_hidden in hidden.items():
