@@ -411,6 +411,9 @@ class MainWindow(QMainWindow):
     def _on_stage(self, size: str) -> None:
         self.replay.set_large(size != StageSize.DOCK)
         self.docks.fold.hold(size != StageSize.DOCK)
+        # The plots are hidden then, and the controls are at the lower edge.
+        full = size == StageSize.FULL
+        self.banner.float_over(self.replay if full else self.centralWidget(), at_top=full)
 
     @Slot()
     def show_runs(self) -> None:
