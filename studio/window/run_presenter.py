@@ -62,7 +62,9 @@ class RunPresenter(QObject):
     @Slot(object)
     def _on_opened(self, history: RunHistory) -> None:
         parts, record = self._parts, history.record
-        parts.banner.hide()
+        if not history.reopened:
+            # Otherwise nobody asked for it: what the start of the window says still holds.
+            parts.banner.hide()
         entered = parts.setup.has_entries or parts.live.can_undo
         show = not (history.reopened and entered)
         if record.config is not None:
