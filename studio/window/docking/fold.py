@@ -23,8 +23,6 @@ class Fold(QObject):
     def __init__(self, window: QMainWindow, version: int) -> None:
         super().__init__(window)
         self._window, self._version = window, version
-        # In the order they were made: Qt reorders the window's children when a panel is raised.
-        self._docks = window.findChildren(QDockWidget)
         self._scale = scale()
         self._unfolded: QByteArray | None = None
         """The layout to restore; None while nothing is folded."""
@@ -59,12 +57,17 @@ class Fold(QObject):
         kinds = QEvent.Type
         if event.type() in (kinds.Resize, kinds.LayoutRequest, kinds.Show):
             self._soon.start()
-        elif event.type() in (kinds.FontChange, kinds.StyleChange) and scale() != self._scale:
-            # Measured again. The other theme needs as much space as this one.
-            self._scale = scale()
+        elif event.type() == kinds.FontChange or self._is_resized_by(event):
             self._needed = self._needed_folded = 0
             self._soon.start()
         return super().eventFilter(watched, event)
+
+    def _is_resized_by(self, event: QEvent) -> bool:
+        """Return whether a style sheet in other sizes was set: not only in other colours."""
+        before = self._scale
+        if event.type() == QEvent.Type.StyleChange:
+            self._scale = scale()
+        return self._scale != before
 
     @Slot()
     def _look(self) -> None:
@@ -82,7 +85,7 @@ class Fold(QObject):
 
     def _scroll(self, width: int) -> None:
         """Let forms, then the plots, scroll sideways while the folded window is too narrow."""
-        panels = (dock.widget() for dock in self._docks)
+        panels = (dock.widget() for dock in self._window.findChildren(QDockWidget))
         forms = [panel for panel in panels if isinstance(panel, FormArea)]
         plots = self._window.findChildren(FormArea, "centre_area")
         layout = self._window.layout()
@@ -99,18 +102,18 @@ class Fold(QObject):
                 layout.invalidate()
 
     def _fold(self) -> None:
-        docks = [dock for dock in self._docks if self._at_a_side(dock)]
+        found = self._window.findChildren(QDockWidget)
+        # Qt reorders them whenever a panel is raised.
+        docks = sorted((dock for dock in found if self._at_a_side(dock)), key=self._place)
         if len(docks) < 2:
             return
         front = self._in_front(docks)
         self._unfolded = self._window.saveState(self._version)
-        # On the left, unless all panels there are closed.
-        first = min(docks, key=lambda dock: (dock.isHidden(), not self._at_the_left(dock)))
-        for dock in docks:
-            if dock is not first:
-                hidden = dock.isHidden()
-                self._window.tabifyDockWidget(first, dock)
-                dock.setHidden(hidden)
+        first, *others = docks
+        for dock in others:
+            hidden = dock.isHidden()
+            self._window.tabifyDockWidget(first, dock)
+            dock.setHidden(hidden)
         front.raise_()
         self.changed.emit()
 
@@ -123,13 +126,15 @@ class Fold(QObject):
     def _at_a_side(self, dock: QDockWidget) -> bool:
         return not dock.isFloating() and self._window.dockWidgetArea(dock) in _SIDES
 
-    def _at_the_left(self, dock: QDockWidget) -> bool:
-        return self._window.dockWidgetArea(dock) is _SIDES[0]
+    def _place(self, dock: QDockWidget) -> tuple[bool, int, int]:
+        """Sort by what is seen, left before right, from top to bottom."""
+        side = _SIDES.index(self._window.dockWidgetArea(dock))
+        return dock.visibleRegion().isEmpty(), side, dock.y()
 
     def _unfold(self) -> None:
         layout, self._unfolded = self._unfolded, None
         assert layout is not None
-        hidden = {dock: dock.isHidden() for dock in self._docks}
+        hidden = {dock: dock.isHidden() for dock in self._window.findChildren(QDockWidget)}
         self._window.restoreState(layout, self._version)
         # Keep panels that were opened or closed meanwhile.
         for dock, was_hidden in hidden.items():
