@@ -412,8 +412,9 @@ class MainWindow(QMainWindow):
         self.replay.set_large(size != StageSize.DOCK)
         self.docks.fold.hold(size != StageSize.DOCK)
         # The plots are hidden then, and the controls are at the lower edge.
-        full = size == StageSize.FULL
-        self.banner.float_over(self.replay if full else self.centralWidget(), at_top=full)
+        full, centre = size == StageSize.FULL, self.centralWidget()
+        assert centre is not None
+        self.banner.float_over(self.replay if full else centre, at_top=full)
 
     @Slot()
     def show_runs(self) -> None:

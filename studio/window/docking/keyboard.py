@@ -102,8 +102,9 @@ class PanelKeys(QObject):
 
     def _focused(self) -> QWidget | None:
         focus = self._focus()
-        holders = (part for part in self._parts() if focus is not None)
-        return next((p for p in holders if p is focus or p.isAncestorOf(focus)), None)
+        if focus is None:
+            return None
+        return next((p for p in self._parts() if p is focus or p.isAncestorOf(focus)), None)
 
     def _go(self, by: int) -> None:
         parts, focused = self._parts(), self._focused()
