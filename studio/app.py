@@ -19,7 +19,7 @@ from studio.window.main_window import MainWindow
 from td3core.runs.new_run import default_runs_dir
 from td3core.system.openmp import shorten_waits
 from td3core.system.signals import ending_signals
-from td3core.text import ENGLISH, choose_language
+from td3core.text import ENGLISH, Text, choose_language
 
 SWITCH_INTERVAL_S = 0.0005
 """Interval at which Python switches threads. With the default of 5 ms, the warm-up and the
@@ -38,7 +38,16 @@ def build_window(runs_dir: Path) -> MainWindow:
     take_off_theme(app)
     name = str(settings.value("theme", "")) or system_theme(app)
     theme = load_theme(name if name in ("light", "dark") else "light")
-    return MainWindow(runs_dir, settings, theme)
+    window = MainWindow(runs_dir, settings, theme)
+    if settings.status() is not QSettings.Status.NoError or not settings.isWritable():
+        lost = Text(
+            "Settings and the layout of the window cannot be stored in {file}: they are lost when"
+            " it closes.",
+            file=settings.fileName(),
+        )
+        for tell in (window.banner.show_message, window.log.add):
+            tell("warning", lost)
+    return window
 
 
 def translate_qt(app: QApplication, language: str) -> QTranslator | None:

@@ -1,13 +1,14 @@
 """Asks for the length and the number of pairs of a paired test, and shows its cost."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QSpinBox, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from studio.formatting import format_count, format_minutes
 from studio.health.advice_card import in_words
 from studio.widgets.controls import describe
-from studio.widgets.forms import make_dialog_column, make_form
+from studio.widgets.forms import ProblemLabel, grow_with_texts, make_dialog_column, make_form
 from studio.widgets.labels import plain_label
+from studio.widgets.number_box import WholeNumberBox
 from td3core.analysis.advice import SettingChange
 from td3core.experiments.paired_tests import MOST_PAIRS, duration_s
 from td3core.text import Text, tr
@@ -41,7 +42,7 @@ class PairedTestDialog(QDialog):
         self.setWindowTitle(tr("Try a change"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._steps_per_s, self._free_cores = steps_per_s, free_cores
-        layout = make_dialog_column(self, _WIDTH)
+        self._column = layout = make_dialog_column(self, _WIDTH)
         about = Text(
             "{change}, from step {step} on. Runs that branch off there are trained in pairs, one"
             " with the change and one without it. The run itself is not changed.",
@@ -49,15 +50,11 @@ class PairedTestDialog(QDialog):
             step=format_count(env_steps),
         )
         layout.addWidget(plain_label(str(about)))
-        self.steps, self.pairs = QSpinBox(), QSpinBox()
+        self.steps, self.pairs = WholeNumberBox(100, 10_000_000), WholeNumberBox(1, MOST_PAIRS)
         describe(self.steps, "trial_steps", tr("Steps of each run"), tr("Steps of each run"))
-        self.steps.setRange(100, 10_000_000)
-        self.steps.setSingleStep(1_000)
-        self.steps.setGroupSeparatorShown(True)
         self.steps.setValue(min(max(total // _SHARE, _LEAST_STEPS), _MOST_STEPS))
         tip = tr("Each pair draws from a seed of its own. A single pair proves nothing")
         describe(self.pairs, "trial_pairs", tr("Pairs"), tip)
-        self.pairs.setRange(1, MOST_PAIRS)
         self.pairs.setValue(_PAIRS)
         form = make_form()
         form.addRow(tr("Steps of each run"), self.steps)
@@ -70,16 +67,27 @@ class PairedTestDialog(QDialog):
             waiting = plain_label(tr("No core is free now: the paired test begins when one is."))
             waiting.setProperty("role", "muted")
             layout.addWidget(waiting)
+        self.problem = ProblemLabel("trial_problem")
+        layout.addWidget(self.problem)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         begin = buttons.addButton(tr("Try it"), QDialogButtonBox.ButtonRole.AcceptRole)
         begin.setObjectName("trial_begin")
-        begin.setDefault(True)
-        buttons.accepted.connect(self.accept)
+        buttons.accepted.connect(self._check)
         buttons.rejected.connect(self.reject)
         layout.addWidget(buttons)
+        # Only after it was added to the dialog: otherwise Enter would press Cancel.
+        begin.setDefault(True)
         self.steps.valueChanged.connect(self._show_cost)
         self.pairs.valueChanged.connect(self._show_cost)
         self._show_cost()
+
+    @Slot()
+    def _check(self) -> None:
+        """Accept only allowed numbers."""
+        if self.problem.accepts(self):
+            self.accept()
+        else:
+            grow_with_texts(self, self._column)
 
     @Slot()
     def _show_cost(self) -> None:

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QHBoxLayout,
     QLabel,
-    QSpinBox,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,7 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.forms import resize_within_screen
 from studio.widgets.labels import ElidedLabel, plain_label
+from studio.widgets.number_box import WholeNumberBox
 from td3core.analysis.inspection import MOST, Inspection, Landscape, inspect
 from td3core.text import Text, tr
 
@@ -79,16 +79,15 @@ class InspectionDialog(QDialog):
         return combo
 
     def _make_choices(self) -> None:
-        self.draw, self.count = QSpinBox(), QSpinBox()
+        self.draw, self.count = WholeNumberBox(0, _MANY), WholeNumberBox(1, MOST)
+        # Every batch is one press of an arrow key away, also beyond the hundredth.
+        self.draw.setStepType(WholeNumberBox.StepType.DefaultStepType)
         tip = tr("Seed of the batch: the same number always draws the same transitions")
         describe(self.draw, "inspection_draw", tr("Draw"), tip)
-        self.draw.setRange(0, _MANY)
         tip = tr("Transitions of the batch")
         describe(self.count, "inspection_count", tr("Transitions"), tip)
-        self.count.setRange(1, MOST)
         self.count.setValue(_COUNT)
         for box in (self.draw, self.count):
-            box.setKeyboardTracking(False)
             box.valueChanged.connect(self._draw)
 
     def _lay_out(self) -> None:

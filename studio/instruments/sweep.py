@@ -2,7 +2,7 @@
 
 import numpy as np
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QSpinBox
+from PySide6.QtWidgets import QLabel
 
 from studio.formatting import format_number
 from studio.instruments.chart import Content, Line, Subplot
@@ -10,6 +10,7 @@ from studio.instruments.episode_curves import NO_CRITIC
 from studio.instruments.instrument import ChartInstrument
 from studio.replay.renderer.protocol import Sweep, Swept
 from studio.widgets.controls import describe
+from studio.widgets.number_box import WholeNumberBox
 from td3core.playing.numbers import AgentSpec, EpisodeNumbers
 from td3core.text import Text, tr
 
@@ -43,11 +44,13 @@ class SweepInstrument(ChartInstrument):
 
     def __init__(self) -> None:
         super().__init__()
-        self.dimension = QSpinBox()
-        self.dimension.setPrefix(f"{tr('action')} ")
-        self.dimension.setMinimum(1)
+        self.dimension = WholeNumberBox(1, 1)
+        self.dimension.setStepType(WholeNumberBox.StepType.DefaultStepType)
         tip = tr("The dimension of the action that is swept")
         describe(self.dimension, "instrument_sweep_dimension", tr("Swept action"), tip)
+        label = QLabel(tr("action"))
+        label.setBuddy(self.dimension)
+        self.heading.addWidget(label)
         self.heading.addWidget(self.dimension)
         self.dimension.valueChanged.connect(self._ask)
         self._timer = QTimer(self, singleShot=True, interval=_INTERVAL_MS)

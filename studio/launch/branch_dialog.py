@@ -19,10 +19,9 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import format_count, format_setting
 from studio.widgets.controls import describe
-from studio.widgets.forms import make_form, resize_within_screen, setting_label
+from studio.widgets.forms import ProblemLabel, make_form, resize_within_screen, setting_label
 from studio.widgets.labels import breakable, plain_label, shortened, title_label
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
-from studio.widgets.setting_names import in_labels
 from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, check_together, specs
 from td3core.config.algorithms import unused_by
@@ -77,10 +76,7 @@ class BranchDialog(QDialog):
         self._when: QComboBox | None = None
         if occupied:
             layout.addLayout(self._choice_of_time())
-        self.problem = plain_label()
-        self.problem.setObjectName("branch_problem")
-        self.problem.setProperty("role", "problem")
-        self.problem.hide()
+        self.problem = ProblemLabel("branch_problem")
         layout.addWidget(self.problem)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         train = buttons.addButton(tr("Train"), QDialogButtonBox.ButtonRole.AcceptRole)
@@ -187,8 +183,7 @@ class BranchDialog(QDialog):
         try:
             check_together(*branch_settings(self._path, self._header, self.values()))
         except RequestError as problem:
-            self.problem.setText(breakable(in_labels(problem.message)))
-            self.problem.show()
+            self.problem.refuse(problem)
             return
         self.accept()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_count, format_value
-from studio.widgets.forms import grow_with_texts, make_dialog_column
+from studio.widgets.forms import ProblemLabel, grow_with_texts, make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.number_box import WholeNumberBox
 from studio.widgets.setting_fields import make_field
@@ -39,11 +40,13 @@ class _Question(QDialog):
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         button = self.buttons.addButton(action, QDialogButtonBox.ButtonRole.AcceptRole)
         button.setObjectName(f"{name}_button")
-        self.buttons.accepted.connect(self.accept)
+        self.buttons.accepted.connect(self._check)
         self.buttons.rejected.connect(self.reject)
         self._column = layout = make_dialog_column(self, _WIDTH)
         layout.addWidget(about)
         layout.addLayout(self._form)
+        self.problem = ProblemLabel(f"{name}_problem")
+        layout.addWidget(self.problem)
         layout.addWidget(self.buttons)
         # Only after it was added to the dialog: otherwise Enter would press Cancel.
         button.setDefault(True)
@@ -61,6 +64,14 @@ class _Question(QDialog):
         field.widget.setFocus()
         field.widget.selectAll()
         return field.widget
+
+    @Slot()
+    def _check(self) -> None:
+        """Accept only an allowed number."""
+        if self.problem.accepts(self):
+            self.accept()
+        else:
+            grow_with_texts(self, self._column)
 
 
 class MoreStepsDialog(_Question):
@@ -82,7 +93,7 @@ class MoreStepsDialog(_Question):
     @property
     def steps(self) -> int:
         """The new length of the whole run."""
-        return self._spin.value()
+        return self._spin.entered()
 
 
 class OtherClassDialog(_Question):
@@ -193,4 +204,4 @@ class RepeatDialog(_Question):
     @property
     def seed(self) -> int:
         """The seed of the new run."""
-        return self._spin.value()
+        return self._spin.entered()

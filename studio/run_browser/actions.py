@@ -145,6 +145,7 @@ class RunActions(QObject):
             action.setObjectName(f"runs_{spec.name}")
             action.setShortcuts([QKeySequence(key) for key in spec.keys])
             # Only in the list: in the editor of a name these keys have another meaning.
+            action.setAutoRepeat(False)
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.triggered.connect(getattr(self, f"_{spec.name}"))
             self._view.addAction(action)

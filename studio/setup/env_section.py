@@ -68,7 +68,8 @@ class EnvSection(QWidget):
         self._check, self._lookup = EnvQuery(self), EnvQuery(self)
         self._asked = self._checked = _NOTHING
         self._has_problems = False
-        self._sizes: dict[str, Sizes] = {}
+        self._sizes: dict[tuple[str, str], Sizes] = {}
+        """By environment and arguments."""
         self._build()
         self._connect()
 
@@ -111,7 +112,7 @@ class EnvSection(QWidget):
     def sizes(self) -> Sizes | None:
         """Observation and action dimensions, if known."""
         known = find_known(self.env_id)
-        looked_up = self._sizes.get(self.env_id)
+        looked_up = self._sizes.get((self.env_id, self._args().strip()))
         return looked_up or (Sizes(known.obs_dim, known.act_dim) if known else None)
 
     def set_theme(self, theme: Theme) -> None:
@@ -180,6 +181,7 @@ class EnvSection(QWidget):
         if not env_id or (find_known(env_id) and not args):
             self._forget()
             self._show_facts()
+            self.sizes_changed.emit()
         elif self._asked != (env_id, args):
             self._asked = (env_id, args)
             self._say(tr("Examining …"))
@@ -259,7 +261,7 @@ class EnvSection(QWidget):
     def _on_looked_up(self, answer: dict[str, Any]) -> None:
         names = ("obs_dim", "act_dim", "max_episode_steps", "reward_threshold")
         facts = describe_env(*(answer[name] for name in names))
-        self._sizes[self.env_id] = Sizes(answer["obs_dim"], answer["act_dim"])
+        self._sizes[self._asked] = Sizes(answer["obs_dim"], answer["act_dim"])
         self.sizes_changed.emit()
         if not answer["env_args"]:
             self.picker.add_facts(self.env_id, facts)

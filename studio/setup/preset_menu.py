@@ -4,9 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWidget
 
+from studio.widgets.file_question import ask_for_file
 from studio.widgets.messages import choose
 from td3core.config import RunConfig, Tunables, make_settings
 from td3core.config.presets import (
@@ -47,7 +48,8 @@ class PresetMenu(QToolButton):
         menu.addAction(tr("Save settings as preset…"), self._ask_save)
         menu.addAction(tr("Import…"), self._ask_import)
         menu.addAction(tr("Export…"), self._ask_export)
-        menu.addAction(tr("Delete this preset"), self._delete)
+        self._deletion = menu.addAction(tr("Delete this preset"), self._delete)
+        menu.aboutToShow.connect(self._offer_deletion)
         self.setMenu(menu)
 
     def save(self, name: str) -> None:
@@ -79,6 +81,17 @@ class PresetMenu(QToolButton):
         )
         return way == "replace"
 
+    def _is_unwanted(self, own: Preset) -> bool:
+        way = choose(
+            self,
+            "delete_preset_question",
+            tr("Delete the preset {name}", name=own.name),
+            tr("It is one of {env}. Deleting it cannot be undone.", env=own.env),
+            {"delete": tr("Delete")},
+            question=tr("Delete the preset {name}?", name=own.name),
+        )
+        return way == "delete"
+
     def _import(self, path: Path) -> str | None:
         try:
             preset = parse_preset(read_text(path))
@@ -97,8 +110,15 @@ class PresetMenu(QToolButton):
             raise unwritable(path, problem) from problem
         return path.stem
 
+    @Slot()
+    def _offer_deletion(self) -> None:
+        self._deletion.setEnabled(own_preset(self._chosen()) is not None)
+
     def _delete(self) -> None:
-        def delete() -> str:
+        def delete() -> str | None:
+            own = own_preset(self._chosen())
+            if own is not None and not self._is_unwanted(own):
+                return None
             delete_preset(self._chosen())
             return ""
 
@@ -125,11 +145,8 @@ class PresetMenu(QToolButton):
             self.import_from(Path(path))
 
     def _ask_export(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(
-            self,
-            tr("Export preset"),
-            f"{self._chosen()}.toml",
-            tr("Presets (*.toml)"),
-        )
-        if path:
-            self.export_to(Path(path))
+        kinds = {tr("Presets (*.toml)"): (".toml",)}
+        first = f"{self._chosen()}.toml"
+        path = ask_for_file(self, tr("Export preset"), first, kinds, self.refused.emit)
+        if path is not None:
+            self.export_to(path)

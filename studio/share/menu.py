@@ -88,6 +88,7 @@ class ShareButton(QToolButton):
             action = QAction(str(entry.text), self)
             action.setObjectName(f"share_{entry.name}_action")
             action.setShortcut(QKeySequence(entry.keys))
+            action.setAutoRepeat(False)
             action.triggered.connect(getattr(self.tasks, entry.name))
             self._actions[entry.name] = action
         self.share_menu.addActions(list(self._actions.values()))

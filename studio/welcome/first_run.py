@@ -11,7 +11,7 @@ from studio.session.record import RunRecord
 from studio.widgets.controls import describe, make_row
 from studio.widgets.labels import plain_label
 from td3core.envs.catalogue import FIRST_ENV
-from td3core.protocol.events import Started
+from td3core.protocol.events import Ended, Failed, Interrupted, Started
 from td3core.text import Text, tr
 
 _NARRATED = "welcome/narrated"
@@ -98,7 +98,7 @@ class FirstRunNotes(QFrame):
             changed.connect(self._look)
         model.run_started.connect(self._on_started)
         model.run_opened.connect(self._leave)
-        model.run_ended.connect(self._note_narrated)
+        model.run_ended.connect(self._on_ended)
         self.hide()
 
     @property
@@ -117,7 +117,12 @@ class FirstRunNotes(QFrame):
         self._note_narrated()
         self._leave()
 
-    @Slot()
+    @Slot(object)
+    def _on_ended(self, event: Ended | Failed | Interrupted) -> None:
+        # A refused run has told nothing.
+        if not isinstance(event, Failed) or event.ending is not None:
+            self._note_narrated()
+
     def _note_narrated(self) -> None:
         self._settings.setValue(_NARRATED, True)
 

@@ -1,11 +1,15 @@
 """The building blocks of forms: rows, labels of settings, remarks."""
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QDialog, QFormLayout, QLabel, QVBoxLayout, QWidget
 
 from studio.theme.sizes import scaled
+from studio.widgets.labels import breakable
+from studio.widgets.number_box import NumberBox
+from studio.widgets.setting_names import in_labels
 from td3core.config.spec import Spec
+from td3core.errors import RequestError
 
 _SIDES = 16
 _TITLE_BAR = 32
@@ -72,3 +76,32 @@ def remark(text: str = "") -> QLabel:
     label.setWordWrap(True)
     label.setProperty("role", "muted")
     return label
+
+
+class ProblemLabel(QLabel):
+    """Says below a form why an entry is refused; hidden until then."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setProperty("role", "problem")
+        self.hide()
+
+    def refuse(self, problem: RequestError) -> None:
+        """Show the reason."""
+        self.setText(breakable(in_labels(problem.message)))
+        self.show()
+
+    def accepts(self, form: QWidget) -> bool:
+        """Return whether every number in a form is allowed; else say why not, and select it."""
+        for box in form.findChildren(NumberBox):
+            try:
+                box.entered()
+            except RequestError as problem:
+                self.refuse(problem)
+                box.setFocus()
+                box.selectAll()
+                return False
+        return True

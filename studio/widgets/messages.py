@@ -39,7 +39,7 @@ class Banner(QFrame):
         self.setObjectName("banner")
         self._details = ""
         self._message = ""
-        self._lasting = False
+        self._lasting = self._at_top = False
         self._text = QLabel()
         self._text.setObjectName("banner_text")
         self._text.setWordWrap(True)
@@ -75,15 +75,18 @@ class Banner(QFrame):
         layout.addLayout(buttons)
         self.hide()
 
-    def float_over(self, host: QWidget) -> None:
-        """Float over the lower edge of a widget, so that a message moves nothing."""
-        visible = self.isVisible()
+    def float_over(self, host: QWidget, *, at_top: bool = False) -> None:
+        """Float over the lower or upper edge of a widget, so that a message moves nothing."""
+        self._at_top = at_top
+        shown, before = not self.isHidden(), self.parentWidget()
+        if before is not None:
+            before.removeEventFilter(self)
         self.setParent(host)
-        self.setVisible(visible)
+        self.setVisible(shown)
         host.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Stay at the lower edge."""
+        """Stay at the edge."""
         if event.type() == QEvent.Type.Resize:
             self._place()
         return super().eventFilter(watched, event)
@@ -99,7 +102,8 @@ class Banner(QFrame):
         if host is not None and not self.isWindow():
             room = host.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
             height = max(self.heightForWidth(room.width()), self.minimumSizeHint().height())
-            self.setGeometry(room.left(), room.bottom() + 1 - height, room.width(), height)
+            top = room.top() if self._at_top else room.bottom() + 1 - height
+            self.setGeometry(room.left(), top, room.width(), height)
             self.raise_()
 
     @property

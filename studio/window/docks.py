@@ -21,6 +21,8 @@ _PLOTS, _PLOTS_WIDTH = 500, 460
 """Pixels of height that plots need to be readable, and of width that the picture leaves them."""
 _OUTSIDE = 500
 """Pixels beyond the window's corner, near where Qt keeps rows of tabs without panels."""
+_SHOWN = "shown_panels"
+"""Settings: whether each panel was open."""
 _BESIDE = "replay"
 """The panel on the right that others are tabbed with."""
 _AREAS = {
@@ -262,6 +264,10 @@ class Docks(QObject):
             self._window.restoreGeometry(geometry)
         if isinstance(layout, QByteArray):
             self._is_first = not self._window.restoreState(layout, _VERSION)
+            # The layout of a folded window is older than its panels.
+            for name, dock in self._docks.items():
+                shown = settings.value(f"{_SHOWN}/{name}", not dock.isHidden(), bool)
+                dock.setHidden(not shown)
         for fit in self._fits:
             fit.restore(settings)
 
@@ -269,6 +275,8 @@ class Docks(QObject):
         """Store the layout for the next session."""
         settings.setValue("geometry", self._window.saveGeometry())
         settings.setValue("layout", self.fold.layout())
+        for name, dock in self._docks.items():
+            settings.setValue(f"{_SHOWN}/{name}", not dock.isHidden())
         for fit in self._fits:
             fit.save(settings)
 

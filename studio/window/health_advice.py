@@ -175,8 +175,8 @@ class HealthAdvice(QObject):
                     path,
                     header,
                     {change.setting: change.new},
-                    steps=dialog.steps.value(),
-                    pairs=dialog.pairs.value(),
+                    steps=dialog.steps.entered(),
+                    pairs=dialog.pairs.entered(),
                 )
             except RequestError as problem:
                 self._refuse(problem.message)

@@ -384,6 +384,10 @@ class MainWindow(QMainWindow):
     def _on_stage(self, size: str) -> None:
         self.replay.set_large(size != StageSize.DOCK)
         self.docks.fold.hold(size != StageSize.DOCK)
+        # The plots are hidden then, and the controls are at the lower edge.
+        full, centre = size == StageSize.FULL, self.centralWidget()
+        assert centre is not None
+        self.banner.float_over(self.replay if full else centre, at_top=full)
 
     @Slot()
     def show_runs(self) -> None:

@@ -55,6 +55,7 @@ class Opener(QObject):
         self.action = QAction(tr("Open agent or run…"), window)
         self.action.setObjectName("open_action")
         self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Open))
+        self.action.setAutoRepeat(False)
         self.action.triggered.connect(self.ask)
         window.addAction(self.action)
         window.setAcceptDrops(True)

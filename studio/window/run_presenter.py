@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
+from studio.formatting import format_count
 from studio.session.history import RunHistory
 from studio.window.parts import WindowParts
 from td3core.errors import RequestError
@@ -49,7 +50,9 @@ class RunPresenter(QObject):
     @Slot(object)
     def _on_opened(self, history: RunHistory) -> None:
         parts, record = self._parts, history.record
-        parts.banner.hide()
+        if not history.reopened:
+            # Otherwise nobody asked for it: what the start of the window says still holds.
+            parts.banner.hide()
         entered = parts.setup.has_entries or parts.live.can_undo
         show = not (history.reopened and entered)
         if record.config is not None:
@@ -107,9 +110,13 @@ class RunPresenter(QObject):
             banner.show_message("error", event.message, event.details, offer, lasting=True)
             return
         text = event.message
-        if saved is not None:
+        if saved is not None and event.saved_steps:
             # On a separate line: an environment's message may lack a final full stop.
-            kept = Text("The agent was saved in {file}.", file=saved.name)
+            kept = Text(
+                "The newest saved agent is of step {step}: {file}.",
+                step=format_count(event.saved_steps),
+                file=saved.name,
+            )
             text = Text.joined((text, kept), "\n")
         # Lasting: saves or live changes of the next run in the queue must not clear it.
         banner.show_message("error", text, event.details, lasting=True)

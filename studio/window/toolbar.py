@@ -48,6 +48,8 @@ _PAGES = {
     "resume": "runs.md",
 }
 """Manual page of each button; the others open the first page."""
+_REPEATED = ("undo", "redo", "next_panel", "previous_panel")
+"""Actions that are repeated while their keys are held: none that starts something."""
 _TEXTS = {"pause": (_PAUSE, _CONTINUE), "theme": (_LIGHT, _DARK)}
 """All texts of the buttons whose text changes."""
 
@@ -163,6 +165,7 @@ class Toolbar(QToolBar):
         action.setObjectName(f"{entry.name}_action")
         if entry.keys:
             action.setShortcut(QKeySequence(entry.keys))
+            action.setAutoRepeat(entry.name in _REPEATED)
         # Owned by the window, so that its keys work wherever the focus is.
         self._window.addAction(action)
         self._entries[entry.name] = (entry, action)

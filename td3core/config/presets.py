@@ -26,7 +26,7 @@ from td3core.config import (
     to_dict,
 )
 from td3core.config.algorithms import fixed_by
-from td3core.errors import RequestError, brief, unknown_name, unwritable
+from td3core.errors import RequestError, brief, file_reason, unknown_name, unwritable
 from td3core.system.bundled_files import known_keys, reading
 from td3core.system.files import make_folder, slug, write_atomically
 from td3core.system.regular_files import read_text
@@ -58,7 +58,7 @@ def user_presets_dir() -> Path:
 
 def load_presets() -> dict[str, Preset]:
     """Return all readable presets by name, in alphabetical order."""
-    presets = [*_bundled(), *_own()]
+    presets = [*_bundled(), *(preset for _, preset in _own())]
     return {preset.name: preset for preset in sorted(presets, key=lambda p: p.name.lower())}
 
 
@@ -77,10 +77,12 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
     if any(preset.name == name for preset in _bundled()):
         raise RequestError("{name} is the name of a bundled preset; choose another.", name=name)
     preset = preset_of(name, config, tunables)
-    folder = user_presets_dir()
+    folder, files_of_name = user_presets_dir(), _files_of(name)
+    # Of several files with this name, the last one counts.
+    path = files_of_name[-1] if files_of_name else _new_file(name)
     try:
         make_folder(folder)
-        write_atomically(_file_of(name), preset_text(preset).encode())
+        write_atomically(path, preset_text(preset).encode())
     except OSError as problem:
         raise unwritable(folder, problem) from problem
     return preset
@@ -88,7 +90,7 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
 
 def own_preset(name: str) -> Preset | None:
     """Return the user's preset of a name, which saving another one would replace."""
-    return next((preset for preset in _own() if preset.name == name), None)
+    return next((preset for _, preset in reversed(_own()) if preset.name == name), None)
 
 
 def preset_of(name: str, config: RunConfig, tunables: Tunables) -> Preset:
@@ -97,15 +99,22 @@ def preset_of(name: str, config: RunConfig, tunables: Tunables) -> Preset:
 
 
 def delete_preset(name: str) -> None:
-    """Delete a preset of the user.
+    """Delete a preset of the user: every file in which it has that name.
 
     Raises:
-        RequestError: no user preset has that name.
+        RequestError: no user preset has that name, or a file cannot be deleted.
     """
-    try:
-        _file_of(name).unlink()
-    except OSError as problem:
-        raise RequestError("{name} is not one of your own presets.", name=name) from problem
+    paths = _files_of(name)
+    if not paths:
+        raise RequestError("{name} is not one of your own presets.", name=name)
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as problem:
+            reason = file_reason(problem)
+            raise RequestError(
+                "{file} cannot be deleted: {reason}.", file=path.name, reason=reason
+            ) from problem
 
 
 def preset_text(preset: Preset) -> str:
@@ -148,17 +157,22 @@ def _bundled() -> tuple[Preset, ...]:
     return tuple(parse_preset(text) for text in texts)
 
 
-def _own() -> list[Preset]:
+def _own() -> list[tuple[Path, Preset]]:
+    """Return the user's readable presets with their files, which may have any name."""
     found = []
     for path in sorted(user_presets_dir().glob("*.toml")):
         try:
-            found.append(parse_preset(read_text(path)))
+            found.append((path, parse_preset(read_text(path))))
         except (RequestError, OSError, UnicodeDecodeError):
             continue
     return found
 
 
-def _file_of(name: str) -> Path:
+def _files_of(name: str) -> list[Path]:
+    return [path for path, preset in _own() if preset.name == name]
+
+
+def _new_file(name: str) -> Path:
     # The name is free text; the path must stay within the folder.
     safe = slug(name) or "preset"
     return user_presets_dir() / f"{safe}-{zlib.crc32(name.encode()):08x}.toml"

@@ -399,6 +399,8 @@ class Failed:
     """Traceback of an unexpected error or an environment's exception; else empty."""
     ending: Ended | None = None
     """How far the run got; ``None`` if it never started."""
+    saved_steps: int = 0
+    """The step of ``last_checkpoint``; 0 without one."""
     request: bool = False
     """True if the request was wrong and nothing was started."""
     diverged: bool = False

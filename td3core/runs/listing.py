@@ -226,10 +226,11 @@ def _mean_of_best(run: RunDirectory) -> float | None:
 def steps_saved(run: RunDirectory) -> int:
     """Return the last step with a checkpoint, by file names and by the header of ``last``."""
     named = (step_in_name(path) for path in glob(run.checkpoints, f"step_*{SUFFIX}"))
-    return max(_steps_of_last(run), *(step for step in named if step is not None), 0)
+    return max(steps_of_last(run), *(step for step in named if step is not None), 0)
 
 
-def _steps_of_last(run: RunDirectory) -> int:
+def steps_of_last(run: RunDirectory) -> int:
+    """Return the step of the agent in ``last``; 0 without one that can be read."""
     if not exists(run.last):
         return 0
     with contextlib.suppress(RequestError):
@@ -254,5 +255,5 @@ def state_of(run: RunDirectory) -> tuple[RunStatus, Ending | None]:
     if ending is not None:
         return ending.state, ending
     # Runs made before endings were recorded are judged by their last checkpoint.
-    finished = _steps_of_last(run) >= run.config.steps
+    finished = steps_of_last(run) >= run.config.steps
     return RunStatus.FINISHED if finished else RunStatus.INTERRUPTED, ending

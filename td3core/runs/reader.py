@@ -26,7 +26,7 @@ from td3core.runs.disk_usage import used_bytes
 from td3core.runs.growing import GrowingJournal, GrowingTables, NewRows
 from td3core.runs.journal import Entry
 from td3core.runs.layout import by_step
-from td3core.runs.listing import state_of, steps_saved
+from td3core.runs.listing import state_of, steps_of_last, steps_saved
 from td3core.runs.liveness import Liveness
 from td3core.runs.messages import from_keys
 from td3core.runs.metadata import Ending
@@ -330,7 +330,10 @@ class RunReader:
             last_checkpoint=run.last if exists(run.last) else None,
         )
         if ending.stopped == "failed":
-            return events.Failed(message=ending.message, details="", ending=ended)
+            saved = steps_of_last(run)
+            return events.Failed(
+                message=ending.message, details="", ending=ended, saved_steps=saved
+            )
         return ended
 
 

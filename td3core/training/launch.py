@@ -45,6 +45,7 @@ from td3core.runs.branching import parent_of, prepare_branch
 from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of, scheduled
 from td3core.runs.layout import REPLAY, run_of
+from td3core.runs.listing import steps_of_last
 from td3core.runs.lock import RunLock
 from td3core.runs.resumption import (
     ResumePoint,
@@ -423,4 +424,11 @@ def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:
     ending = trainer.ending("failed")
     if isinstance(problem, DivergedError) and ending.last_checkpoint is not None:
         message = problem.with_checkpoint
-    return Failed(message=message, details=details, ending=ending, diverged=diverged)
+    return Failed(
+        message=message,
+        details=details,
+        ending=ending,
+        # The agent of the end may not have been saved.
+        saved_steps=steps_of_last(trainer.directory),
+        diverged=diverged,
+    )

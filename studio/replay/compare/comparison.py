@@ -45,6 +45,7 @@ class AgentComparison(QObject):
         self.action = QAction(tr("Compare agents…"), self)
         self.action.setObjectName("compare_action")
         self.action.setShortcut(QKeySequence("Ctrl+Shift+M"))
+        self.action.setAutoRepeat(False)
         self.action.setToolTip(str(_TIP))
         self.action.triggered.connect(self.choose)
         # Added to the parent as well, so that the shortcut works while the menu is closed.

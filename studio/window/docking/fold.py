@@ -7,6 +7,7 @@ that does not suffice the plots as well.
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
+from studio.theme.sizes import scale
 from studio.widgets.form_area import FormArea
 
 _SMALLEST = (560, 360)
@@ -22,6 +23,7 @@ class Fold(QObject):
     def __init__(self, window: QMainWindow, version: int) -> None:
         super().__init__(window)
         self._window, self._version = window, version
+        self._scale = scale()
         self._unfolded: QByteArray | None = None
         """The layout to restore; None while nothing is folded."""
         self._needed = 0
@@ -54,10 +56,17 @@ class Fold(QObject):
         kinds = QEvent.Type
         if event.type() in (kinds.Resize, kinds.LayoutRequest, kinds.Show):
             self._soon.start()
-        elif event.type() in (kinds.FontChange, kinds.StyleChange):
+        elif event.type() == kinds.FontChange or self._is_resized_by(event):
             self._needed = self._needed_folded = 0
             self._soon.start()
         return super().eventFilter(watched, event)
+
+    def _is_resized_by(self, event: QEvent) -> bool:
+        """Return whether a style sheet in other sizes was set: not only in other colours."""
+        before = self._scale
+        if event.type() == QEvent.Type.StyleChange:
+            self._scale = scale()
+        return self._scale != before
 
     @Slot()
     def _look(self) -> None:
@@ -92,7 +101,9 @@ class Fold(QObject):
                 layout.invalidate()
 
     def _fold(self) -> None:
-        docks = [d for d in self._window.findChildren(QDockWidget) if self._at_a_side(d)]
+        found = self._window.findChildren(QDockWidget)
+        # Qt reorders them whenever a panel is raised.
+        docks = sorted((dock for dock in found if self._at_a_side(dock)), key=self._place)
         if len(docks) < 2:
             return
         front = self._in_front(docks)
@@ -113,6 +124,11 @@ class Fold(QObject):
 
     def _at_a_side(self, dock: QDockWidget) -> bool:
         return not dock.isFloating() and self._window.dockWidgetArea(dock) in _SIDES
+
+    def _place(self, dock: QDockWidget) -> tuple[bool, int, int]:
+        """Sort by what is seen, left before right, from top to bottom."""
+        side = _SIDES.index(self._window.dockWidgetArea(dock))
+        return dock.visibleRegion().isEmpty(), side, dock.y()
 
     def _unfold(self) -> None:
         layout, self._unfolded = self._unfolded, None

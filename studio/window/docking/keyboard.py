@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QMainWindow, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from studio.widgets.controls import MANUAL
 from studio.window.docks import Docks
@@ -66,7 +66,7 @@ class PanelKeys(QObject):
 
         Empty without focus: the manual stays where it was.
         """
-        focus: QWidget | None = self._window.focusWidget()
+        focus = self._focus()
         if focus in (None, self._window):
             return ()
         while focus is not None and focus is not self._window:
@@ -88,13 +88,23 @@ class PanelKeys(QObject):
         return sorted(found, key=self._place)
 
     def _place(self, part: QWidget) -> tuple[bool, int, int]:
-        corner = part.mapTo(self._window, part.rect().topLeft())
+        # On the screen: a panel may float beside the window.
+        corner = part.mapToGlobal(part.rect().topLeft())
         return self._docks.is_at_bottom(part), corner.x(), corner.y()
 
+    def _focus(self) -> QWidget | None:
+        """Return the focused widget of a floating panel, which is a window, else of the window."""
+        active = QApplication.focusWidget()
+        floating = (dock for dock in self._docks.seen() if dock.isWindow())
+        if active is not None and any(dock.isAncestorOf(active) for dock in floating):
+            return active
+        return self._window.focusWidget()
+
     def _focused(self) -> QWidget | None:
-        focus = self._window.focusWidget()
-        holders = (part for part in self._parts() if focus is not None)
-        return next((p for p in holders if p is focus or p.isAncestorOf(focus)), None)
+        focus = self._focus()
+        if focus is None:
+            return None
+        return next((p for p in self._parts() if p is focus or p.isAncestorOf(focus)), None)
 
     def _go(self, by: int) -> None:
         parts, focused = self._parts(), self._focused()
@@ -104,6 +114,7 @@ class PanelKeys(QObject):
         for part in parts[::by]:
             first = _first_stop(part)
             if first is not None:
+                first.activateWindow()
                 reason = Qt.FocusReason
                 first.setFocus(reason.TabFocusReason if by > 0 else reason.BacktabFocusReason)
                 return

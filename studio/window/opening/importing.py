@@ -32,6 +32,7 @@ class ImportAction(QObject):
         self.action = QAction(tr("Import from other programs…"), window)
         self.action.setObjectName("import_action")
         self.action.setShortcut("Ctrl+Shift+O")
+        self.action.setAutoRepeat(False)
         self.action.triggered.connect(self.ask)
         window.addAction(self.action)
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QLabel,
     QPushButton,
-    QSpinBox,
     QTableView,
 )
 
@@ -24,7 +23,7 @@ from studio.health.table import HealthColumn
 from studio.health.thresholds_dialog import ThresholdsDialog
 from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask
-from studio.widgets.number_box import NumberBox
+from studio.widgets.number_box import NumberBox, WholeNumberBox
 from studio.window.health_advice import thresholds_page
 from studio.window.main_window import MainWindow
 from td3core.analysis.advice import SettingChange, load_rules
@@ -171,8 +170,8 @@ def begin_paired_test(qtbot, window: MainWindow, steps: int, pairs: int) -> None
     button.click()
     qtbot.waitUntil(lambda: window.findChild(QDialog, "trial_dialog") is not None, timeout=10_000)
     dialog = window.findChild(QDialog, "trial_dialog")
-    dialog.findChild(QSpinBox, "trial_steps").setValue(steps)
-    dialog.findChild(QSpinBox, "trial_pairs").setValue(pairs)
+    dialog.findChild(WholeNumberBox, "trial_steps").setValue(steps)
+    dialog.findChild(WholeNumberBox, "trial_pairs").setValue(pairs)
     assert f"{2 * pairs} runs of {steps} steps" in dialog.findChild(QLabel, "trial_cost").text()
     dialog.accept()
     qtbot.waitUntil(lambda: window.findChild(QDialog, "trial_dialog") is None)

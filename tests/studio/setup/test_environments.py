@@ -332,6 +332,23 @@ def test_arguments_that_are_typed_are_tried_as_well(qtbot, window, find, picker,
     assert find("field_env_args").text() == ""
 
 
+def test_the_disk_space_is_that_of_the_arguments_in_the_form(find, picker, monkeypatch) -> None:
+    def ask(query: EnvQuery, env_id: str, args: str, *, quick: bool) -> None:
+        limits = {"max_episode_steps": 1000, "reward_threshold": None, "errors": 0, "warnings": 0}
+        query.answered.emit({"obs_dim": 27, "act_dim": 8, "env_args": args, **limits})
+
+    monkeypatch.setattr(EnvQuery, "ask", ask)
+    picker.setCurrentText("Ant-v5")
+    find("preset_combo").setCurrentText("TD3 defaults")
+    field, disk = find("field_env_args"), find("setup_disk")
+    said = []
+    for args in ("", '{"include_cfrc_ext_in_observation": false}', ""):
+        field.setText(args)
+        field.editingFinished.emit()
+        said.append(disk.text())
+    assert said[0] == said[2] != said[1]
+
+
 def test_arguments_stay_when_another_algorithm_is_chosen(window, find, picker):
     picker.setCurrentText("Ant-v5")
     find("field_env_args").setText('{"xml_file": "/a.xml"}')

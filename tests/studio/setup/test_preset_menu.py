@@ -2,10 +2,10 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.setup.preset_menu import PresetMenu
-from td3core.config.presets import compose, load_presets
+from td3core.config.presets import compose, load_presets, parse_preset
 
 pytestmark = pytest.mark.shared_window
 
@@ -74,15 +74,53 @@ def test_a_preset_goes_out_to_a_file_and_comes_in_again(window, find, menu, tmp_
 
 
 def choose(menu: PresetMenu, entry: str) -> None:
-    next(each for each in menu.menu().actions() if each.text() == entry).trigger()
+    menu.menu().aboutToShow.emit()
+    action = next(each for each in menu.menu().actions() if each.text() == entry)
+    assert action.isEnabled()
+    action.trigger()
 
 
-def test_a_deleted_preset_is_no_longer_offered(window, find, menu):
+@pytest.mark.parametrize("answer", ["delete", ""])
+def test_a_preset_is_deleted_only_if_the_user_agrees(
+    window, find, menu, monkeypatch, answer: str
+) -> None:
+    asked = []
+
+    def choose_way(_parent, _name, _title, text: str, _ways, question: str) -> str:
+        asked.append(f"{question} {text}")
+        return answer
+
+    monkeypatch.setattr("studio.setup.preset_menu.choose", choose_way)
     change_settings(find)
     menu.save("My swing")
     choose(menu, "Delete this preset")
-    assert "My swing" not in load_presets()
-    assert find("preset_combo").findText("My swing") < 0
+    assert asked == [
+        "Delete the preset My swing? It is one of Pendulum-v1. Deleting it cannot be undone."
+    ]
+    assert ("My swing" in load_presets()) is not bool(answer)
+    assert (find("preset_combo").findText("My swing") < 0) is bool(answer)
+
+
+def test_only_an_own_preset_can_be_deleted(find, menu) -> None:
+    change_settings(find)
+    menu.save("My swing")
+    action = next(each for each in menu.menu().actions() if "Delete" in each.text())
+    for name, own in (("My swing", True), ("Pendulum-v1", False), ("TD3 defaults", False)):
+        find("preset_combo").setCurrentText(name)
+        menu.menu().aboutToShow.emit()
+        assert action.isEnabled() is own
+
+
+def test_a_preset_is_exported_under_a_name_that_import_lists(
+    find, menu, tmp_path, monkeypatch
+) -> None:
+    typed = str(tmp_path / "tau_0.005")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (typed, "Presets (*.toml)"))
+    change_settings(find)
+    choose(menu, "Export…")
+    (written,) = tmp_path.glob("tau*")
+    assert written.name == "tau_0.005.toml"
+    assert parse_preset(written.read_text("utf-8")).name == "tau_0.005"
 
 
 @pytest.mark.parametrize(
@@ -93,11 +131,6 @@ def test_a_name_that_cannot_be_used_is_refused_with_a_sentence(window, find, men
     menu.save(name)
     assert words in window.banner.text
     assert window.banner.isVisible()
-
-
-def test_a_bundled_preset_cannot_be_deleted(window, find, menu):
-    choose(menu, "Delete this preset")
-    assert "not one of your own presets" in window.banner.text
 
 
 def test_a_file_that_is_no_preset_is_refused_and_the_form_stays(window, find, menu, tmp_path):

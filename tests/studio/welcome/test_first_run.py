@@ -13,6 +13,7 @@ from td3core.config import make_settings
 from td3core.protocol.events import (
     EpisodeEnded,
     Episodes,
+    Failed,
 )
 from td3core.text import Text
 from tests.support.events import ended, evaluated, progress, started
@@ -138,6 +139,15 @@ def test_only_the_run_that_the_start_page_begins_is_narrated(
     assert notes.isHidden()
     reach(model, 1_050)
     assert notes.isHidden()
+
+
+def test_a_run_that_was_refused_uses_up_no_note(notes: FirstRunNotes, model: RunModel) -> None:
+    notes.expect()
+    model.handle(Failed(message=Text("It cannot be written."), details="", request=True))
+    notes.expect()
+    start(model)
+    reach(model, 1_050)
+    assert not notes.isHidden()
 
 
 def test_closed_they_stay_closed(notes: FirstRunNotes, model: RunModel) -> None:

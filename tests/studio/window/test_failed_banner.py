@@ -13,14 +13,19 @@ from tests.support.events import ended, started
 pytestmark = pytest.mark.shared_window
 
 
-def test_where_the_agent_was_saved_is_a_line_of_its_own_below_what_failed(window) -> None:
+def test_which_agent_was_saved_is_a_line_of_its_own_below_what_failed(window) -> None:
     last = Path("run/checkpoints/last.safetensors")
     ending = ended("failed", last_checkpoint=last)
     window.model.run_ended.emit(
-        Failed(message=Text("It raised ValueError: boom"), details="", ending=ending)
+        Failed(
+            message=Text("It raised ValueError: boom"),
+            details="",
+            ending=ending,
+            saved_steps=1500,
+        )
     )
     assert window.banner.text == (
-        "It raised ValueError: boom\nThe agent was saved in last.safetensors."
+        "It raised ValueError: boom\nThe newest saved agent is of step 1,500: last.safetensors."
     )
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication
 
 from studio.help.shortcuts import ShortcutsDialog
 from studio.plots.legend import Legend
@@ -73,6 +75,41 @@ def test_f6_goes_from_panel_to_panel_and_back(window, find) -> None:
     action("previous_panel").trigger()
     assert parts[-1].isAncestorOf(window.focusWidget())
     assert action("next_panel").shortcut().toString() == "F6"
+
+
+@pytest.mark.own_window
+def test_f6_goes_on_from_a_floating_panel(qtbot, window, find) -> None:
+    window.docks.open("log")
+    floating = window.docks.dock("log")
+    floating.setFloating(True)
+    qtbot.waitUntil(lambda: window.docks.is_seen("log"))
+    docks = [window.docks.dock(name) for name in ("setup", "live", "replay", "log")]
+    parts = [*docks, window.centralWidget()]
+    window.activateWindow()
+    find("env_combo").setFocus()
+    qtbot.waitUntil(find("env_combo").hasFocus)
+    for action in ("next_panel", "previous_panel"):
+        reached = []
+        for _ in parts:
+            before = QApplication.focusWidget()
+            window.toolbar.action(action).trigger()
+            qtbot.waitUntil(lambda before=before: QApplication.focusWidget() not in (None, before))
+            focus = QApplication.focusWidget()
+            reached += [part for part in parts if part.isAncestorOf(focus)]
+            if reached[-1] is floating:
+                assert window.panel_keys.page() == ("index.md",)
+        assert {id(part) for part in reached} == {id(part) for part in parts}
+        assert docks[0].isAncestorOf(QApplication.focusWidget())
+
+
+def test_a_held_key_repeats_only_what_goes_step_by_step(window) -> None:
+    repeated = {
+        action.objectName()
+        for action in window.findChildren(QAction)
+        if action.autoRepeat() and not action.shortcut().isEmpty()
+    }
+    steps = ("undo", "redo", "next_panel", "previous_panel")
+    assert repeated == {f"{name}_action" for name in steps}
 
 
 def test_escape_closes_a_message(qtbot, window, find) -> None:

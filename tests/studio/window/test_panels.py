@@ -281,6 +281,50 @@ def test_panels_fold_in_a_narrow_window_and_unfold_in_a_wide_one(qtbot, build) -
     assert not window.tabifiedDockWidgets(dock_of(window, "replay"))
 
 
+def test_another_theme_moves_no_panel_of_a_folded_window(qtbot, build) -> None:
+    window = build()
+    window.resize(853, 760)
+    qtbot.waitUntil(lambda: window.docks.fold.folded and window.docks.is_seen("setup"))
+    window.docks.open("live")
+    qtbot.waitUntil(lambda: window.docks.is_seen("live"))
+    centre = window.centralWidget().geometry()
+    moved = []
+    window.docks.fold.changed.connect(lambda: moved.append(window.docks.fold.folded))
+    for _ in range(2):
+        window.toolbar.action("theme").trigger()
+        for _ in range(10):
+            QApplication.processEvents()
+    assert moved == []
+    assert window.docks.is_seen("live")
+    assert window.centralWidget().geometry() == centre
+
+
+def test_panels_fold_to_the_left_whichever_was_raised_last(qtbot, build) -> None:
+    window = build()
+    for name in ("setup", "live"):
+        dock_of(window, name).raise_()
+    window.resize(853, 760)
+    qtbot.waitUntil(lambda: window.docks.fold.folded)
+    left = Qt.DockWidgetArea.LeftDockWidgetArea
+    assert window.dockWidgetArea(dock_of(window, "replay")) == left
+    assert window.dockWidgetArea(dock_of(window, "setup")) == left
+
+
+def test_panels_opened_and_closed_in_a_folded_window_are_so_at_the_next_start(qtbot, build) -> None:
+    window = build()
+    places = {name: window.dockWidgetArea(dock_of(window, name)) for name in ("live", "replay")}
+    window.resize(853, 533)
+    qtbot.waitUntil(lambda: window.docks.fold.folded)
+    window.docks.open("log")
+    window.docks.close("replay")
+    window.close()
+    window = build()
+    assert not window.docks.fold.folded
+    assert not dock_of(window, "log").isHidden()
+    assert dock_of(window, "replay").isHidden()
+    assert {n: window.dockWidgetArea(dock_of(window, n)) for n in places} == places
+
+
 def test_what_is_too_wide_for_a_folded_window_scrolls_sideways(qtbot, font_scale, build) -> None:
     font_scale(2.0)
     window = build()

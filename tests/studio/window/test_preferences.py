@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from PySide6.QtWidgets import (
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_process import SweepProcess
+from studio.session.history import read_history
 from studio.tasks.cli_process import CliProcess
 from studio.theme.theme import load_theme
 from studio.window.preferences.event_files import EventFiles
@@ -27,6 +29,7 @@ from td3core.config import make_settings
 from td3core.exporters.live.registry import TENSORBOARD
 from td3core.protocol import events
 from td3core.text import Text
+from tests.studio.fake_runs import make_run
 from tests.support.events import started
 
 pytestmark = pytest.mark.shared_window
@@ -35,6 +38,31 @@ pytestmark = pytest.mark.shared_window
 def stored() -> QSettings:
     ini = QSettings.Format.IniFormat, QSettings.Scope.UserScope
     return QSettings(*ini, "td3-studio", "td3-studio")
+
+
+@pytest.fixture
+def blocked(tmp_path: Path) -> None:
+    """Put a file where the folder of the settings would be."""
+    (tmp_path / "blocked").write_text("")
+    place = str(tmp_path / "blocked" / "settings")
+    QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, place)
+
+
+@pytest.mark.own_window
+def test_settings_that_cannot_be_stored_are_told_with_their_file(blocked, window, find) -> None:
+    told = f"cannot be stored in {stored().fileName()}"
+    assert window.banner.isVisible()
+    assert told in window.banner.text
+    assert told in find("log_view").toPlainText()
+
+
+def test_what_the_start_says_stays_when_the_last_run_is_shown_again(window, runs_dir) -> None:
+    history = read_history(make_run(runs_dir).path, lambda: False)
+    window.banner.show_message("warning", "Settings cannot be stored.")
+    window.memory.opened.emit(replace(history, reopened=True))
+    assert window.banner.isVisible()
+    window.memory.opened.emit(history)
+    assert not window.banner.isVisible()
 
 
 @pytest.mark.own_window

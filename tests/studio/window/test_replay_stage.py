@@ -53,6 +53,25 @@ def test_f9_makes_the_replay_large_f11_fills_the_screen_and_escape_leaves(
     assert window.start.isVisible()
 
 
+def test_an_error_is_seen_on_the_full_screen_above_the_controls(qtbot, window, find) -> None:
+    find("env_combo").setCurrentText("")
+    qtbot.keyClick(window, Qt.Key.Key_F11)
+    assert window.stage.size is StageSize.FULL
+    window.toolbar.action("train").trigger()
+    assert window.banner.isVisible()
+    shown, controls = window.banner.visibleRegion().boundingRect(), window.replay.controls
+    assert shown == window.banner.rect()
+    below = window.banner.mapTo(window, window.banner.rect().bottomLeft()).y()
+    assert below < controls.mapTo(window, controls.rect().topLeft()).y()
+    # It goes on over the plots.
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert window.stage.size is StageSize.DOCK
+    centre = window.centralWidget()
+    assert centre.isAncestorOf(window.banner)
+    assert window.banner.isVisible()
+    qtbot.waitUntil(lambda: window.banner.geometry().bottom() > centre.height() - 20)
+
+
 @pytest.mark.parametrize("key", [Qt.Key.Key_F9, Qt.Key.Key_F11])
 def test_space_plays_an_enlarged_replay_and_the_list_has_the_focus_again_after_it(
     qtbot: QtBot,

@@ -1,3 +1,4 @@
+import errno
 import json
 import re
 from functools import partial
@@ -16,7 +17,9 @@ from td3core.config.algorithms import ALGORITHMS
 from td3core.config.presets import (
     Preset,
     compose,
+    delete_preset,
     load_presets,
+    own_preset,
     parse_preset,
     preset_for,
     preset_of,
@@ -45,6 +48,55 @@ def test_every_preset_file_is_loaded_in_alphabetical_order() -> None:
     assert sorted(load_presets()) == sorted(NAMES + VARIANTS)
     assert len(load_presets()) == len(FILES)
     assert list(load_presets()) == sorted(load_presets(), key=str.lower)
+
+
+@pytest.fixture
+def own_presets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "own"
+    monkeypatch.setenv("TD3_STUDIO_PRESETS", str(folder))
+    return folder
+
+
+def test_a_preset_is_replaced_and_deleted_whatever_its_file_is_called(own_presets: Path) -> None:
+    save_preset("swing", *make_settings({"env": "Pendulum-v1", "steps": 5}))
+    (path,) = own_presets.iterdir()
+    path.rename(own_presets / "from_a_friend.toml")
+    save_preset("swing", *make_settings({"env": "Pendulum-v1", "steps": 7}))
+    assert [each.name for each in own_presets.iterdir()] == ["from_a_friend.toml"]
+    assert load_presets()["swing"].values == {"steps": 7}
+    delete_preset("swing")
+    assert "swing" not in load_presets()
+    for name in ("swing", "Pendulum-v1"):
+        with pytest.raises(RequestError, match="not one of your own"):
+            delete_preset(name)
+
+
+def test_of_two_files_with_one_name_the_one_in_use_is_replaced_and_both_are_deleted(
+    own_presets: Path,
+) -> None:
+    save_preset("swing", *make_settings({"env": "Pendulum-v1", "steps": 5}))
+    (path,) = own_presets.iterdir()
+    for copied in ("a.toml", "z.toml"):
+        (own_presets / copied).write_bytes(path.read_bytes())
+    save_preset("swing", *make_settings({"env": "Pendulum-v1", "steps": 7}))
+    own = own_preset("swing")
+    assert own is not None
+    assert own.values == load_presets()["swing"].values == {"steps": 7}
+    delete_preset("swing")
+    assert not list(own_presets.iterdir())
+
+
+def test_a_preset_that_cannot_be_deleted_is_refused_with_the_reason(
+    own_presets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_preset("swing", *make_settings({"env": "Pendulum-v1"}))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(RequestError, match=r"cannot be deleted: Permission denied\."):
+        delete_preset("swing")
 
 
 @pytest.mark.parametrize("name", NAMES)

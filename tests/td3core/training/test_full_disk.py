@@ -14,6 +14,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Progress, Saved, Warned
 from td3core.runs import directory
 from td3core.runs.directory import RunDirectory
+from td3core.runs.reader import RunReader
 from td3core.runs.tables import read_table
 from td3core.system import files
 from tests.support.scripted import Script
@@ -78,7 +79,9 @@ def test_a_checkpoint_that_failed_leaves_the_earlier_ones_whole(
     names = sorted(path.name for path in (outcome.run / "checkpoints").iterdir())
     assert names == ["last.safetensors", "step_000000020.safetensors"]
     header = checkpoint.load(told.all(Saved)[0].path).header
-    assert header.counters.env_steps == 20
+    assert header.counters.env_steps == outcome.saved_steps == 20
+    # A follower in another process reports the same.
+    assert list(RunReader(outcome.run).drain())[-1].saved_steps == 20
 
 
 def test_a_run_on_a_full_disk_learns_what_it_would_have_learnt(
