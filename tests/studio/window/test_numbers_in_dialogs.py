@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QAbstractSpinBox, QDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
-from studio.health.trial_dialog import TrialDialog
 
+from studio.health.paired_test_dialog import PairedTestDialog
 from studio.instruments.sweep import SweepInstrument
 from studio.launch.dialogs import MoreStepsDialog, RepeatDialog
 from studio.widgets.forms import ProblemLabel
@@ -28,9 +28,9 @@ def repeat(folder: Path, parent: QWidget) -> QDialog:
     return RepeatDialog(make_run(folder), [change], "my run", parent)
 
 
-def trial(_: Path, parent: QWidget) -> QDialog:
+def paired_test(_: Path, parent: QWidget) -> QDialog:
     tried = SettingChange(setting="tau", old=1.0, new=0.005)
-    return TrialDialog(tried, 500, 200_000, lambda *_: 60.0, parent, waits=False)
+    return PairedTestDialog(tried, 500, 200_000, parent, steps_per_s=100.0, free_cores=1)
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def parent(qtbot: QtBot) -> QWidget:
         (more_steps, "more_steps_spin", "5", "below the smallest allowed value", "1e6"),
         (more_steps, "more_steps_spin", "2k", "not a number", "1 000 000"),
         (repeat, "repeat_seed_spin", "-1", "below the smallest allowed value", "1000000"),
-        (trial, "trial_steps", "5.5", "not a whole number", "1,000,000"),
-        (trial, "trial_pairs", "0", "below the smallest allowed value", "2"),
+        (paired_test, "trial_steps", "5.5", "not a whole number", "1,000,000"),
+        (paired_test, "trial_pairs", "0", "below the smallest allowed value", "2"),
     ],
 )
 def test_a_dialog_stays_open_and_says_why_until_its_number_is_allowed(
@@ -104,8 +104,8 @@ def german() -> Iterator[None]:
 def test_a_number_has_the_same_separators_in_the_field_as_in_the_text_below_it(
     qtbot: QtBot, parent: QWidget, tmp_path: Path, german: None
 ) -> None:
-    dialog = trial(tmp_path, parent)
-    assert isinstance(dialog, TrialDialog)
+    dialog = paired_test(tmp_path, parent)
+    assert isinstance(dialog, PairedTestDialog)
     assert dialog.steps.text() == "20,000"
     assert "20,000" in dialog.cost.text()
     dialog.show()
