@@ -31,6 +31,8 @@ from td3core.text import Text
 
 _HEIGHT = 49
 """Height of the strip in pixels, without its text."""
+_FOOT = 7.0
+"""Height of the marks below the bars."""
 _SIDE, _TOP = 8.0, 14.0
 _FONT, _AROUND_TEXT = 10, 3
 """Pixels of the text's font, and of the space around it."""
@@ -71,15 +73,18 @@ class Timeline(QAbstractSlider):
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return the size of a strip."""
-        return QSize(200, _HEIGHT + math.ceil(self._bottom()))
+        return QSize(200, _HEIGHT + math.ceil(self._text_height()))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Return the size of the smallest useful strip."""
-        return QSize(120, _HEIGHT + math.ceil(self._bottom()))
+        return QSize(120, _HEIGHT + math.ceil(self._text_height()))
 
-    def _bottom(self) -> float:
-        """Return the height of the line of text."""
+    def _text_height(self) -> float:
         return QFontMetricsF(sized_font(_FONT)).height() + _AROUND_TEXT
+
+    def _base(self) -> float:
+        """Return the y at which bars begin, with room for marks between them and the text."""
+        return self.height() - self._text_height() - _FOOT
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -165,7 +170,7 @@ class Timeline(QAbstractSlider):
             return _STUB
         low, high = self._low, self._high
         share = (point.mean_return - low) / (high - low) if high > low else 1.0
-        return 2 * _STUB + (self.height() - _TOP - self._bottom() - 2 * _STUB) * share
+        return 2 * _STUB + (self._base() - _TOP - 2 * _STUB) * share
 
     def point_at(self, x: float) -> TimelinePoint | None:
         """Return the agent nearest to a position."""
@@ -248,7 +253,7 @@ class Timeline(QAbstractSlider):
     def _paint_steps(self, painter: QPainter, theme: Theme) -> None:
         painter.setFont(sized_font(_FONT))
         painter.setPen(QColor(theme.muted))
-        bottom = self._bottom()
+        bottom = self._text_height()
         line = QRectF(_SIDE, self.height() - bottom, self.width() - 2 * _SIDE, bottom)
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.drawText(line, middle | Qt.AlignmentFlag.AlignLeft, "0")
@@ -263,7 +268,7 @@ class Timeline(QAbstractSlider):
         self, painter: QPainter, theme: Theme, point: TimelinePoint, *, shown: bool
     ) -> None:
         x, height = self.x_of(point), self.height_of(point)
-        base = self.height() - self._bottom()
+        base = self._base()
         painter.setPen(Qt.PenStyle.NoPen)
         colour = theme.accent if shown else theme.curve_eval
         painter.setBrush(QColor(colour) if shown else theme.on_panel(QColor(colour), 0.55))
@@ -283,7 +288,7 @@ class Timeline(QAbstractSlider):
         elif Mark.LAST in point.marks:
             painter.drawEllipse(above, 3.0, 3.0)
         if Mark.BRANCH in point.marks:
-            foot = QPointF(top.x(), self.height() - self._bottom() + 1)
+            foot = QPointF(top.x(), self._base() + 1)
             painter.drawPolygon(_triangle(foot))
 
 

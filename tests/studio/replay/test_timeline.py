@@ -1,12 +1,13 @@
 """The timeline: all agents of the current run, chosen by mouse or keys."""
 
+import math
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAccessible
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QAccessible, QFontMetricsF
 from pytestqt.qtbot import QtBot
 
 from studio.replay.newest_agent_tracker import ShownAgent
@@ -15,6 +16,8 @@ from studio.replay.player import PlayerState
 from studio.replay.timeline.points import Mark, SavedFile, TimelinePoint, marks_of, points_of
 from studio.replay.timeline.strip import Timeline
 from studio.session.agents import read_agents
+from studio.theme.sizes import sized_font
+from studio.theme.theme import load_theme
 from td3core.config import make_settings
 from td3core.envs.make import check_env
 from td3core.runs.directory import RunDirectory
@@ -85,6 +88,24 @@ def test_the_height_of_a_bar_does_not_cost_a_look_at_all_agents(qtbot: QtBot) ->
     low, middle, high = (timeline.height_of(points[number]) for number in range(3))
     assert low < middle < high
     assert points.looks == 0
+
+
+def test_no_mark_is_drawn_into_the_text_below_the_bars(qtbot: QtBot) -> None:
+    timeline = Timeline()
+    qtbot.addWidget(timeline)
+    timeline.set_theme(load_theme("light"))
+    timeline.resize(timeline.sizeHint().expandedTo(QSize(400, 0)))
+    grabbed = []
+    for marks in (frozenset(), frozenset({Mark.BRANCH})):
+        middle = TimelinePoint(env_steps=5, path=Path("middle"), mean_return=1.0, marks=marks)
+        ends = [TimelinePoint(env_steps=n, path=Path(f"{n}"), mean_return=n) for n in (0, 10)]
+        timeline.show_points([ends[0], middle, ends[1]])
+        timeline.show_agent(ShownAgent(ends[1].path, -1, None, role=None, gone=False))
+        grabbed.append(timeline.grab().toImage())
+    text_height = math.ceil(QFontMetricsF(sized_font(10)).height())
+    text = QRect(0, timeline.height() - text_height, timeline.width(), text_height)
+    assert grabbed[0] != grabbed[1]
+    assert grabbed[0].copy(text) == grabbed[1].copy(text)
 
 
 @pytest.mark.parametrize(
