@@ -134,7 +134,7 @@ def test_the_environment_chooses_the_language_of_the_command_line(tmp_path: Path
 
 TYPER = {
     *("Usage", "OPTIONS", "COMMAND", "ARGS", "Commands", "Arguments", "Options"),
-    *("checkpoint", "path", "int", "bool", "range", "default", "required"),
+    *("checkpoint", "path", "Path", "int", "bool", "range", "default", "required"),
     *("Show", "this", "message", "and", "exit"),
 }
 """What Typer writes itself."""
