@@ -48,7 +48,7 @@ class SweepInstrument(ChartInstrument):
         self.dimension.setStepType(WholeNumberBox.StepType.DefaultStepType)
         tip = tr("The dimension of the action that is swept")
         describe(self.dimension, "instrument_sweep_dimension", tr("Swept action"), tip)
-        label = QLabel(tr("action"))
+        label = QLabel(tr("Swept action"))
         label.setBuddy(self.dimension)
         self.heading.addWidget(label)
         self.heading.addWidget(self.dimension)

@@ -17,7 +17,7 @@ from td3core.analysis.groups import WITHOUT_EFFECT, group_runs, value_text
 from td3core.analysis.results import last_values, read_results, settings_of, trailing_mean
 from td3core.analysis.wording import estimate_text
 from td3core.config import sign_of
-from td3core.config.value_text import format_value
+from td3core.config.value_text import plain_value
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
@@ -437,5 +437,5 @@ def test_a_run_of_a_group_that_was_tuned_stands_apart_and_says_why(runs_dir: Pat
 
 
 def test_a_network_without_layers_has_a_value_to_show() -> None:
-    assert value_text(()) == format_value(()) == "none"
+    assert value_text(()) == plain_value(()) == "none"
     assert value_text((64, 32)) == "64×32"
