@@ -32,6 +32,10 @@ PLANTED = {
         "studio/launch/launcher.py",
         "from td3core.training import launch",
     ),
+    "The window imports its number formats from one module": (
+        "studio/live/live_panel.py",
+        "from td3core.config import value_text",
+    ),
     "The renderer's process knows neither Qt nor torch": (
         "studio/replay/renderer/episode.py",
         "from PySide6.QtCore import QObject",

@@ -23,6 +23,7 @@ from td3core.experiments.groups.commands import Command, GroupInbox
 from td3core.experiments.groups.group import Group, create_group
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, NewGroup, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.experiments.jobs import Job
 from td3core.protocol.steering import Verb
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
@@ -519,10 +520,17 @@ def test_where_runs_train_is_remembered(
     find("own_process_check").setChecked(True)
     other = build_window(tmp_path / "other")
     assert other.findChild(QWidget, "own_process_check").checkState() is Qt.CheckState.Checked
-    monkeypatch.setattr("studio.session.controller.ProcessWorker", PlayedWorker)
+    workers = []
+
+    class Played(PlayedWorker):
+        def __init__(self, job: Job) -> None:
+            super().__init__(job)
+            workers.append(self)
+
+    monkeypatch.setattr("studio.session.controller.ProcessWorker", Played)
     other.controller.start(*make_settings({"env": "Pendulum-v1"}), tmp_path)
     assert other.controller.can_leave
-    other.controller._worker.finished.emit()
+    workers[0].finished.emit()
     qtbot.waitUntil(lambda: other.controller.state is SessionState.IDLE)
     other.close()
     other.deleteLater()

@@ -97,7 +97,7 @@ def test_groups_have_the_names_that_the_user_gave_them(
     assert [each["name"] for each in told["groups"]] == ["slow <targets>", "tau = 0.01"]
     for wrong, said in (
         (["--rename", "TD3 tau 7=a"], "no group called 'TD3 tau 7'"),
-        (["--rename", "nothing"], "no group called 'nothing'"),
+        (["--rename", "nothing"], "--rename takes GROUP=NAME, not 'nothing'"),
         (["--rename", f"{last}=TD3 tau 0.005"], "Two groups would be called TD3 tau 0.005."),
     ):
         assert app.main([*words, *wrong]) == 2
