@@ -61,7 +61,13 @@ def require_same(found: dict[str, Any], name: str) -> None:
     assert {case: found["digests"][case] for case in table["digests"]} == table["digests"]
 
 
-@pytest.mark.parametrize("name", numerics.PORTABLE)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name == numerics.current() else pytest.param(name, marks=pytest.mark.slow)
+        for name in numerics.PORTABLE
+    ],
+)
 def test_a_class_gives_the_recorded_bits_here(root: Path, name: str) -> None:
     if name not in numerics.available():
         pytest.skip(f"this processor has no {numerics.shown(name)} instructions")

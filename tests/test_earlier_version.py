@@ -107,6 +107,7 @@ def test_the_run_resumes_exactly_and_measures_the_agent_that_was_pending(run: Pa
             assert rows(run / f"{name}.csv") == rows(DATA / "straight" / f"{name}.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     numerics.current() != numerics.AVX512, reason="made in a class that is not that of this process"
 )

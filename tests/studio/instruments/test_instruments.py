@@ -29,7 +29,6 @@ from td3core.envs.trust_store import remember
 from td3core.randomness import Purpose, episode_seed
 from td3core.system import timestamp
 from tests.studio.replay.scenes import WAIT_MS, load, watched
-from tests.support.marks import slow
 from tests.td3core.algorithm.autograd_td3 import AutogradTD3
 
 BOUNDED = '''
@@ -186,9 +185,8 @@ def assert_taken(actions: Instrument, expected: NDArray[np.floating[Any]]) -> No
     assert [each.partition(" ")[2] for each in said] == words
 
 
-@pytest.mark.parametrize(
-    "values", [*slow({}), {"normalize_observations": True, "twin_critics": False}]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [{}, {"normalize_observations": True, "twin_critics": False}])
 def test_the_instruments_show_what_an_independent_rollout_comes_to(
     qtbot: QtBot,
     player: Player,

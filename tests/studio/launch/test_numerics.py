@@ -30,6 +30,7 @@ def of_class(run: RunDirectory, name: str) -> RunDirectory:
     return RunDirectory.open(run.path)
 
 
+@pytest.mark.slow
 @other
 def test_a_run_of_another_class_trains_in_a_process_of_its_own_and_is_steered_alike(
     qtbot, window, runs_dir

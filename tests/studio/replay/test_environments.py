@@ -24,7 +24,7 @@ from tests.td3core.envs.test_pybullet import WALKER, needs_pybullet
     "choice",
     [
         EnvChoice("Pendulum-v1", '{"g": 20.0, "max_episode_steps": 50}'),
-        pytest.param(EnvChoice(WALKER), marks=needs_pybullet),
+        pytest.param(EnvChoice(WALKER), marks=[needs_pybullet, pytest.mark.slow]),
     ],
     ids=["arguments", "PyBullet"],
 )

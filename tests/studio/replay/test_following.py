@@ -115,6 +115,7 @@ def test_ticking_follow_latest_shows_the_newest_agent_at_once_and_choosing_anoth
     assert pane.controls.follows_latest
 
 
+@pytest.mark.slow
 def test_who_follows_late_sees_the_newest_agent_at_once_and_each_later_one_after_the_episode(
     qtbot: QtBot, pane: ReplayPane, run: Path
 ) -> None:

@@ -75,6 +75,7 @@ def test_scrubbed_steps_equal_the_played_ones_in_numbers_and_pixels(
     assert player.state is PlayerState.PAUSED
 
 
+@pytest.mark.slow
 def test_playing_from_the_past_reaches_the_end_of_the_episode_as_an_evaluation_does(
     qtbot: QtBot, player: Player, agent: Path
 ) -> None:

@@ -14,6 +14,7 @@ from td3core.buffer.sampler import Sampler
 from td3core.config import check_together
 from td3core.config.algorithms import unused_by
 from td3core.errors import RequestError
+from tests.support.marks import slow
 from tests.td3core.algorithm.test_held_to_the_reference import error
 from tests.td3core.helpers import learn, same, take_threads, tiny
 
@@ -114,7 +115,7 @@ def test_two_threads_give_the_same_numbers() -> None:
     assert same(*states)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["compiled", *slow("torch")])
 def test_critics_learn_the_distribution_of_what_follows(engine: str) -> None:
     """Rewards between 0 and 100, each as likely, that end an episode: their quantiles are known."""
     agent = make(engine=engine, critic_lr=1e-2, critic_hidden=(32,), batch_size=64)

@@ -95,6 +95,7 @@ def test_a_run_and_its_evaluations_are_made_with_the_arguments(
     assert (header.env.args, header.env.obs_dim) == (HIGH, 4)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_measured_and_filmed_with_its_arguments(
     hills: str, runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -224,6 +224,7 @@ def test_an_environment_is_usable_only_once_another_process_took_its_steps() -> 
     assert len(said) == 1
 
 
+@pytest.mark.slow
 def test_a_rehearsal_takes_as_many_steps_as_the_check_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

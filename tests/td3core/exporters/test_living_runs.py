@@ -17,7 +17,7 @@ VALUES = {"steps": 90, "checkpoint_interval": 30}
     "exporter",
     [
         pytest.param(each, id=each.name, marks=pytest.mark.slow if each.name in SLOW else ())
-        for SLOW in [("hub", "video")]
+        for SLOW in [("hub", "onnx", "video")]
         for each in EXPORTERS
     ],
 )
