@@ -1,5 +1,6 @@
 """Choosing an environment: a searchable list with the properties of each."""
 
+import math
 from collections.abc import Iterable
 from enum import IntEnum
 
@@ -25,7 +26,9 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import format_count, format_number
 from studio.theme.sizes import scaled
+from td3core.config.env_choice import EnvChoice
 from td3core.envs.catalogue import KNOWN, KnownEnv, find_known
+from td3core.errors import RequestError
 from td3core.text import Text, tr
 
 YOURS, OTHERS = Text("Yours"), Text("Other registered")
@@ -45,28 +48,57 @@ class Role(IntEnum):
 
 
 def describe_env(
-    obs_dim: int, act_dim: int, max_episode_steps: int | None, reward_threshold: float | None
+    obs_dim: int,
+    act_dim: int,
+    max_episode_steps: int | None,
+    reward_threshold: float | None,
+    *,
+    action_repeat: int = 1,
 ) -> str:
-    """Describe an environment, for instance "3 observations · 1 action · 200 steps"."""
+    """Describe an environment, for instance "3 observations · 1 action · 200 steps".
+
+    The steps are those of the agent, each of ``action_repeat`` frames.
+    """
+    steps = format_count(max_episode_steps or 0)
+    if not max_episode_steps:
+        length = Text("no time limit")
+    elif action_repeat == 1:
+        length = Text("{steps} steps", steps=steps)
+    else:
+        length = Text("{steps} steps of {n} frames", steps=steps, n=action_repeat)
     parts = [
         Text.counted("{n} observation", "{n} observations", n=obs_dim),
         Text.counted("{n} action", "{n} actions", n=act_dim),
-        Text("{steps} steps", steps=format_count(max_episode_steps))
-        if max_episode_steps
-        else Text("no time limit"),
+        length,
     ]
     if reward_threshold is not None:
         parts.append(Text("solved at {threshold}", threshold=format_number(reward_threshold)))
     return " · ".join(map(str, parts))
 
 
-def facts_of(known: KnownEnv) -> str:
+def facts_of(known: KnownEnv, action_repeat: int = 1) -> str:
     """Describe a known environment, or how to install it."""
     if not known.installed:
         return tr("Not installed: {command}", command=f"pip install '{known.package}'")
+    steps = math.ceil(known.max_episode_steps / action_repeat)
     return describe_env(
-        known.obs_dim, known.act_dim, known.max_episode_steps, known.reward_threshold
+        known.obs_dim,
+        known.act_dim,
+        steps,
+        known.reward_threshold,
+        action_repeat=action_repeat,
     )
+
+
+def is_catalogued(env_id: str, args: str) -> bool:
+    """Return whether the catalogue describes an environment with these arguments.
+
+    It does if they only repeat the agent's actions.
+    """
+    try:
+        return find_known(env_id) is not None and not EnvChoice(env_id, args).kwargs
+    except RequestError:
+        return False
 
 
 class EnvPicker(QComboBox):
@@ -79,7 +111,8 @@ class EnvPicker(QComboBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._described: dict[str, str] = {}
+        self._described: dict[tuple[str, str], str] = {}
+        """By environment and arguments."""
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setMaxVisibleItems(_ROWS)
@@ -148,16 +181,22 @@ class EnvPicker(QComboBox):
             self.blockSignals(blocked)
         super().showPopup()
 
-    def facts(self, env_id: str) -> str:
-        """Return the description of an environment, empty if there is none."""
+    def facts(self, env_id: str, args: str) -> str:
+        """Return the description of an environment with arguments, empty if there is none."""
         known = find_known(env_id)
-        return facts_of(known) if known else self._described.get(env_id, "")
+        if known and is_catalogued(env_id, args):
+            return facts_of(known, EnvChoice(env_id, args).action_repeat)
+        described = self._described.get((env_id, args), "")
+        if described or known is None:
+            return described
+        bare = facts_of(known)
+        return tr("Without its arguments: {facts}", facts=bare) if known.installed else bare
 
-    def add_facts(self, env_id: str, facts: str) -> None:
-        """Show the description of an unknown environment."""
-        self._described[env_id] = facts
+    def add_facts(self, env_id: str, args: str, facts: str) -> None:
+        """Show the description of an environment that the catalogue does not have."""
+        self._described[env_id, args] = facts
         row = self.findText(env_id, Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchCaseSensitive)
-        if row >= 0:
+        if row >= 0 and not args:
             self.setItemData(row, facts, Role.FACTS)
 
     def _fill(self, own: Iterable[str], others: Iterable[str]) -> None:
@@ -173,7 +212,9 @@ class EnvPicker(QComboBox):
             fresh = [name for name in dict.fromkeys(names) if name not in shown]
             shown.update(fresh)
             _append(
-                model, group, [_row(name, group, self._described.get(name, "")) for name in fresh]
+                model,
+                group,
+                [_row(name, group, self._described.get((name, ""), "")) for name in fresh],
             )
 
 

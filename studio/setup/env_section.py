@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 from studio.consent.code_consent import CodeConsent
 from studio.setup.env_check_dialog import EnvCheckDialog
 from studio.setup.env_file import BrowseButton
-from studio.setup.env_picker import EnvPicker, describe_env
+from studio.setup.env_picker import EnvPicker, describe_env, is_catalogued
 from studio.setup.env_query import EnvQuery
 from studio.setup.recent_environments import RecentEnvironments
 from studio.theme.theme import Theme
@@ -66,7 +66,7 @@ class EnvSection(QWidget):
         self.facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._dialog = EnvCheckDialog(self)
         self._check, self._lookup = EnvQuery(self), EnvQuery(self)
-        self._asked = self._checked = _NOTHING
+        self._asked = self._checked = self._described = _NOTHING
         self._has_problems = False
         self._sizes: dict[tuple[str, str], Sizes] = {}
         """By environment and arguments."""
@@ -94,7 +94,7 @@ class EnvSection(QWidget):
         self._dialog.dismissed.connect(self._check.cancel)
         self._lookup.answered.connect(self._on_looked_up)
         self._lookup.refused.connect(self._on_not_made)
-        self.picker.currentTextChanged.connect(self._show_facts)
+        self.picker.currentTextChanged.connect(self.show_facts)
         # Only what the user has chosen: neither a script nor an imported preset may create an
         # environment.
         self.picker.activated.connect(self.look_up)
@@ -109,10 +109,15 @@ class EnvSection(QWidget):
         return self.picker.currentText().strip()
 
     @property
+    def _shown(self) -> tuple[str, str]:
+        """Environment and arguments in the form."""
+        return self.env_id, self._args().strip()
+
+    @property
     def sizes(self) -> Sizes | None:
         """Observation and action dimensions, if known."""
         known = find_known(self.env_id)
-        looked_up = self._sizes.get((self.env_id, self._args().strip()))
+        looked_up = self._sizes.get(self._shown)
         return looked_up or (Sizes(known.obs_dim, known.act_dim) if known else None)
 
     def set_theme(self, theme: Theme) -> None:
@@ -168,7 +173,7 @@ class EnvSection(QWidget):
         self._dialog.show_waiting(self.env_id or tr("No environment"))
         self._dialog.show()
         self._dialog.raise_()
-        self._checked = (self.env_id, self._args().strip())
+        self._checked = self._shown
         if self.env_id:
             self.examine(self._check, self._dialog.show_refusal, quick=False)
         else:
@@ -176,14 +181,12 @@ class EnvSection(QWidget):
 
     @Slot()
     def look_up(self) -> None:
-        """Look up an environment that is not in the catalogue, or has arguments."""
-        env_id, args = self.env_id, self._args().strip()
-        if not env_id or (find_known(env_id) and not args):
-            self._forget()
-            self._show_facts()
+        """Look up an environment that the catalogue does not describe as it is in the form."""
+        if not self.env_id or is_catalogued(*self._shown):
+            self._describe()
             self.sizes_changed.emit()
-        elif self._asked != (env_id, args):
-            self._asked = (env_id, args)
+        elif self._asked != self._shown:
+            self._asked = self._described = self._shown
             self._say(tr("Examining …"))
             self.examine(self._lookup, self._on_refused, quick=True)
 
@@ -250,21 +253,25 @@ class EnvSection(QWidget):
         self._has_problems = False
 
     @Slot()
-    def _show_facts(self) -> None:
-        if self._asked[0] != self.env_id:
-            # The pending answer is for another environment.
-            self._forget()
-        facts = self.picker.facts(self.env_id)
-        self._say(facts)
+    def show_facts(self) -> None:
+        """Describe what is in the form, as far as that is known without making it."""
+        if self._described != self._shown:
+            self._describe()
+
+    def _describe(self) -> None:
+        # A pending answer is for another environment, or for other arguments.
+        self._forget()
+        self._described = self._shown
+        self._say(self.picker.facts(*self._shown))
 
     @Slot(object)
     def _on_looked_up(self, answer: dict[str, Any]) -> None:
         names = ("obs_dim", "act_dim", "max_episode_steps", "reward_threshold")
-        facts = describe_env(*(answer[name] for name in names))
+        repeat = EnvChoice(*self._asked).action_repeat
+        facts = describe_env(*(answer[name] for name in names), action_repeat=repeat)
         self._sizes[self._asked] = Sizes(answer["obs_dim"], answer["act_dim"])
         self.sizes_changed.emit()
-        if not answer["env_args"]:
-            self.picker.add_facts(self.env_id, facts)
+        self.picker.add_facts(*self._asked, facts)
         self._has_problems = answer["errors"] + answer["warnings"] > 0
         if self._has_problems:
             # Its code may have been corrected meanwhile: the same name is examined again.
@@ -275,11 +282,9 @@ class EnvSection(QWidget):
     @Slot(object)
     def _on_checked(self, answer: dict[str, Any]) -> None:
         self._dialog.show_answer(answer)
-        known = find_known(self.env_id) and not answer["env_args"]
-        now = (self.env_id, self._args().strip())
-        if now == self._checked and not known:
+        if self._shown == self._checked and not is_catalogued(*self._shown):
             self._lookup.cancel()
-            self._asked = now
+            self._asked = self._described = self._shown
             self._on_looked_up(answer)
 
     @Slot(object)

@@ -270,6 +270,7 @@ class SetupPanel(QWidget):
         self._env.enter(config.env)
         self._presets.choose(config.preset.split(PLUS))
         self._fields.write_config(config)
+        self.environment.show_facts()
         self._announce_algorithm()
         # The settings are those of a single run, not of a group.
         self.seeds.clear()
@@ -312,6 +313,7 @@ class SetupPanel(QWidget):
             keep = {name for name, _ in specs(RunConfig) if before.get(name) == values.get(name)}
         self._fields.write_preset(values, keep)
         self._shown_preset, self._preset_values = chosen, values
+        self.environment.show_facts()
         self._announce_steps()
         self._announce_algorithm()
         self.live_defaults_changed.emit(self.chosen_tunables())

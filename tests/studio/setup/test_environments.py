@@ -16,7 +16,7 @@ from studio.setup.env_query import EnvQuery
 from studio.setup.preset_menu import PresetMenu
 from studio.window.session_memory import SessionMemory
 from td3core.config import make_settings
-from td3core.config.presets import parse_preset
+from td3core.config.presets import load_presets, parse_preset
 from td3core.envs import catalogue
 from td3core.envs.catalogue import KNOWN
 from tests.studio.window.test_main_job import click
@@ -278,10 +278,53 @@ def test_the_list_opens_at_the_environment_in_the_field(picker):
 
 def test_a_script_that_sets_the_text_gets_facts_and_no_process(window, find, picker, monkeypatch):
     monkeypatch.setattr(EnvQuery, "ask", lambda *_, **__: pytest.fail("it asked"))
-    picker.setCurrentText("Ant-v5")
-    assert facts(find) == "105 observations · 8 actions · 1,000 steps · solved at 6,000"
+    picker.setCurrentText("Hopper-v5")
+    assert facts(find) == "11 observations · 3 actions · 1,000 steps · solved at 3,800"
     picker.setCurrentText("some.module:Thing")
     assert facts(find) == ""
+
+
+TWICE = "24 observations · 4 actions · 800 steps of 2 frames · solved at 300"
+ONCE = "24 observations · 4 actions · 1,600 steps · solved at 300"
+
+
+def test_the_steps_of_an_episode_are_those_of_the_agent(window, find, picker, monkeypatch) -> None:
+    def ask(*_: object, **__: object) -> None:
+        pytest.fail("the catalogue knows how long an episode is")
+
+    monkeypatch.setattr(EnvQuery, "ask", ask)
+    assert picker.currentText() == "BipedalWalker-v3"
+    assert facts(find) == TWICE
+    window.setup.environment.look_up()
+    assert facts(find) == TWICE
+    find("preset_combo").setCurrentText("BipedalWalker-v3-long")
+    # A preset without arguments keeps those in the form.
+    assert facts(find) == TWICE
+    field = find("field_env_args")
+    for args, expected in (("", ONCE), ('{"action_repeat":2}', TWICE)):
+        field.setText(args)
+        field.editingFinished.emit()
+        assert facts(find) == expected
+
+
+def test_what_is_said_of_an_environment_without_its_arguments_says_so(
+    window, find, picker, monkeypatch
+) -> None:
+    def ask(query: EnvQuery, env_id: str, args: str, *, quick: bool) -> None:
+        limits = {"max_episode_steps": 1000, "reward_threshold": None, "errors": 0, "warnings": 0}
+        query.answered.emit({"obs_dim": 27, "act_dim": 8, "env_args": args, **limits})
+
+    monkeypatch.setattr(EnvQuery, "ask", ask)
+    config, _ = make_settings({"env": "Ant-v5"} | load_presets()["Ant-v5"].values)
+    window.setup.show_settings(config)
+    bare = "Without its arguments: 105 observations · 8 actions · 1,000 steps · solved at 6,000"
+    assert facts(find) == bare
+    find("field_env_args").editingFinished.emit()
+    examined = "27 observations · 8 actions · 1,000 steps"
+    assert facts(find) == examined
+    picker.setCurrentText("Pendulum-v1")
+    picker.setCurrentText("Ant-v5")
+    assert facts(find) == examined
 
 
 def test_facts_are_said_in_words() -> None:
@@ -313,7 +356,7 @@ def test_what_is_found_out_too_late_is_not_said_of_another_one(
     assert facts(find) == "Examining …"
     type_name(qtbot, picker, "window_envs:Hanging")
     picker.setCurrentText("Ant-v5")
-    assert facts(find).startswith("105 observations")
+    assert "105 observations" in facts(find)
     type_name(qtbot, picker, own_module)
     qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
 
