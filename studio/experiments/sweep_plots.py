@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QMargins, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
+from studio.experiments.axis_labels import AxisLabels, in_lines
 from studio.experiments.sweep_export import (
     BEST_LEGEND,
     IMPORTANCE_LEGEND,
@@ -63,6 +64,8 @@ _SHADES = 8
 _SLICE = 150
 """Smallest width of a slice in pixels, with the usual font: its tick labels need as much."""
 _MOST_COLUMNS = 3
+_FRAME = 10
+"""Pixels around a plot without axes."""
 _BEYOND = 20
 """Pixels by which a tick label may extend beyond the ends of its axis."""
 _SYMBOL = {"symbol": "o", "symbolSize": 6, "symbolPen": None, "pen": None}
@@ -142,9 +145,10 @@ class SweepPlots(QWidget):
             self.draw()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Redraw the slices if another number of them fits side by side."""
+        """Redraw the slices if another number of them fits, and the names of parallel axes."""
         super().resizeEvent(event)
-        if self._view is View.SLICES and self._fitting_columns() != self._columns:
+        refit = self._view is View.SLICES and self._fitting_columns() != self._columns
+        if refit or self._view is View.PARALLEL:
             self.draw()
 
     def draw(self) -> None:
@@ -265,27 +269,29 @@ class SweepPlots(QWidget):
                 plot.plot(x, y, pen=colour, connect="finite")
         plot.hideAxis("bottom")
         plot.hideAxis("left")
-        words = [_in_lines(name) for name in [*names, self._state.objective]]
-        below = max(each.count("\n") + 1 for each in words[::2])
-        for column, name in enumerate(words):
-            # Every second name is placed higher: neighbours would overlap.
-            text = name + "\n" * (below * (column % 2))
-            label = pg.TextItem(text, color=self._theme.text, anchor=(0.5, 1))
-            label.setPos(column, 1.08)
-            plot.addItem(label)
-        self._label_ends(plot, [_ends(space[name]) for name in names], values)
-        plot.setXRange(-0.5, len(names) + 0.5)
-        plot.setYRange(-0.12, 1.4)
-
-    def _label_ends(self, plot: pg.PlotItem, ends: Sequence[tuple[str, str]], values: Any) -> None:
         last = (format_number(values.min()), format_number(values.max()))
-        for column, (low, high) in enumerate([*ends, last]):
-            line = pg.PlotDataItem([column, column], [0.0, 1.0], pen=self._theme.border)
-            plot.addItem(line)
-            for text, height, anchor in ((low, 0.0, (0.5, 0)), (high, 1.0, (0.5, 1))):
-                label = pg.TextItem(text, color=self._theme.muted, anchor=anchor)
-                label.setPos(column, height)
-                plot.addItem(label)
+        ends = [*(_ends(space[name]) for name in names), last]
+        for column in range(len(ends)):
+            plot.plot([column, column], [0.0, 1.0], pen=self._theme.border)
+        self._label_axes(plot, [*map(label_of, names), self._state.objective], ends)
+        plot.setXRange(-0.5, len(names) + 0.5, padding=0)
+
+    def _label_axes(
+        self, plot: pg.PlotItem, names: Sequence[str], ends: Sequence[tuple[str, str]]
+    ) -> None:
+        """Write names and ends at the axes, upright if they would overlap, with room for both."""
+        size = self.size().shrunkBy(QMargins(*[_FRAME] * 4))
+        labels = AxisLabels(names, ends, self._theme, size.width() / len(names))
+        if labels.overlap:
+            labels.turn(size.height() // 3)
+        below, above, top = labels.heights
+        inside = max(size.height() - below - above - top, 1.0)
+        for column, (name, low, high) in enumerate(labels.columns):
+            raised = (above + labels.lifts[column]) / inside
+            for item, y in ((name, 1.0 + raised), (low, 0.0), (high, 1.0)):
+                item.setPos(column, y)
+                plot.addItem(item)
+        plot.setYRange(-below / inside, 1.0 + (above + top) / inside, padding=0)
 
     def _draw_slices(self, trials: Sequence[TrialState]) -> None:
         assert self._state is not None
@@ -324,13 +330,8 @@ class SweepPlots(QWidget):
             x0=0, y=range(len(names)), height=0.6, width=shares, brush=self._theme.curve_1, pen=None
         )
         plot.addItem(bars)
-        plot.getAxis("left").setTicks([list(enumerate(map(_in_lines, names)))])
+        plot.getAxis("left").setTicks([list(enumerate(in_lines(label_of(name)) for name in names))])
         plot.setLabel("bottom", tr("importance"), color=self._theme.muted)
-
-
-def _in_lines(name: str) -> str:
-    """Return the label of a setting, a word on each line."""
-    return label_of(name).replace(" ", "\n")
 
 
 def _number(about: Mapping[str, Any], value: Any) -> float:

@@ -1,11 +1,13 @@
 """What the panel of sweeps shows of trials in a narrow dock: whole numbers, whole sentences."""
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pyqtgraph as pg
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -15,6 +17,7 @@ from studio.experiments.sweep_plots import SweepPlots, View
 from studio.experiments.sweep_table import SORT, TrialTable, words_of
 from studio.theme.theme import load_theme
 from td3core.cli.experiments.sweep_progress import trials_table
+from td3core.config import label_of
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
 from td3core.protocol.trial_status import TrialStatus
 from td3core.system.files import make_folder
@@ -107,6 +110,42 @@ def test_no_trial_is_numbered_that_there_is_not(plots: SweepPlots) -> None:
     plots.show_view(View.BEST)
     axis = plots.area.getItem(0, 0).getAxis("bottom")
     assert drawn(plots, axis) == ["0", "1", "2", "3", "4", "5"]
+
+
+SIX = {
+    name: {"low": 0.005, "high": 0.1, "log": True, "whole": False}
+    for name in ("actor_lr", "critic_lr", "tau", "exploration_noise", "policy_noise", "noise_clip")
+}
+
+
+@pytest.mark.parametrize(("width", "height"), [(193, 620), (240, 420), (340, 300), (700, 420)])
+@pytest.mark.parametrize("axes", [2, 4, 6])
+def test_no_label_of_a_parallel_axis_covers_another(
+    qtbot, plots: SweepPlots, width: int, height: int, axes: int
+) -> None:
+    plots.show_view(View.PARALLEL)
+    names = list(SIX)[:axes]
+    state = state_of(6)
+    settings = dict.fromkeys(names, 0.05)
+    trials = tuple(replace(each, settings=settings) for each in state.trials)
+    plots.show_state(replace(state, space={n: SIX[n] for n in names}, trials=trials))
+    plots.resize(width, height)
+    plots.area.grab()
+    texts = [i for i in plots.area.getItem(0, 0).items if isinstance(i, pg.TextItem)]
+    assert len(texts) == 3 * (axes + 1)
+    places = [each.textItem.mapRectToScene(ink(each)) for each in texts]
+    area = QRectF(plots.area.rect())
+    assert all(area.contains(place) for place in places)
+    for one, other in combinations(places, 2):
+        assert not one.intersects(other)
+    tips = [each.toolTip() for each in texts if each.toolTip()]
+    assert tips == [*map(label_of, names), "last_eval"]
+
+
+def ink(label: pg.TextItem) -> QRectF:
+    """Return the place of a label without the margin around it."""
+    margin = label.textItem.document().documentMargin()
+    return label.textItem.boundingRect().adjusted(margin, margin, -margin, -margin)
 
 
 def test_importance_says_whether_it_is_computed_or_lacks_trials(qtbot, plots: SweepPlots) -> None:
