@@ -121,3 +121,13 @@ def make_batch_view(model: BatchModel, name: str) -> QTableView:
     header.setStretchLastSection(True)
     view.verticalHeader().setDefaultSectionSize(scaled(_ROW_PX))
     return view
+
+
+def width_needed(view: QTableView) -> int:
+    """Return the width at which a table shows all its columns in full."""
+    # Otherwise columns and scroll bar are still those of the rows before.
+    view.doItemsLayout()
+    header, last = view.horizontalHeader(), view.model().columnCount() - 1
+    columns = sum(header.sectionSize(column) for column in range(last))
+    columns += max(view.sizeHintForColumn(last), header.sectionSizeHint(last))
+    return columns + view.width() - view.viewport().width()

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.formatting import format_count, format_number
-from studio.inspection.batch_table import BatchModel, make_batch_view
+from studio.inspection.batch_table import BatchModel, make_batch_view, width_needed
 from studio.inspection.landscape_view import LandscapeView, in_words
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
@@ -60,6 +60,7 @@ class InspectionDialog(QDialog):
         self.about.setProperty("role", "muted")
         self.dims = [self._dim_combo(name) for name in ("first", "second")]
         self._make_choices()
+        self._parts, self._arranged = QSplitter(), False
         self._lay_out()
         self.table.selectionModel().selectionChanged.connect(self._on_row)
         self.finished.connect(self._cancel)
@@ -91,7 +92,7 @@ class InspectionDialog(QDialog):
             box.valueChanged.connect(self._draw)
 
     def _lay_out(self) -> None:
-        left, right, parts = QWidget(), QWidget(), QSplitter()
+        left, right, parts = QWidget(), QWidget(), self._parts
         choices, dims = QHBoxLayout(), QHBoxLayout()
         for text, box in ((tr("Transitions"), self.count), (tr("Draw"), self.draw)):
             label = QLabel(text)
@@ -119,6 +120,7 @@ class InspectionDialog(QDialog):
         parts.setStretchFactor(0, 1)
         parts.setStretchFactor(1, 1)
         parts.setSizes([_LEFT, _SIZE[0] - _LEFT])
+        parts.splitterMoved.connect(self._on_moved)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
@@ -144,6 +146,7 @@ class InspectionDialog(QDialog):
         self.model.show_batch(found)
         header = self.table.horizontalHeader()
         self.table.sortByColumn(header.sortIndicatorSection(), header.sortIndicatorOrder())
+        self._fit_table()
         shares = abs(found.errors[0])
         self.about.setText(
             tr(
@@ -156,6 +159,17 @@ class InspectionDialog(QDialog):
         )
         self.table.selectRow(0)
         self._show_landscape()
+
+    @Slot()
+    def _on_moved(self) -> None:
+        self._arranged = True
+
+    def _fit_table(self) -> None:
+        """Widen the table to show all columns in full, unless the user has chosen its width."""
+        sizes = self._parts.sizes()
+        needed = width_needed(self.table)
+        if not self._arranged and 0 < sizes[0] < needed:
+            self._parts.setSizes([needed, sum(sizes) - needed])
 
     def _offer_dims(self, act_dim: int) -> None:
         if self.dims[0].count() == act_dim:

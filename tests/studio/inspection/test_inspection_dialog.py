@@ -1,11 +1,13 @@
 """A checkpoint is seen from inside: its batch in a table, its critic over two actions."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSplitter
 
 from studio.inspection.dialog import InspectionDialog
 from studio.inspection.landscape_view import in_words
@@ -59,6 +61,26 @@ def test_the_batch_is_listed_with_the_largest_error_first_and_can_be_sorted(
     # The transition that was selected still is, wherever it went.
     now = dialog.table.selectionModel().selectedRows()[0].row()
     assert int(dialog.model.order[now]) == chosen
+
+
+def test_all_columns_are_shown_in_full_until_the_user_chooses_another_width(
+    qtbot, dialog: InspectionDialog
+) -> None:
+    # With small critics' values, and no room besides.
+    dialog.resize(860, 620)
+    found, table = dialog.found, dialog.table
+    assert found is not None
+    wide = replace(found, values=found.values * 0 - 0.01234, target=found.target * 0 - 0.05678)
+    dialog._show(wide)
+    header = table.horizontalHeader()
+    last = header.count() - 1
+    qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
+    assert header.sectionSize(last) >= header.sectionSizeHint(last)
+    parts = dialog.findChild(QSplitter)
+    parts.moveSplitter(300, 1)
+    narrow = table.width()
+    dialog._show(replace(wide, env_steps=161))
+    assert table.width() == narrow
 
 
 def test_another_batch_is_sorted_by_the_column_that_the_heading_says(
