@@ -186,7 +186,9 @@ class ReplayPane(QWidget):
         describe(self.renderer_button, "replay_renderer_button", tr("Restart renderer"), tip)
         self.question = CodeQuestion(self._player, self._consent, self)
         self.checkpoints = CheckpointPanel()
-        self.comparison = AgentComparison(self._player, self.checkpoints, self.timeline, self)
+        self.comparison = AgentComparison(
+            self._player, self.checkpoints, self.timeline, lambda: self._tracker.shown, self
+        )
         self.controls.add_option(self.comparison.action)
         self.camera_menu = CameraMenu(self._player, self)
         self.camera_menu.add_view(self.view)

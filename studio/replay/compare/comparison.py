@@ -1,19 +1,22 @@
 """Opens and closes the comparison of agents."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSize, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
+from studio.formatting import format_count
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.compare.dialog import CompareDialog
 from studio.replay.compare.view import AgentComparisonView
+from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.player import Player
 from studio.replay.renderer.protocol import Frame, Loaded
 from studio.replay.timeline.strip import Timeline
 from td3core.playing.compared import ComparedAgent
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 _TIP = Text("Play two to four agents side by side")
 _NO_AGENT = Text("Choose an agent first")
@@ -32,12 +35,13 @@ class AgentComparison(QObject):
         player: Player,
         checkpoints: CheckpointPanel,
         timeline: Timeline,
+        shown: Callable[[], ShownAgent | None],
         parent: QWidget,
     ) -> None:
-        """Compare agents of the list and the timeline."""
+        """Compare agents of the list and the timeline; ``shown`` returns the current one."""
         super().__init__(parent)
         self._player, self._checkpoints, self._timeline = player, checkpoints, timeline
-        self._widget = parent
+        self._shown, self._widget = shown, parent
         self.on_show = False
         """True while several agents are shown."""
         self.view = AgentComparisonView()
@@ -88,12 +92,34 @@ class AgentComparison(QObject):
         for earlier in window.findChildren(CompareDialog):
             earlier.close()
         compared = list(self._player.compared) or [ComparedAgent(agent.path)]
+        shown, not_saved = self._shown(), NO_TEXT
+        if shown is not None and shown.gone:
+            # Its path would lead to another agent.
+            saved = self._other_file(shown)
+            own = [each for each in compared if each.path == shown.path]
+            compared = [each for each in compared if each not in own]
+            if saved is not None:
+                compared = [each._replace(path=saved) for each in own] + compared
+            else:
+                not_saved = Text(
+                    "The agent shown ({role}, step {step}) is left out: it is no longer saved.",
+                    role=shown.role or NO_TEXT,
+                    step=format_count(shown.env_steps),
+                )
         if other is not None and all(each.path != other for each in compared):
             compared.append(ComparedAgent(other))
         model, run = self._checkpoints.model, self._checkpoints.current_run
-        dialog = CompareDialog(model, points, agent.env_id, compared, window, run)
+        dialog = CompareDialog(model, points, agent.env_id, compared, window, run, not_saved)
         dialog.chosen.connect(self.compare)
         dialog.open()
+
+    def _other_file(self, gone: ShownAgent) -> Path | None:
+        """Return another file of its run that holds an agent whose own file no longer does."""
+        for point in self._timeline.points:
+            if point.env_steps == gone.env_steps and point.path.parent == gone.path.parent:
+                files = (point.path, *sorted(point.others))
+                return next((path for path in files if path != gone.path), None)
+        return None
 
     @Slot(object)
     def compare(self, compared: list[ComparedAgent]) -> None:

@@ -30,7 +30,7 @@ from td3core.checkpoint import SUFFIX, Header
 from td3core.playing.compared import FEWEST, MOST, ComparedAgent
 from td3core.playing.disturbance import PUSH_AT_S, PUSH_S, Variant
 from td3core.runs.layout import run_of
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 _PATH, _TEXT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.DisplayRole
 
@@ -68,6 +68,7 @@ class CompareDialog(QDialog):
         compared: Sequence[ComparedAgent],
         parent: QWidget,
         run: Path | None = None,
+        not_saved: Text = NO_TEXT,
     ) -> None:
         """Offer the agents of a list.
 
@@ -78,12 +79,13 @@ class CompareDialog(QDialog):
             compared: Agents checked initially.
             parent: The window.
             run: The current run; agents of related runs are listed, too.
+            not_saved: Why the current agent cannot be compared; empty if it can.
         """
         super().__init__(parent)
         self.setObjectName("compare_dialog")
         self.setWindowTitle(tr("Compare agents"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._model, self._env_id = model, env_id
+        self._model, self._env_id, self._not_saved = model, env_id, not_saved
         self._ticked = [each.path for each in compared if each.variant is Variant.PLAIN]
         """In the order of checking, which is the order of the pictures."""
         self._items: dict[Path, QListWidgetItem] = {}
@@ -299,7 +301,8 @@ class CompareDialog(QDialog):
         else:
             note = tr("{count} chosen", count=count)
         why = (str(self._left_out[path]) for path in self._ticked if path in self._left_out)
-        self.note.setText("\n".join((note, *why)))
+        first = [str(self._not_saved)] if self._not_saved else []
+        self.note.setText("\n".join((note, *first, *why)))
 
     @Slot()
     def _accept(self) -> None:

@@ -78,6 +78,32 @@ def tick(qtbot: QtBot, dialog: CompareDialog, path: Path) -> None:
     qtbot.keyClick(dialog.agents, Qt.Key.Key_Space)
 
 
+def test_an_agent_that_is_no_longer_saved_is_not_compared_under_the_name_of_its_file(
+    qtbot: QtBot, pane: ReplayPane, tmp_path: Path
+) -> None:
+    run = tmp_path / "runs" / "run"
+    best, step = (run / "checkpoints" / f"{n}.safetensors" for n in ("best", "step_000001000"))
+    pane.set_current_run(run)
+    for env_steps in (1000, 2000):
+        write_agent(best, check_env(PENDULUM), env_steps)
+        pane.note_saved(best, env_steps, None)
+        if env_steps == 1000:
+            load(qtbot, pane.player, best)
+    assert pane.caption.title.text() == "Pendulum-v1 · earlier best, step 1,000"
+    dialog = open_dialog(qtbot, pane)
+    assert dialog.compared() == []
+    left_out = "The agent shown (earlier best, step 1,000) is left out: it is no longer saved."
+    assert dialog.note.text() == f"0 chosen\n{left_out}"
+    dialog.close()
+    # Another file holds it.
+    write_agent(step, check_env(PENDULUM), 1000)
+    pane.note_saved(step, 1000, None)
+    qtbot.waitUntil(lambda: any(point.path == step for point in pane.timeline.points))
+    dialog = open_dialog(qtbot, pane)
+    assert dialog.compared() == [ComparedAgent(step)]
+    assert "left out" not in dialog.note.text()
+
+
 def test_agents_chosen_by_keyboard_play_in_step_as_they_do_alone(
     qtbot: QtBot, pane: ReplayPane, bundled: Path, tmp_path: Path
 ) -> None:
