@@ -27,6 +27,8 @@ class RunModel(QObject):
     checkpoint_saved = Signal(object)
     evaluated = Signal(object)
     run_ended = Signal(object)
+    refused = Signal(object)
+    """Why the run refused a change of its settings, a ``Text``."""
     message_added = Signal(str, object)
     """Level and ``Text`` of a line for the log."""
 
@@ -178,6 +180,8 @@ class RunModel(QObject):
             self._unlogged[id(marker)] = marker
             self._gesture.start()
         self.tuned.emit(event)
+        if event.refused and not self._quiet:
+            self.refused.emit(event.refused)
         self.curves_changed.emit()
 
     def _on_noted(self, event: events.Noted) -> None:

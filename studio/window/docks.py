@@ -192,6 +192,12 @@ class Docks(QObject):
         if size < spec.size and not dock.isFloating() and self._is_usual_place(name):
             self._window.resizeDocks([dock], [spec.size], _direction(spec))
 
+    @Slot(str)
+    def reveal(self, name: str) -> None:
+        """Open a panel unless it is visible: its size stays."""
+        if not self.is_seen(name):
+            self.open(name)
+
     def _toggle(self, name: str) -> None:
         """Hide a visible panel; open one that is closed or behind others."""
         dock = self._docks[name]

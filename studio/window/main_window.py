@@ -262,7 +262,7 @@ class MainWindow(QMainWindow):
         for refused in (
             *(self.controller.refused, self.launcher.refused, self.many.refused),
             *(self.consent.refused, self.share.tasks.refused, self.opener.refused),
-            *(self.plots.message, self.comparison.refused),
+            *(self.plots.message, self.comparison.refused, self.model.refused),
         ):
             refused.connect(show_error)
         self.opener.left_out.connect(partial(self.banner.show_message, "warning"))
@@ -283,6 +283,7 @@ class MainWindow(QMainWindow):
         self.setup.steps_changed.connect(self.live.set_steps)
         self.setup.algorithm_changed.connect(self.live.show_algorithm)
         self.live.show_defaults(self.setup.chosen_tunables())
+        self.start_request.panel_wanted.connect(self.docks.reveal)
 
     def _connect_run_list(self) -> None:
         actions = self.runs.run_actions

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.consent.code_consent import CodeConsent, nothing_started
@@ -26,6 +26,9 @@ _SHORT_WARM_UP = 500
 
 class StartRequest(QObject):
     """Starts or queues the run described in the forms, or shows why that is not possible."""
+
+    panel_wanted = Signal(str)
+    """Names the panel with the value to correct, which may be closed or behind another one."""
 
     def __init__(
         self,
@@ -75,9 +78,13 @@ class StartRequest(QObject):
             check_together(config, tunables)
             seeds = self._setup.seeds.read()
         except RequestError as problem:
-            self._refusal = self._setup.point_out(problem)
             name = problem.message.setting
-            if name is not None and name in self._live.names:
+            live = name is not None and name in self._live.names
+            if name is not None:
+                # A hidden field takes no focus.
+                self.panel_wanted.emit("live" if live else "setup")
+            self._refusal = self._setup.point_out(problem)
+            if name is not None and live:
                 self._live.row(name).point_out()
             self._banner.show_message("error", self._refusal)
             return None
@@ -85,6 +92,7 @@ class StartRequest(QObject):
         if config.steps <= config.learning_starts:
             warm_up = self._choose_warm_up(config)
             if warm_up is None:
+                self.panel_wanted.emit("setup")
                 self._setup.focus_steps()
                 return None
             config = replace(config, learning_starts=warm_up)

@@ -84,8 +84,12 @@ def test_what_the_run_refused_is_skipped(qtbot, window, find):
     find("spin_batch_size").setValue(2000)
     settled(qtbot, window)
     qtbot.waitUntil(lambda: find("spin_batch_size").value() != 2000, timeout=10_000)
+    # Said above the plots: the panel may be closed, and the log usually is.
+    assert window.banner.isVisible()
+    assert window.banner.text == "Batch size 2000 is larger than Replay buffer 1000."
     click(qtbot, find("undo_button"))
     settled(qtbot, window)
+    assert not window.banner.isVisible()
     assert find("spin_tau").value() == 0.005
 
 

@@ -129,6 +129,22 @@ def test_the_field_of_a_value_that_is_refused_is_shown_with_its_text_selected(
     assert edit.selectedText() == text
 
 
+@pytest.mark.parametrize(("panel", "name"), [("live", "spin_tau"), ("setup", "steps_spin")])
+def test_the_panel_of_a_value_that_is_refused_is_opened(
+    qtbot, window, find, monkeypatch, panel: str, name: str
+) -> None:
+    monkeypatch.setattr(window.many, "start", lambda _: pytest.fail("it started"))
+    find("env_combo").setCurrentText("Pendulum-v1")
+    type_over(qtbot, find(name), "wrong")
+    window.docks.close(panel)
+    assert not window.docks.is_seen(panel)
+    window.activateWindow()
+    window.toolbar.action("train").trigger()
+    assert "wrong is not a" in window.banner.text
+    assert window.docks.is_seen(panel)
+    assert window.focusWidget() is find(name)
+
+
 @pytest.mark.parametrize("action", ["train", "queue"])
 def test_settings_that_do_not_go_together_are_refused_in_the_form(
     window, find, monkeypatch, action: str
