@@ -16,10 +16,11 @@ from studio.session.worker import load_engine_in_background
 from studio.theme.theme import load_theme, system_theme, take_off_theme
 from studio.window.crash_reporter import CrashReporter
 from studio.window.main_window import MainWindow
+from studio.window.preferences.storage_watch import StorageWatch
 from td3core.runs.new_run import default_runs_dir
 from td3core.system.openmp import shorten_waits
 from td3core.system.signals import ending_signals
-from td3core.text import ENGLISH, Text, choose_language
+from td3core.text import ENGLISH, choose_language
 
 SWITCH_INTERVAL_S = 0.0005
 """Interval at which Python switches threads. With the default of 5 ms, the warm-up and the
@@ -39,14 +40,10 @@ def build_window(runs_dir: Path) -> MainWindow:
     name = str(settings.value("theme", "")) or system_theme(app)
     theme = load_theme(name if name in ("light", "dark") else "light")
     window = MainWindow(runs_dir, settings, theme)
-    if settings.status() is not QSettings.Status.NoError or not settings.isWritable():
-        lost = Text(
-            "Settings and the layout of the window cannot be stored in {file}: they are lost when"
-            " it closes.",
-            file=settings.fileName(),
-        )
-        for tell in (window.banner.show_message, window.log.add):
-            tell("warning", lost)
+    storage = StorageWatch(settings, window)
+    for tell in (window.banner.show_message, window.log.add):
+        storage.failed.connect(tell)
+    storage.look()
     return window
 
 

@@ -1,6 +1,7 @@
 """The settings of the window in one dialog, and notifications of the end of long work."""
 
 import os
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +55,26 @@ def test_settings_that_cannot_be_stored_are_told_with_their_file(blocked, window
     assert window.banner.isVisible()
     assert told in window.banner.text
     assert told in find("log_view").toPlainText()
+
+
+@pytest.mark.own_window
+def test_settings_that_cannot_be_stored_any_more_are_told_once(qtbot, window, find) -> None:
+    assert not window.banner.isVisible()
+    folder = Path(stored().fileName()).parent
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("")
+    window.switch_theme()
+    told = f"cannot be stored in {stored().fileName()}"
+    qtbot.waitUntil(lambda: window.banner.isVisible())
+    assert told in window.banner.text
+    window.banner.hide()
+    window.switch_theme()
+    find("own_process_check").toggle()
+    QApplication.processEvents()
+    assert not window.banner.isVisible()
+    assert find("log_view").toPlainText().count(told) == 1
 
 
 def test_what_the_start_says_stays_when_the_last_run_is_shown_again(window, runs_dir) -> None:
