@@ -297,8 +297,7 @@ def test_the_steps_of_an_episode_are_those_of_the_agent(window, find, picker, mo
     assert facts(find) == TWICE
     window.setup.environment.look_up()
     assert facts(find) == TWICE
-    find("preset_combo").setCurrentText("BipedalWalker-v3-long")
-    # A preset without arguments keeps those in the form.
+    find("preset_combo").setCurrentText("BipedalWalker-v3-tqc")
     assert facts(find) == TWICE
     field = find("field_env_args")
     for args, expected in (("", ONCE), ('{"action_repeat":2}', TWICE)):
