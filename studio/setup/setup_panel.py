@@ -306,12 +306,15 @@ class SetupPanel(QWidget):
         # A preset may come from anyone, and its arguments may name code.
         self.environment.note_file(EnvChoice("", values.get("env_args", "")))
         chosen = (self._shown_env, self._presets.preset.currentText())
+        before = self._preset_values
         keep = set[str]()
         if chosen == self._shown_preset:
             # Only the algorithm has changed: keep everything else equal, for comparison.
-            before = self._preset_values
             keep = {name for name, _ in specs(RunConfig) if before.get(name) == values.get(name)}
-        self._fields.write_preset(values, keep)
+        # The user's own arguments stay, those of the preset shown before go with it.
+        arguments = before.get("env_args")
+        gone = {"env_args": ""} if arguments and arguments == self._fields.env_args() else {}
+        self._fields.write_preset(gone | values, keep)
         self._shown_preset, self._preset_values = chosen, values
         self.environment.show_facts()
         self._announce_steps()

@@ -391,6 +391,23 @@ def test_the_disk_space_is_that_of_the_arguments_in_the_form(find, picker, monke
     assert said[0] == said[2] != said[1]
 
 
+def test_arguments_of_a_preset_go_with_it_and_those_of_the_user_stay(window, find, picker):
+    picker.setCurrentText("BipedalWalker-v3")
+    field, presets = find("field_env_args"), find("preset_combo")
+    for preset, repeated in (
+        ("BipedalWalker-v3", True),
+        ("BipedalWalker-v3-long", False),
+        ("BipedalWalker-v3", True),
+        ("TD3 defaults", False),
+    ):
+        presets.setCurrentText(preset)
+        config, _ = window.setup.settings(window.live.tunables())
+        assert (config.choice.action_repeat == 2) is repeated
+    field.setText('{"hardcore": true}')
+    presets.setCurrentText("BipedalWalker-v3-long")
+    assert field.text() == '{"hardcore": true}'
+
+
 def test_arguments_stay_when_another_algorithm_is_chosen(window, find, picker):
     picker.setCurrentText("Ant-v5")
     find("field_env_args").setText('{"xml_file": "/a.xml"}')
