@@ -201,6 +201,7 @@ def branch(
     control: Control,
     report: Report,
     runs_dir: Path,
+    schedule: Sequence[Change] | None = None,
     *,
     group: str = "",
     listeners: Sequence[Listener] = (),
@@ -208,7 +209,8 @@ def branch(
     """Start a new run from the full state of a checkpoint, with ``values`` for some settings.
 
     The checkpoint's run is not changed. Scheduled changes of that run that are still to come are
-    made in the branch as well, except those of settings in ``values``. With another ``seed`` the
+    made in the branch as well, except those of settings in ``values``; or, if it is given, the
+    changes of ``schedule`` from the checkpoint's step on instead. With another ``seed`` the
     branch begins new episodes, and its generators start from that seed. ``group`` as in
     :func:`train`.
     """
@@ -216,6 +218,8 @@ def branch(
 
     def plan(resources: ExitStack) -> RunPlan:
         point, config, tunables, to_come = prepare_branch(checkpoint, values)
+        if schedule is not None:
+            to_come = [change for change in schedule if change.env_steps >= point.env_steps]
         note_module_folder(checkpoint)
         recorded = point.saved.header.numerics
         config, notices = with_recorded_numerics(config, recorded)
