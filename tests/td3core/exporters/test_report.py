@@ -339,7 +339,7 @@ def test_no_group_is_called_the_highest_by_a_metric_that_is_no_return(
     assert "return" not in results.all("dl")[0].text
     assert "The best of many noisy values" not in results.text
     assert ("standard deviation of the bias over the states" in results.text) == (metric == "bias")
-    assert "interquartile mean [95% interval]" in results.text
+    assert "interquartile mean [95 % interval]" in results.text
     (about, *_) = (
         each.text for each in section(written(paths[1], metric=metric), "results").all("dt")
     )
