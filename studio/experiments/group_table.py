@@ -30,7 +30,7 @@ _FIRST = (
     SeedColumn.LAST,
     SeedColumn.BEST,
     SeedColumn.PROGRESS,
-    SeedColumn.STEP,
+    SeedColumn.SPEED,
 )
 """Columns shown in a narrow table, most important first."""
 _BAR = 4

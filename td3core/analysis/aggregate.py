@@ -15,6 +15,8 @@ from td3core.arrays import Doubles
 RESAMPLES = 2000
 """Bootstrap resamples; rliable's own examples use as many."""
 CONFIDENCE = 0.95
+PERCENT = 100 * CONFIDENCE
+"""The same, for texts."""
 FEW_RUNS = 5
 """With fewer runs, the coverage of a bootstrap interval is clearly below its nominal level."""
 SEED = 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from td3core.analysis.aggregate import CONFIDENCE, RESAMPLES, Band
+from td3core.analysis.aggregate import PERCENT, RESAMPLES, Band
 from td3core.analysis.comparison import Comparison, band, curve_smoothing
 from td3core.analysis.results import Metric, XAxis, is_info
 from td3core.arrays import Doubles
@@ -18,9 +18,9 @@ LEAST_IN, MOST_IN = 1.0, 40.0
 _ASPECT = 0.72
 
 BAND_ABOUT = Text(
-    "Line: interquartile mean of the runs. Band: {share:.0%} bootstrap interval, {count:,}"
+    "Line: interquartile mean of the runs. Band: {percent:g} % bootstrap interval, {count:,}"
     " resamples.",
-    share=CONFIDENCE,
+    percent=PERCENT,
     count=RESAMPLES,
 )
 _LABELS: dict[Metric, Text] = {

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from td3core import checkpoint
 from td3core.arrays import Floats
-from td3core.buffer.replay_buffer import ReplayBuffer, ring_rows
+from td3core.buffer.buffer_file import SUMS, ring_in
+from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.rows import Batch, RowLayout
 from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import Checkpoint, read_header
@@ -122,7 +123,7 @@ def inspect(path: Path, count: int = 256, seed: int = 0) -> Inspection:
     file = buffer_file_of(path)
     try:
         with open_regular(file) as opened:
-            buffer = _buffer_of(saved, opened)
+            buffer = _buffer_of(saved, file, opened)
             oldest = max(buffer.stored - buffer.size, _oldest_kept(path, len(buffer.rows)))
             if oldest >= buffer.stored:
                 raise RequestError(
@@ -182,11 +183,11 @@ def target_of(saved: Checkpoint, batch: Batch[Floats], noise: Floats) -> Floats:
     return found
 
 
-def _buffer_of(saved: Checkpoint, file: BinaryIO) -> ReplayBuffer:
+def _buffer_of(saved: Checkpoint, path: Path, file: BinaryIO) -> ReplayBuffer:
     """Return the replay buffer of a checkpoint; its rows are read from its file on demand."""
     config, env, counters = saved.header.config, saved.header.env, saved.header.counters
     buffer = ReplayBuffer(1, env.obs_dim, env.act_dim)
-    ring = ring_rows(config.buffer_size, buffer.layout, kept=True)
+    ring = ring_in(path, saved.tensors.get(SUMS), config.buffer_size, buffer.layout)
     buffer.capacity, buffer.slack = config.buffer_size, ring - config.buffer_size
     buffer.stored, buffer.unmarked = counters.stored, counters.unmarked
     rows = _StoredRows(file, ring, buffer.layout)

@@ -1,15 +1,15 @@
 """A comparison in words, the same on the terminal and in the window."""
 
-from td3core.analysis.aggregate import CONFIDENCE, RESAMPLES, Estimate
+from td3core.analysis.aggregate import PERCENT, RESAMPLES, Estimate
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric, is_info
 from td3core.config.value_text import plain_return
 from td3core.text import Text
 
 _TITLES = {
-    "eval": Text("Evaluation return: interquartile mean [{share:.0%} interval]", share=CONFIDENCE),
-    "return": Text("Episode return: interquartile mean [{share:.0%} interval]", share=CONFIDENCE),
+    "eval": Text("Evaluation return: interquartile mean [{percent:g} % interval]", percent=PERCENT),
+    "return": Text("Episode return: interquartile mean [{percent:g} % interval]", percent=PERCENT),
     "bias": Text(
-        "Bias of the critics: interquartile mean [{share:.0%} interval]", share=CONFIDENCE
+        "Bias of the critics: interquartile mean [{percent:g} % interval]", percent=PERCENT
     ),
 }
 _DECIMALS = {"eval": 1, "return": 1}
@@ -22,7 +22,7 @@ def metric_title(metric: Metric) -> Text:
     """Return the title of a metric's table."""
     if is_info(metric):
         return Text(
-            "{column}: interquartile mean [{share:.0%} interval]", column=metric, share=CONFIDENCE
+            "{column}: interquartile mean [{percent:g} % interval]", column=metric, percent=PERCENT
         )
     return _TITLES[metric]
 
@@ -46,9 +46,9 @@ DEVIATION_ABOUT = Text(
     " matters more than the mean: a constant offset does not change which action is best."
 )
 INTERVAL_ABOUT = Text(
-    "In brackets the {share:.0%} interval of a bootstrap over the runs, {count:,} resamples, as in"
-    " Agarwal et al. 2021.",
-    share=CONFIDENCE,
+    "In brackets the {percent:g} % interval of a bootstrap over the runs, {count:,} resamples, as"
+    " in Agarwal et al. 2021.",
+    percent=PERCENT,
     count=RESAMPLES,
 )
 IMPROVEMENT_ABOUT = Text(

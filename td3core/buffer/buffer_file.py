@@ -15,15 +15,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from td3core.arrays import Floats
-from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.replay_buffer import ReplayBuffer, ring_sizes
+from td3core.buffer.rows import RowLayout
 from td3core.errors import RequestError, file_reason
 from td3core.system.files import sync_folder
 from td3core.system.regular_files import open_own, open_regular
 
 BLOCK = 1024
 """Rows per checksum."""
+SUMS = "replay.sums"
+"""The tensor of a checkpoint that holds the checksums."""
 
 Sums = NDArray[np.uint32]
+
+
+def ring_in(path: Path, sums: Sums | None, capacity: int, layout: RowLayout) -> int:
+    """Return the rows of the ring in a file, for which a checkpoint has these checksums.
+
+    The number of checksums gives the size up to a block. If two sizes are possible, the length of
+    the file decides; up to the smaller size, the rows of both are the same.
+    """
+    sizes = ring_sizes(capacity, layout)
+    if sums is None:
+        return sizes[0]
+    try:
+        written = path.stat().st_size // layout.bytes
+    except OSError:
+        written = 0
+    fitting = (rows for rows in sizes if _blocks(rows) + 1 == len(sums) and written <= rows)
+    return next(fitting, sizes[0])
+
+
+def _blocks(rows: int) -> int:
+    return -(-rows // BLOCK)
 
 
 class BufferFile:
@@ -32,7 +56,7 @@ class BufferFile:
     def __init__(self, path: Path, buffer: ReplayBuffer) -> None:
         self._path, self._buffer = path, buffer
         self._written, self._named = 0, False
-        self._sums: Sums = np.zeros(-(-len(buffer.rows) // BLOCK), np.uint32)
+        self._sums: Sums = np.zeros(_blocks(len(buffer.rows)), np.uint32)
 
     def save(self) -> Sums:
         """Write the rows stored since the last call; return checksums.
@@ -106,7 +130,7 @@ class BufferFile:
 
     def _sum_up(self, begin: int, end: int) -> None:
         """Compute the checksum of every block with rows in this range."""
-        for block in range(begin // BLOCK, -(-end // BLOCK)):
+        for block in range(begin // BLOCK, _blocks(end)):
             self._sums[block] = self._sum(block)
 
     def _sum(self, block: int) -> int:
@@ -129,7 +153,7 @@ class BufferFile:
         stretches = [(oldest, ring), (0, end)] if wraps else [(oldest, end)]
         whole, edges = list[int](), 0
         for first, last in stretches:
-            for block in range(first // BLOCK, -(-last // BLOCK)):
+            for block in range(first // BLOCK, _blocks(last)):
                 begin, stop = block * BLOCK, min((block + 1) * BLOCK, ring)
                 if first <= begin and stop <= last:
                     whole.append(block)

@@ -102,17 +102,35 @@ class ReplayBuffer:
 
 
 def ring_rows(capacity: int, layout: RowLayout, *, kept: bool) -> int:
-    """Return the rows of a replay buffer's ring; ``kept``: it is kept on disk."""
+    """Return the rows of a new replay buffer's ring; ``kept``: it is kept on disk."""
     return capacity + (min(SLACK, _SLACK_BYTES // layout.bytes) if kept else 0)
 
 
-def make_buffer(capacity: int, obs_dim: int, act_dim: int, *, kept: bool = False) -> ReplayBuffer:
-    """Make the replay buffer of a run; ``kept``: it is kept on disk, or read from there.
+def ring_sizes(capacity: int, layout: RowLayout) -> tuple[int, int]:
+    """Return the rows that a ring kept on disk may have, those of a new one first.
+
+    Version 0.1 did not bound the memory of the slack.
+    """
+    return ring_rows(capacity, layout, kept=True), capacity + SLACK
+
+
+def make_buffer(
+    capacity: int, obs_dim: int, act_dim: int, *, kept: bool = False, ring: int | None = None
+) -> ReplayBuffer:
+    """Make the replay buffer of a run.
+
+    Args:
+        capacity: Number of transitions that can be sampled.
+        obs_dim: Size of an observation.
+        act_dim: Size of an action.
+        kept: Whether it is kept on disk, or read from there.
+        ring: Rows of the ring in the file that it is read from, if there is one.
 
     Raises:
         RequestError: it exceeds this machine's memory; the message says how much would fit.
     """
     layout = RowLayout.of(obs_dim, act_dim)
+    # The ring of an older version may be larger; it was not checked, and may never be filled.
     rows, room = ring_rows(capacity, layout, kept=kept), usable_memory()
     wanted, slack = layout.bytes * rows, rows - capacity
     about: dict[str, Value] = {
@@ -129,7 +147,7 @@ def make_buffer(capacity: int, obs_dim: int, act_dim: int, *, kept: bool = False
             **about,
         )
     try:
-        return ReplayBuffer(capacity, obs_dim, act_dim, slack)
+        return ReplayBuffer(capacity, obs_dim, act_dim, (ring or rows) - capacity)
     except MemoryError as problem:
         raise RequestError(
             "{key} {capacity} takes {wanted:.0f} GiB, more than the system grants this process.",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from td3core.buffer.buffer_file import SUMS
 from td3core.checkpoint import Checkpoint
 from td3core.config.networks import ACTOR, last_lr_of, optimizer_of
 from td3core.errors import RequestError
@@ -101,8 +102,8 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
             for name, shape in group.shapes(network).items():
                 for moment in ("exp_avg", "exp_avg_sq"):
                     kinds[f"{optimizer}.{name}.{moment}"] = (shape, "float32")
-    if "replay.sums" in saved.tensors:
-        kinds["replay.sums"] = ((saved.tensors["replay.sums"].size,), "uint32")
+    if SUMS in saved.tensors:
+        kinds[SUMS] = ((saved.tensors[SUMS].size,), "uint32")
     return kinds
 
 

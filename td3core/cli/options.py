@@ -62,6 +62,15 @@ Settings = Annotated[
 Steps = Annotated[
     str | None, typer.Option("--steps", help=marked("Environment steps, for instance 1e6."))
 ]
+Journal = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal",
+        metavar="RUN",
+        parser=given_path,
+        help=marked("Repeat the live changes of this run at the same steps."),
+    ),
+]
 TrustEnv = Annotated[
     bool,
     typer.Option(

@@ -17,6 +17,7 @@ from td3core.cli.options import (
     EnvModule,
     EnvName,
     Jobs,
+    Journal,
     Run,
     RunsDir,
     Settings,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from td3core.config import RunConfig, Tunables
     from td3core.protocol.events import Ended, Event, Failed
     from td3core.runs.directory import RunDirectory
+    from td3core.runs.journal import Change
     from td3core.training.verify_resume import ResumeCheck
 
 
@@ -76,22 +78,13 @@ def train(
     runs_dir: RunsDir = None,
     threads: Annotated[int | None, typer.Option(help=marked("Threads for the updates."))] = None,
     no_eval: Annotated[bool, typer.Option("--no-eval", help=marked("Skip evaluations."))] = False,
-    journal: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RUN",
-            parser=given_path,
-            help=marked("Repeat the live changes of this run at the same steps."),
-        ),
-    ] = None,
+    journal: Journal = None,
     sinks: Sinks = NO_SINKS,
     film: FinalFilm = False,
     trust_env: TrustEnv = False,
     as_json: AsJson = False,
 ) -> CommandResult:
     """The command ``train``."""
-    from td3core.runs.journal import changes_of, read_whole
-
     values = assignments(settings or [])
     several = _seeds(seeds, {"--seed": seed, "--set seed": values.get("seed")}, journal, jobs)
     if steps is not None:
@@ -101,7 +94,7 @@ def train(
     if no_eval:
         values["eval_interval"] = 0
     folder = runs_folder(runs_dir)
-    repeated = find_run(journal, folder if runs_dir else None) if journal else None
+    schedule = _changes(journal, runs_dir)
     typed = EnvChoice(f"{env_module}:{env}" if env_module else env, values.get("env_args", ""))
     shown_in = film_folder(film, sinks, typed.env_id)
     config, tunables = _settings(typed, preset, values)
@@ -119,12 +112,22 @@ def train(
     # Imported here: it loads torch, which a group loads only in its child processes.
     from td3core.training.launch import train as train_run
 
-    schedule = changes_of(read_whole(repeated.journal_file)) if repeated else ()
     with told_of_all_runs(sinks):
         answer = _run(
-            lambda control, report: train_run(config, tunables, control, report, folder, schedule)
+            lambda control, report: train_run(
+                config, tunables, control, report, folder, schedule or ()
+            )
         )
     return with_films(answer, shown_in)
+
+
+def _changes(journal: Path | None, runs_dir: Path | None) -> "list[Change] | None":
+    """Return the live changes of the run that ``--journal`` names; None without it."""
+    from td3core.runs.journal import changes_of, read_whole
+
+    if journal is None:
+        return None
+    return changes_of(read_whole(find_run(journal, runs_dir).journal_file))
 
 
 def _seeds(
@@ -259,6 +262,7 @@ def branch(
         int | None,
         typer.Option(help=marked("Reseed the random generators; default: continue their state.")),
     ] = None,
+    journal: Journal = None,
     runs_dir: RunsDir = None,
     sinks: Sinks = NO_SINKS,
     film: FinalFilm = False,
@@ -276,13 +280,16 @@ def branch(
         values["seed"] = seed
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
+    schedule = _changes(journal, runs_dir)
     config = read_header(path).config
     tell_unused(values, config.algorithm)
     shown_in = film_folder(film, sinks, config.env)
     require_class(str(values.get("numerics", config.numerics)))
     obtain_consent(config.choice, given=trust_env)
     with told_of_all_runs(sinks):
-        answer = _run(lambda control, report: branch_run(path, values, control, report, folder))
+        answer = _run(
+            lambda control, report: branch_run(path, values, control, report, folder, schedule)
+        )
     return with_films(answer, shown_in)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
-from td3core.buffer.buffer_file import BufferFile
+from td3core.buffer.buffer_file import SUMS, BufferFile
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.checkpoint import Checkpoint
 from td3core.errors import RequestError, quoted
@@ -21,7 +21,6 @@ _RETRY_AFTER = 1_000
 """Transitions until a failed write of the replay buffer is tried again."""
 
 _MARGIN = 64 * 1024
-_SUMS = "replay.sums"
 
 
 class Kind(StrEnum):
@@ -149,7 +148,7 @@ class Checkpointer:
             write(Text("the replay buffer"), env_steps, lambda: sums.append(file.save()))
         # With a full disk, retry, but not at every step.
         self._renew_at = buffer.stored + (buffer.slack // 2 if sums else _RETRY_AFTER)
-        return replace(agent, tensors=agent.tensors | {_SUMS: sums[0]}) if sums else agent
+        return replace(agent, tensors=agent.tensors | {SUMS: sums[0]}) if sums else agent
 
     @property
     def _would_spoil_last(self) -> bool:
@@ -180,10 +179,10 @@ class Checkpointer:
             return Text("it is not kept on disk ({key} is off)", key=SettingName("keep_replay"))
         if not saved.header.config.keep_replay:
             return Text("its run kept none on disk ({key} was off)", key=SettingName("keep_replay"))
-        if _SUMS not in saved.tensors:
+        if SUMS not in saved.tensors:
             return Text("it could not be written with the checkpoint")
         try:
-            file.load(saved.header.counters.stored, saved.tensors[_SUMS])
+            file.load(saved.header.counters.stored, saved.tensors[SUMS])
         except RequestError as problem:
             self._buffer.stored = 0
             return quoted(str(problem).rstrip("."))

@@ -20,7 +20,9 @@ from td3core.algorithm import engine, fingerprint
 from td3core.algorithm.agent import make_agent
 from td3core.algorithm.device import require_device, require_memory
 from td3core.algorithm.fused import kernel_cache
+from td3core.buffer.buffer_file import SUMS, ring_in
 from td3core.buffer.replay_buffer import make_buffer
+from td3core.buffer.rows import RowLayout
 from td3core.config import EnvChoice, RunConfig, Tunables, at_step, check_together
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.check.examine import check_before_training, check_info_columns
@@ -199,6 +201,7 @@ def branch(
     control: Control,
     report: Report,
     runs_dir: Path,
+    schedule: Sequence[Change] | None = None,
     *,
     group: str = "",
     listeners: Sequence[Listener] = (),
@@ -206,7 +209,8 @@ def branch(
     """Start a new run from the full state of a checkpoint, with ``values`` for some settings.
 
     The checkpoint's run is not changed. Scheduled changes of that run that are still to come are
-    made in the branch as well, except those of settings in ``values``. With another ``seed`` the
+    made in the branch as well, except those of settings in ``values``; or, if it is given, the
+    changes of ``schedule`` from the checkpoint's step on instead. With another ``seed`` the
     branch begins new episodes, and its generators start from that seed. ``group`` as in
     :func:`train`.
     """
@@ -214,6 +218,8 @@ def branch(
 
     def plan(resources: ExitStack) -> RunPlan:
         point, config, tunables, to_come = prepare_branch(checkpoint, values)
+        if schedule is not None:
+            to_come = [change for change in schedule if change.env_steps >= point.env_steps]
         note_module_folder(checkpoint)
         recorded = point.saved.header.numerics
         config, notices = with_recorded_numerics(config, recorded)
@@ -308,7 +314,8 @@ def _prepare(
     # A branch that keeps no buffer file reads that of its parent, including the slack rows.
     parent = plan.point.saved.header.config if plan.point else config
     kept = config.keep_replay or parent.keep_replay
-    buffer = make_buffer(config.buffer_size, *info.sizes, kept=kept)
+    ring = _ring_on_disk(plan.point, info) if plan.point and kept else None
+    buffer = make_buffer(config.buffer_size, *info.sizes, kept=kept, ring=ring)
     # Before the limit below, which applies to loaded libraries.
     numerics.kernels()
     if config.engine == COMPILED:
@@ -351,6 +358,15 @@ def _prepare(
                 put_back()
             raise
     return trainer, access
+
+
+def _ring_on_disk(point: ResumePoint, info: EnvInfo) -> int | None:
+    """Return the rows of the ring that a run continues; None if its file is not known."""
+    run = run_of(point.path.resolve())
+    if run is None:
+        return None
+    sums, capacity = point.saved.tensors.get(SUMS), point.saved.header.config.buffer_size
+    return ring_in(run / REPLAY, sums, capacity, RowLayout.of(*info.sizes))
 
 
 def _rehearse(choice: EnvChoice, control: Control, report: Report) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from td3core.algorithm.agent import Algorithm
@@ -11,6 +12,7 @@ from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import Checkpoint, Counters, Header, Origin
 from td3core.config import RunConfig
+from td3core.config.networks import ACTOR, last_lr_of
 from td3core.envs.info import EnvInfo
 from td3core.protocol.events import Phase, Progress
 from td3core.system import timestamp
@@ -112,7 +114,10 @@ class RunState:
     def restore(self, saved: Checkpoint, *, wall_s: float) -> None:
         """Restore what :meth:`capture` returned; ``wall_s`` is the wall time so far."""
         counters, tensors = saved.header.counters, saved.tensors
-        self._agent.load_state(tensors, counters.updates)
+        # For a branch with another rate: a checkpoint names the last one only if it differs from
+        # that of its own settings.
+        rate = {last_lr_of(ACTOR): np.array([saved.header.tunables.actor_lr])}
+        self._agent.load_state(rate | tensors, counters.updates)
         self._collector.load_state(tensors)
         self._sampler.load_state(tensors)
         self._collector.exploration.noise = counters.exploration_noise

@@ -136,7 +136,8 @@ def _show(folder: "SweepFolder", *, as_json: bool) -> CommandResult:
         for line in summary(state):
             print_result(line)
         for name, share in importance.items():
-            print_result(Text("importance  {name:<24} {share:.0%}", name=name, share=share))
+            percent = 100 * share
+            print_result(Text("importance  {name:<24} {percent:.0f} %", name=name, percent=percent))
     return CommandResult(result=as_dict(state) | {"importance": importance})
 
 

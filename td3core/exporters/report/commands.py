@@ -78,9 +78,13 @@ def _command(runs: Sequence[RunFacts]) -> str:
     # Runs of a group need no special case: they train like any other run.
     option = ["--seeds", ",".join(seeds)] if len(runs) > 1 else ["--seed", seeds[0]]
     words = ["td3-studio", "train", config.env, *option, *words_of_settings(config, tunables)]
-    if len(runs) == 1 and _changed_live(runs[0]):
-        words += ["--journal", first.path.name]
+    if len(runs) == 1:
+        words += _words_of_changes(runs[0])
     return shlex.join(words)
+
+
+def _words_of_changes(run: RunFacts) -> list[str]:
+    return ["--journal", run.path.name] if _changed_live(run) else []
 
 
 def _branch_command(run: RunFacts) -> str:
@@ -99,9 +103,8 @@ def _branch_command(run: RunFacts) -> str:
                 " is no longer there"
             )
         checkpoint = same[0]
-    command = ["td3-studio", "branch", *_words_of_branch(run, checkpoint, headers[checkpoint])]
-    by_hand = "  # its live settings were changed, too" if _changed_live(run) else ""
-    return shlex.join(command) + by_hand
+    words = ["td3-studio", "branch", *_words_of_branch(run, checkpoint, headers[checkpoint])]
+    return shlex.join([*words, *_words_of_changes(run)])
 
 
 def _header_of(path: Path) -> Header | None:

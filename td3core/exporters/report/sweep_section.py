@@ -153,7 +153,7 @@ def _importance(sweep: SweepFacts) -> DataTable:
     called = labels()
     columns = (Column(title=tr("Setting")), Column(title=tr("Share of the differences in value")))
     rows = tuple(
-        (called.get(name, name), Cell(text=f"{share:.0%}", share=share))
+        (called.get(name, name), Cell(text=f"{100 * share:.0f} %", share=share))
         for name, share in sorted(sweep.importance.items(), key=lambda each: -each[1])
     )
     about = tr("How much each setting matters, by PED-ANOVA (Watanabe et al. 2023).")

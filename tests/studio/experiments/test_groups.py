@@ -638,7 +638,7 @@ def test_the_summary_of_a_group_is_whole_in_a_small_window(
     shown = [SeedColumn.SEED, SeedColumn.STATE]
     if size == (1280, 800):
         # The queue is below it.
-        shown += [SeedColumn.LAST, SeedColumn.BEST, SeedColumn.PROGRESS]
+        shown += [SeedColumn.LAST, SeedColumn.BEST, SeedColumn.PROGRESS, SeedColumn.SPEED]
     qtbot.waitUntil(lambda: not any(view.isColumnHidden(column) for column in shown))
     assert find("group_pause_button").toolTip().endswith("Not now: its runs do not train")
     assert find("queue_start_button").toolTip().endswith("Not now: the queue is empty")

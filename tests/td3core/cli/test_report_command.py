@@ -75,6 +75,7 @@ def test_a_sweep_shows_its_trials_and_the_curves_of_the_best(
     assert table.rows[0][:2] == [str(best.number), f"{best.value:,.1f}"]
     assert len(table.rows) == 7
     assert importance.rows[0][0] == "τ  Target averaging"
+    assert importance.rows[0][1].endswith(" %")
     (plot,) = section(page, "sweep").all("svg")
     assert "Trial" in plot.text
     (file,) = section(page, "sweep").all("pre")

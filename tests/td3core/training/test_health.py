@@ -14,10 +14,11 @@ from td3core.algorithm.td3 import TD3
 from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import read_header
+from td3core.protocol.events import Ended
 from td3core.runs.tables import read_table
 from td3core.training.health import HEALTH_STEPS, measure, rank
 from tests.td3core.helpers import batch, finish, layers, make_agent, same, tiny
-from tests.td3core.training.resuming import go_on_well, stopped
+from tests.td3core.training.resuming import branched, go_on_well, stopped
 
 OBS, ACT = 3, 2
 
@@ -253,5 +254,24 @@ def test_a_run_resumed_between_steps_of_the_actor_has_the_same_policy_change(
     whole = finish(runs_dir / "whole", **values)
     parted = go_on_well(stopped(runs_dir / "parted", HEALTH_STEPS - 5, **values).run)
     found = [read_table(ended.run / "training.csv")[-1] for ended in (whole, parted)]
+    assert np.isfinite(float(found[0]["policy_change"]))
+    assert found[0]["policy_change"] == found[1]["policy_change"]
+
+
+def test_a_branch_with_another_rate_has_the_policy_change_of_the_last_step_of_its_parent(
+    runs_dir: Path,
+) -> None:
+    values = {
+        "steps": HEALTH_STEPS,
+        "learning_starts": 100,
+        "policy_delay": 99,
+        "actor_lr": 1e-2,
+    }
+    parent = stopped(runs_dir / "parent", HEALTH_STEPS - 5, **values)
+    assert parent.last_checkpoint is not None
+    outcome, _ = branched(parent.last_checkpoint, runs_dir / "branch", actor_lr=1e-4)
+    assert isinstance(outcome, Ended)
+    whole = go_on_well(parent.run)
+    found = [read_table(ended.run / "training.csv")[-1] for ended in (whole, outcome)]
     assert np.isfinite(float(found[0]["policy_change"]))
     assert found[0]["policy_change"] == found[1]["policy_change"]

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
+from td3core.analysis.inspection import inspect
+from td3core.buffer.rows import RowLayout
 from td3core.cli import app
 from td3core.config import to_dict
 from td3core.protocol.control import Control
@@ -22,9 +24,10 @@ from td3core.training.launch import train
 from tests.support.lives import differences
 from tests.support.marks import release, slow
 from tests.support.scripted import Script
-from tests.td3core.helpers import Told, finish, run, tiny
+from tests.td3core.helpers import Told, finish, run, same, tensors, tiny
 from tests.td3core.training.resuming import (
     VALUES,
+    branched,
     contents,
     crashing,
     go_on,
@@ -43,6 +46,30 @@ def test_a_run_stopped_and_resumed_equals_one_that_was_not(runs_dir: Path, step:
     broken = stopped(runs_dir, step, **VALUES)
     assert go_on_well(broken.run).stopped == "finished"
     assert differences(straight.run, broken.run) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "now"),
+    [(60, 5), (70, 5), (90, 5), (70, 38), (90, 38)],
+)
+def test_a_buffer_file_with_more_slack_than_a_new_one_is_resumed_branched_and_inspected(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, step: int, now: int
+) -> None:
+    monkeypatch.setattr("td3core.buffer.buffer_file.BLOCK", 16)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.SLACK", 40)
+    values = VALUES | {"buffer_size": 30}
+    straight = finish(runs_dir / "straight", **values)
+    broken = stopped(runs_dir, step, **values)
+    saved = RunDirectory.open(broken.run).last
+    row = RowLayout.of(*checkpoint.read_header(saved).env.sizes).bytes
+    monkeypatch.setattr("td3core.buffer.replay_buffer._SLACK_BYTES", now * row)
+    assert (inspect(saved).numbers >= step - 30).all()
+    branch, told = branched(saved, runs_dir)
+    assert isinstance(branch, Ended)
+    assert not told.all(Warned)
+    go_on_well(broken.run)
+    assert differences(straight.run, broken.run) == []
+    assert same(tensors(branch.last_checkpoint), tensors(straight.last_checkpoint))
 
 
 @pytest.mark.parametrize(

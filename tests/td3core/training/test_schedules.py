@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
+from td3core.cli import app
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Tuned
 from td3core.runs.directory import RunDirectory
@@ -122,6 +123,24 @@ def test_a_branch_makes_the_changes_still_to_come_but_those_of_its_own_settings(
     own, _ = branched(parent.step_checkpoint(40), runs_dir, tau=0.3)
     assert isinstance(own, Ended)
     assert steps_of(own.run) == [(40, "gamma")]
+
+
+def test_a_branch_may_make_the_changes_of_any_run_from_its_checkpoint_on_instead(
+    runs_dir: Path,
+) -> None:
+    by_hand = acting(80, lambda control: control.tune(replace(tiny()[1], tau=0.1, gamma=0.25)))
+    parent = begin(runs_dir, by_hand)
+    words = ["branch", str(parent.step_checkpoint(40)), "--set", "tau=0.3", "--journal"]
+    folder = runs_dir / "branches"
+    assert app.main([*words, str(parent.path), "--runs-dir", str(folder)]) == 0
+    (made,) = folder.iterdir()
+    # By hand as well, and those of its own settings.
+    assert steps_of(made) == [(40, "gamma"), (71, "tau"), (80, "gamma")]
+    assert changes_in(made) == [entry for entry in changes_in(made) if is_scheduled(entry)]
+    plain = begin(runs_dir / "plain")
+    (plain.path / "journal.jsonl").unlink()
+    assert app.main([*words, str(plain.path), "--runs-dir", str(runs_dir / "none")]) == 0
+    assert steps_of(next((runs_dir / "none").iterdir())) == []
 
 
 def test_a_change_made_where_a_branch_begins_is_not_lost_when_it_is_killed(runs_dir: Path) -> None:
