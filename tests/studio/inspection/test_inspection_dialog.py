@@ -66,9 +66,12 @@ def test_the_batch_is_listed_with_the_largest_error_first_and_can_be_sorted(
 def test_all_columns_are_shown_in_full_until_the_user_chooses_another_width(
     qtbot, dialog: InspectionDialog
 ) -> None:
-    # With small critics' values, and no room besides.
-    dialog.resize(860, 620)
+    # Its first size, which is cut to the display.
+    dialog.resize(1180, 620)
     found, table = dialog.found, dialog.table
+    parts = dialog.findChild(QSplitter)
+    # Not by the user: that would fix the width.
+    parts.setSizes([200, parts.width() - 200])
     assert found is not None
     wide = replace(found, values=found.values * 0 - 0.01234, target=found.target * 0 - 0.05678)
     dialog._show(wide)
@@ -76,7 +79,6 @@ def test_all_columns_are_shown_in_full_until_the_user_chooses_another_width(
     last = header.count() - 1
     qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
     assert header.sectionSize(last) >= header.sectionSizeHint(last)
-    parts = dialog.findChild(QSplitter)
     parts.moveSplitter(300, 1)
     narrow = table.width()
     dialog._show(replace(wide, env_steps=161))
