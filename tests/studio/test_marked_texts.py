@@ -135,6 +135,7 @@ def test_a_text_that_escapes_is_found(source: str, expected: bool) -> None:
     assert bool(list(faults(source))) is expected
 
 
+@pytest.mark.slow
 def test_a_trial_is_one_of_a_sweep_in_every_text_of_the_window() -> None:
     rooms = [path for path in MODULES if "sweep" not in path.name]
     trees = [ast.parse(path.read_text("utf-8")) for path in rooms]
@@ -196,6 +197,7 @@ def _is_class(node: ast.stmt) -> bool:
     return isinstance(node, ast.ClassDef)
 
 
+@pytest.mark.slow
 def test_every_template_is_where_babel_looks_for_it() -> None:
     trees = {path: ast.parse(path.read_text("utf-8")) for path in (*CORE, *MODULES)}
     known = keywords()

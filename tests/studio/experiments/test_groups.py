@@ -592,6 +592,7 @@ def test_the_end_of_a_group_left_in_the_background_starts_what_waits(
     assert played.last.job.seeds == (5, 6)
 
 
+@pytest.mark.slow
 def test_a_disk_that_does_not_answer_keeps_no_window_open(
     qtbot, left_alone, window, monkeypatch
 ) -> None:

@@ -237,6 +237,7 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     assert card.plot.getAxis("left").opacity() == 1.0
 
 
+@pytest.mark.slow
 def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, window) -> None:
     past, nan = RunCurves(), math.nan
     rows = [(float(step), step, -5.0, *5 * (nan,)) for step in range(50, 501, 50)]

@@ -38,6 +38,7 @@ def legend(card) -> str:
     return QTextDocumentFragment.fromHtml(card.legend.text()).toPlainText()
 
 
+@pytest.mark.slow
 def test_the_threshold_is_a_labelled_line_that_leaves_the_range_alone(qtbot, window):
     start(window, 300.0)
     evaluate(window, 100, (-100.0, -90.0), 300.0)
@@ -69,6 +70,7 @@ def test_the_label_of_the_threshold_is_there_where_the_line_is_in_view(qtbot, wi
     assert not label.isVisible()
 
 
+@pytest.mark.slow
 def test_an_environment_without_a_threshold_has_no_line_and_no_success(qtbot, window, find):
     start(window, 300.0)
     redraw(qtbot, window)

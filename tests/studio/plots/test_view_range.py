@@ -91,6 +91,7 @@ def test_the_axes_of_the_plots_stand_still_while_a_few_points_come_in(qtbot, win
     assert box.viewRange() == before
 
 
+@pytest.mark.slow
 @pytest.mark.own_window
 def test_a_long_run_is_shown_whole_after_a_short_one(qtbot, window, find, tmp_path):
     short = make_run(tmp_path / "runs", reached=1000)

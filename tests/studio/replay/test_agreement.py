@@ -50,6 +50,7 @@ def open_best(qtbot: QtBot, window: MainWindow, run: RunDirectory) -> ReplayPane
     return pane
 
 
+@pytest.mark.slow
 def test_a_best_agent_that_is_overwritten_while_it_plays_stays_marked_until_its_episode_is_over(
     qtbot: QtBot, window: MainWindow, run: RunDirectory
 ) -> None:

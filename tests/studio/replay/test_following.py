@@ -132,6 +132,7 @@ def test_who_follows_late_sees_the_newest_agent_at_once_and_each_later_one_after
     qtbot.waitUntil(lambda: agrees(pane, second, "newest, step 2,000"), timeout=WAIT_MS)
 
 
+@pytest.mark.slow
 def test_an_agent_whose_file_was_overwritten_is_called_earlier_until_it_is_loaded_anew(
     qtbot: QtBot, pane: ReplayPane, run: Path
 ) -> None:

@@ -378,6 +378,7 @@ def test_only_the_left_button_chooses(
     assert panel.chosen() is None
 
 
+@pytest.mark.slow
 def test_ten_thousand_checkpoints_are_listed_without_opening_one(
     qtbot: QtBot, panel: CheckpointPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,7 @@ def test_every_episode_begins_in_a_fresh_world_as_in_an_evaluation(
     assert last[0].step.terminated
 
 
+@pytest.mark.slow
 def test_a_checkpoint_saved_by_the_run_can_wait_for_the_end_of_the_episode(
     qtbot: QtBot, player: Player, agent: Path, staged: Callable[[str], Path]
 ) -> None:

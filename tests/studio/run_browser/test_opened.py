@@ -137,6 +137,7 @@ def test_a_run_deleted_since_it_was_listed_is_refused(qtbot, window, find, runs_
     assert "is not a run" in window.banner.text
 
 
+@pytest.mark.slow
 def test_nothing_can_be_opened_while_a_run_trains(qtbot, window, find, runs_dir) -> None:
     run = make_run(runs_dir)
     show_runs(qtbot, window, find, run)

@@ -220,6 +220,7 @@ def test_every_text_of_the_window_is_in_its_language(qtbot: QtBot, translated: M
     assert OPEN in window.log.toPlainText()
 
 
+@pytest.mark.slow
 def test_every_text_of_a_comparison_is_in_the_windows_language(
     qtbot: QtBot, translated: MainWindow
 ) -> None:

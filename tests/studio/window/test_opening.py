@@ -72,6 +72,7 @@ def test_the_window_says_how_many_files_it_has_not_opened(
     assert "1 more file was left out" in window.banner.text
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_opened_or_imported_stays_when_the_run_saves(
     qtbot: QtBot, window: MainWindow, run: Path
 ) -> None:

@@ -57,6 +57,7 @@ def test_settings_that_cannot_be_stored_are_told_with_their_file(blocked, window
     assert told in find("log_view").toPlainText()
 
 
+@pytest.mark.slow
 @pytest.mark.own_window
 def test_settings_that_cannot_be_stored_any_more_are_told_once(qtbot, window, find) -> None:
     assert not window.banner.isVisible()

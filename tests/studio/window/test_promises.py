@@ -219,6 +219,7 @@ def apart(first: QColor, second: QColor) -> float:
     return float(np.linalg.norm(np.subtract(first.getRgb()[:3], second.getRgb()[:3])))
 
 
+@pytest.mark.slow
 def test_the_selection_follows_the_theme(qtbot, window, runs_dir) -> None:
     run = make_run(runs_dir)
     window.show_runs()

@@ -363,6 +363,7 @@ def test_a_window_that_closes_asks_nothing_any_more(
     assert window.replay.player.state is PlayerState.EMPTY
 
 
+@pytest.mark.slow
 def test_a_growth_film_of_a_run_asks_before_anything_is_filmed(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:
@@ -376,6 +377,7 @@ def test_a_growth_film_of_a_run_asks_before_anything_is_filmed(
     assert stranger.imported == set()
 
 
+@pytest.mark.slow
 def test_what_could_not_be_remembered_is_allowed_to_the_renderer(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:

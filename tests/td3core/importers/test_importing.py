@@ -166,6 +166,7 @@ def test_a_branch_fills_its_buffer_with_the_agents_own_actions_and_says_so(
     assert after.tensors["critic_adam.step"] == before.tensors["critic_adam.step"] + 10
 
 
+@pytest.mark.slow
 def test_an_imported_run_is_not_trained_in_place_unless_it_is_given_steps(
     cleanrl: Path, runs_dir: Path
 ) -> None:
@@ -280,6 +281,7 @@ def test_an_exported_actor_names_the_program_that_trained_it(
     assert "env_steps" not in text
 
 
+@pytest.mark.slow
 def test_what_was_trained_on_after_an_import_says_both(cleanrl: Path, runs_dir: Path) -> None:
     origin = imported(cleanrl, runs_dir)
     go_on(origin.path, steps=20)

@@ -178,6 +178,7 @@ def test_a_maximised_plot_of_a_comparison_has_all_the_room_until_it_is_left(
         qtbot.waitUntil(lambda card=card, at=before: card.geometry() == at, timeout=5_000)
 
 
+@pytest.mark.slow
 def test_a_group_is_hidden_and_one_of_its_runs_is_drawn(qtbot, alone, groups) -> None:
     alone.start(qtbot, groups)
     hidden = row(alone.find, 0).text(0)
@@ -209,6 +210,7 @@ def type_name(qtbot, alone, at: int, name: str) -> None:
     settle(qtbot, alone)
 
 
+@pytest.mark.slow
 def test_a_group_has_the_name_that_is_typed_in_table_legend_and_figure(
     qtbot, alone, groups
 ) -> None:
@@ -296,6 +298,7 @@ def test_single_runs_have_a_colour_each_and_values_under_the_mouse(qtbot, alone,
     assert card.readout.splitlines()[1].endswith(" 6")
 
 
+@pytest.mark.slow
 def test_runs_are_not_listed_at_steps_they_never_reached(qtbot, alone, runs_dir) -> None:
     short, long = write_run(runs_dir, [1.0, 2.0]), write_run(runs_dir, [5.0] * 10, seed=1)
     alone.start(qtbot, [short, long])
@@ -323,6 +326,7 @@ def test_the_x_axis_can_be_another(qtbot, alone, groups, axis, end, heading) -> 
     assert card.readout.splitlines()[0] == heading
 
 
+@pytest.mark.slow
 def test_runs_without_a_place_on_the_axis_are_not_drawn_and_the_plot_says_so(
     qtbot, alone, runs_dir
 ) -> None:
@@ -350,6 +354,7 @@ def test_a_report_is_asked_for_as_the_runs_are_compared(qtbot, alone, groups) ->
     assert options == ["--group-by", "run", "--x", "episodes", "--metric", "eval"]
 
 
+@pytest.mark.slow
 def test_a_report_calls_groups_what_the_user_does(qtbot, alone, groups) -> None:
     alone.start(qtbot, groups)
     type_name(qtbot, alone, 0, "slow targets")
@@ -381,6 +386,7 @@ def test_smoothing_and_the_metric_change_what_is_drawn(qtbot, alone, groups) -> 
     assert row(alone.find, 0).text(2).startswith(("−99.0", "−96.0"))
 
 
+@pytest.mark.slow
 def test_the_table_has_no_columns_of_an_earlier_comparison(qtbot, alone, runs_dir) -> None:
     alone.start(qtbot, two_groups(runs_dir, seeds=1))
     assert alone.find("compare_table").columnCount() == 5
@@ -400,6 +406,7 @@ def test_live_changes_have_a_column_in_words(qtbot, alone, runs_dir) -> None:
     assert row(alone.find, 1).text(0) == "TD3 (τ 0.02 at step 6,915)"
 
 
+@pytest.mark.slow
 def test_the_bias_of_the_critics_is_compared_like_returns(qtbot, alone, runs_dir) -> None:
     paths = [
         write_run(runs_dir, [1.0] * 10, seed=seed, bias=[(seed / 8, 0.25)] * 10)
@@ -657,6 +664,7 @@ def test_the_files_are_not_read_again_more_often_than_once_a_second() -> None:
     assert sessions.REFRESH_MS >= 1000
 
 
+@pytest.mark.slow
 def test_the_plots_of_the_critics_show_another_one_or_the_target(qtbot, alone, groups) -> None:
     for number, path in enumerate(groups):
         table = RunDirectory.open(path).table("training", (*TRAINING_COLUMNS[:8], "time_s"))

@@ -57,6 +57,7 @@ def test_a_run_has_ended_though_a_thread_of_its_environment_keeps_the_process_al
     executor.close()
 
 
+@pytest.mark.slow
 def test_the_second_ctrl_c_of_a_sweep_kills_its_runs_without_waiting_for_them(
     runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -295,6 +295,7 @@ def test_a_sweep_whose_first_trials_all_fail_gives_up(runs_dir: Path) -> None:
     assert str(state.message) == "All of the first 5 trials failed; the last one: No such file."
 
 
+@pytest.mark.slow
 def test_a_sweep_that_gave_up_can_be_continued_once_the_reason_is_gone(runs_dir: Path) -> None:
     broken = Outcome(stopped="failed", message=Text("No space left on device."))
     names = [f"scripted_t{number:03d}_s0" for number in range(12)]
