@@ -12,7 +12,7 @@ from td3core.text import SettingName, Value
 SLACK = 20_000
 """Transitions that a replay buffer kept on disk holds beyond its capacity, and so the most that may
 be added between two checkpoints; ``last`` is renewed before that. 4 MB for BipedalWalker."""
-_SLACK_BYTES = 2**30
+SLACK_BYTES = 2**30
 """Maximum memory for them: with observations of more than 6,700 numbers there are fewer."""
 
 
@@ -103,7 +103,7 @@ class ReplayBuffer:
 
 def ring_rows(capacity: int, layout: RowLayout, *, kept: bool) -> int:
     """Return the rows of a new replay buffer's ring; ``kept``: it is kept on disk."""
-    return capacity + (min(SLACK, _SLACK_BYTES // layout.bytes) if kept else 0)
+    return capacity + (min(SLACK, SLACK_BYTES // layout.bytes) if kept else 0)
 
 
 def ring_sizes(capacity: int, layout: RowLayout) -> tuple[int, int]:

@@ -62,7 +62,7 @@ def test_a_buffer_file_with_more_slack_than_a_new_one_is_resumed_branched_and_in
     broken = stopped(runs_dir, step, **values)
     saved = RunDirectory.open(broken.run).last
     row = RowLayout.of(*checkpoint.read_header(saved).env.sizes).bytes
-    monkeypatch.setattr("td3core.buffer.replay_buffer._SLACK_BYTES", now * row)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.SLACK_BYTES", now * row)
     assert (inspect(saved).numbers >= step - 30).all()
     branch, told = branched(saved, runs_dir)
     assert isinstance(branch, Ended)
