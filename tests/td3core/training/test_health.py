@@ -21,6 +21,8 @@ from tests.td3core.helpers import batch, finish, layers, make_agent, same, tiny
 from tests.td3core.training.resuming import branched, go_on_well, stopped
 
 OBS, ACT = 3, 2
+RARE_STEPS = {"steps": HEALTH_STEPS, "learning_starts": 100, "policy_delay": 99}
+"""The actor makes no step shortly before the measurement."""
 
 
 def filled(count: int = 700, capacity: int = 1000) -> ReplayBuffer:
@@ -245,12 +247,7 @@ def test_the_policy_change_is_that_of_the_last_step_though_its_rate_changed_sinc
 def test_a_run_resumed_between_steps_of_the_actor_has_the_same_policy_change(
     runs_dir: Path,
 ) -> None:
-    values = {
-        "steps": HEALTH_STEPS,
-        "learning_starts": 100,
-        "policy_delay": 99,
-        "actor_lr": f"1e-2@0, 1e-4@{HEALTH_STEPS}",
-    }
+    values = RARE_STEPS | {"actor_lr": f"1e-2@0, 1e-4@{HEALTH_STEPS}"}
     whole = finish(runs_dir / "whole", **values)
     parted = go_on_well(stopped(runs_dir / "parted", HEALTH_STEPS - 5, **values).run)
     found = [read_table(ended.run / "training.csv")[-1] for ended in (whole, parted)]
@@ -261,12 +258,7 @@ def test_a_run_resumed_between_steps_of_the_actor_has_the_same_policy_change(
 def test_a_branch_with_another_rate_has_the_policy_change_of_the_last_step_of_its_parent(
     runs_dir: Path,
 ) -> None:
-    values = {
-        "steps": HEALTH_STEPS,
-        "learning_starts": 100,
-        "policy_delay": 99,
-        "actor_lr": 1e-2,
-    }
+    values = RARE_STEPS | {"actor_lr": 1e-2}
     parent = stopped(runs_dir / "parent", HEALTH_STEPS - 5, **values)
     assert parent.last_checkpoint is not None
     outcome, _ = branched(parent.last_checkpoint, runs_dir / "branch", actor_lr=1e-4)
