@@ -9,13 +9,14 @@ digits. Negative numbers have a minus sign, not a hyphen: to copy, type or parse
 """
 
 import math
+from typing import Any
 
 from td3core.config.spec import Spec
-from td3core.config.value_text import Value, plain_return, plain_value, with_letter
 from td3core.config.value_text import about_steps as about_steps
 from td3core.config.value_text import format_count as format_count
 from td3core.config.value_text import format_duration as format_duration
 from td3core.config.value_text import plain_minus as plain_minus
+from td3core.config.value_text import plain_return, plain_value, with_letter
 from td3core.config.value_text import typographic as typographic
 from td3core.protocol import wording
 from td3core.protocol.run_status import RunStatus
@@ -80,13 +81,13 @@ def format_share(share: float) -> str:
     return f"{share:.0%}"
 
 
-def format_value(value: Value) -> str:
+def format_value(value: Any) -> str:
     """Format the value of a setting: on, −0.005, 300,000, relu, 64, 64. A text stays as it is."""
     text = plain_value(value)
     return text if isinstance(value, str) else typographic(text)
 
 
-def format_setting(spec: Spec, value: Value) -> str:
+def format_setting(spec: Spec, value: Any) -> str:
     """Format the value of a known setting, which may have a word for zero or for no limit."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         if value == 0 and spec.zero:

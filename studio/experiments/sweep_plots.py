@@ -22,8 +22,7 @@ from studio.experiments.sweep_export import (
     write_importance,
     write_trials,
 )
-from studio.experiments.sweep_table import shown
-from studio.formatting import format_count, format_number, typographic
+from studio.formatting import format_count, format_number, format_value, typographic
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import make_label
@@ -354,16 +353,15 @@ def _place(about: Mapping[str, Any], value: Any) -> float:
 
 def _ends(about: Mapping[str, Any]) -> tuple[str, str]:
     if "choices" in about:
-        return shown(about["choices"][0]), shown(about["choices"][-1])
-    return shown(about["low"]), shown(about["high"])
+        return format_value(about["choices"][0]), format_value(about["choices"][-1])
+    return format_value(about["low"]), format_value(about["high"])
 
 
 def _marks(about: Mapping[str, Any]) -> list[tuple[float, str]]:
     """Return (position, text) of the ticks of a setting: the ends of its range, or its choices."""
     if "choices" in about:
-        return [(_place(about, each), shown(each)) for each in about["choices"]]
-    low, high = about["low"], about["high"]
-    return [(0.0, format_number(low)), (1.0, format_number(high))]
+        return [(_place(about, each), format_value(each)) for each in about["choices"]]
+    return list(zip((0.0, 1.0), _ends(about), strict=True))
 
 
 def _scaled(values: Any) -> Any:

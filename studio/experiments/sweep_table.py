@@ -5,7 +5,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from studio.formatting import format_duration, format_number, format_return, typographic
+from studio.formatting import format_duration, format_return, format_value
 from studio.theme.theme import Theme
 from td3core.config import label_of
 from td3core.experiments.sweeps.folder import SweepState, TrialState
@@ -18,15 +18,6 @@ FIRST = (Text("Trial"), Text("State"), Text("Value"))
 """The columns of every sweep; those of its settings follow."""
 SORT = Qt.ItemDataRole.UserRole
 _LOWEST = float("-inf")
-
-
-def shown(value: Any) -> str:
-    """Return a value of a setting as text."""
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, str | bool):
-        return str(value)
-    return format_number(value) if isinstance(value, float) else typographic(str(value))
 
 
 class TrialTable(QAbstractTableModel):
@@ -102,7 +93,7 @@ class TrialTable(QAbstractTableModel):
 
     def _text(self, trial: TrialState, column: int) -> str:
         if column >= len(FIRST):
-            return shown(trial.settings.get(self._names[column - len(FIRST)], ""))
+            return format_value(trial.settings.get(self._names[column - len(FIRST)], ""))
         value = format_return(trial.value)
         state = str(self._states[trial.state])
         if trial.number == self._best:
@@ -112,7 +103,7 @@ class TrialTable(QAbstractTableModel):
     def _order(self, trial: TrialState, column: int) -> Any:
         if column >= len(FIRST):
             found = trial.settings.get(self._names[column - len(FIRST)], _LOWEST)
-            return found if isinstance(found, int | float) else shown(found)
+            return found if isinstance(found, int | float) else format_value(found)
         value = _LOWEST if trial.value is None else trial.value
         return (trial.number, trial.state, value)[column]
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from td3core.text import tr
 
-Value = bool | float | str | tuple[object, ...]
-
 _MINUS = "\N{MINUS SIGN}"
 _HYPHEN = re.compile(r"(?<![\w-])-(?=\d|\.\d|inf)|(?<=\de)-(?=\d)")
 """A hyphen used as a minus sign: before a number, and in its exponent."""
@@ -53,15 +51,20 @@ def format_duration(seconds: float) -> str:
     return tr("{hours} h {minutes:02d} min", hours=minutes // 60, minutes=minutes % 60)
 
 
-def plain_value(value: Value) -> str:
-    """Format the value of a setting, with a hyphen as minus sign: on, -0.005, 300,000, relu."""
+def plain_value(value: Any) -> str:
+    """Format the value of a setting, with a hyphen as minus sign: on, -0.005, 300,000, relu.
+
+    A dash stands for ``None``, a value that is not known.
+    """
     if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, tuple):
+    if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, int):
         return format_count(value)
-    return value if isinstance(value, str) else f"{value:.6g}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "–" if value is None else str(value)
 
 
 def typed(value: Any) -> str:

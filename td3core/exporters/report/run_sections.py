@@ -1,7 +1,6 @@
 """The sections about the runs: settings, live changes, machines, and how to repeat them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from td3core.analysis.results import settings_of
 from td3core.config import all_given
@@ -10,7 +9,6 @@ from td3core.config.value_text import (
     format_count,
     format_duration,
     plain_return,
-    plain_value,
     typographic,
 )
 from td3core.errors import RequestError, brief
@@ -28,7 +26,7 @@ from td3core.exporters.report.document import (
 from td3core.exporters.report.figures import MOST_LINES
 from td3core.exporters.report.material import Material
 from td3core.exporters.report.run_facts import RunFacts
-from td3core.exporters.report.wording import labels
+from td3core.exporters.report.wording import LONGEST_VALUE, labels, value_text
 from td3core.protocol.wording import JOURNAL, STATES
 from td3core.runs.journal import Entry, is_scheduled
 from td3core.runs.messages import from_keys
@@ -39,7 +37,7 @@ _MOST_ENTRIES = 200
 """Maximum number of journal lines."""
 _MOST_COLUMNS = 8
 """Maximum number of groups whose settings are shown side by side."""
-_LONGEST_NOTE, _LONGEST_NAME, _LONGEST_VALUE = 600, 100, 60
+_LONGEST_NOTE, _LONGEST_NAME = 600, 100
 _LONGEST_COMMANDS = 60_000
 _NOT_A_SETTING = ("history", "preset", "numerics", "engine", "threads")
 
@@ -110,7 +108,7 @@ def _from_preset(found: Material) -> Section | None:
         Column(title=tr("Here"), number=True),
         Column(title=brief(preset, _LONGEST_NAME), number=True),
     )
-    rows = tuple((called[n], _shown(now[n]), _shown(usual.get(n))) for n in changed)
+    rows = tuple((called[n], value_text(now[n]), value_text(usual.get(n))) for n in changed)
     return Section(name="differ", title=title, blocks=(DataTable(columns=columns, rows=rows),))
 
 
@@ -147,11 +145,6 @@ def all_settings(found: Material) -> Section:
             )
     folded = Folded(title=tr("Show all {count} settings", count=len(names)), blocks=blocks)
     return Section(name="settings", title=tr("All settings"), blocks=(folded,))
-
-
-def _shown(value: Any) -> str:
-    text = tr("none") if value in ("", None) else typographic(plain_value(value))
-    return brief(text, _LONGEST_VALUE)
 
 
 # Journal -----------------------------------------------------------------------------------------
@@ -192,17 +185,12 @@ def _row_of_entry(entry: Entry, called: Mapping[str, str]) -> tuple[str, ...]:
     when = tr("planned") if is_scheduled(entry) else made
     step = format_count(entry["step"])
     if "field" in entry:
-        values = (_plain(entry.get("old")), _plain(entry["new"]))
+        values = (value_text(entry.get("old")), value_text(entry["new"]))
         return (step, called.get(entry["field"], entry["field"]), *values, when)
-    event = brief(entry["event"], _LONGEST_VALUE)
+    event = brief(entry["event"], LONGEST_VALUE)
     done, message = JOURNAL.get(event, event), from_keys(entry, _LONGEST_NOTE)
     told = tr("{done}: {message}", done=done, message=message) if message else str(done)
     return (step, told, "", "", when)
-
-
-def _plain(value: Any) -> str:
-    known = isinstance(value, bool | int | float | str)
-    return brief(typographic(plain_value(value)), _LONGEST_VALUE) if known else "–"
 
 
 def _name(run: RunFacts) -> str:
@@ -260,7 +248,7 @@ def _row_of_run(run: RunFacts) -> tuple[str, ...]:
         format_count(found.env_steps),
         *returns,
         format_duration(found.wall_s) if found.wall_s else "–",
-        timestamp.shown(brief(found.created, _LONGEST_VALUE)),
+        timestamp.shown(brief(found.created, LONGEST_VALUE)),
     )
 
 

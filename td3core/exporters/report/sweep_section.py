@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from td3core.analysis.figure_data import FigureData, FigureLine
-from td3core.config.value_text import format_duration, plain_return, plain_value, typographic
-from td3core.errors import brief
+from td3core.config.value_text import format_duration, plain_return, typographic
 from td3core.exporters.report.document import (
     Block,
     Cell,
@@ -23,13 +22,12 @@ from td3core.exporters.report.document import (
     Section,
 )
 from td3core.exporters.report.figures import WIDE_IN
-from td3core.exporters.report.wording import labels
+from td3core.exporters.report.wording import labels, value_text
 from td3core.protocol.trial_status import TrialStatus, names_of_states
 from td3core.text import Text, tr
 
 _MOST_TRIALS, _MOST_SETTINGS = 10, 8
 """Maximum number of trials and settings in the table of the best trials."""
-_LONGEST = 60
 _LONGEST_FILE = 20_000
 
 
@@ -134,7 +132,7 @@ def _table(sweep: SweepFacts) -> DataTable:
         (
             str(trial.number),
             typographic(plain_return(trial.value or 0.0)),
-            *(_shown(trial.settings.get(name)) for name in names),
+            *(value_text(trial.settings.get(name)) for name in names),
         )
         for trial in sweep.best()[:_MOST_TRIALS]
     )
@@ -158,11 +156,3 @@ def _importance(sweep: SweepFacts) -> DataTable:
     )
     about = tr("How much each setting matters, by PED-ANOVA (Watanabe et al. 2023).")
     return DataTable(columns=columns, rows=rows, about=about)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        value = tuple(value)
-    if not isinstance(value, bool | int | float | str | tuple):
-        return "–"
-    return brief(typographic(plain_value(value)), _LONGEST)

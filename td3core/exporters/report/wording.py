@@ -2,12 +2,17 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from td3core.config import RunConfig, Tunables, specs
+from td3core.config.value_text import plain_value, typographic
+from td3core.errors import brief
 from td3core.protocol.run_status import RunStatus
 from td3core.protocol.wording import STATES
 from td3core.runs.listing import RunSummary
 from td3core.text import tr
+
+LONGEST_VALUE = 60
 
 
 def state_of_runs(runs: Sequence[RunSummary]) -> tuple[str, str]:
@@ -30,3 +35,8 @@ def labels() -> dict[str, str]:
         for kind in (RunConfig, Tunables)
         for name, spec in specs(kind)
     }
+
+
+def value_text(value: Any) -> str:
+    """Return the value of a setting, shortened."""
+    return brief(typographic(plain_value(value)) or tr("none"), LONGEST_VALUE)

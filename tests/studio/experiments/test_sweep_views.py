@@ -15,6 +15,7 @@ from studio.consent.code_consent import CodeConsent
 from studio.experiments.sweep_panel import SweepPanel
 from studio.experiments.sweep_plots import SweepPlots, View
 from studio.experiments.sweep_table import SORT, TrialTable, words_of
+from studio.formatting import format_value
 from studio.theme.theme import load_theme
 from td3core.cli.experiments.sweep_progress import trials_table
 from td3core.config import label_of
@@ -60,6 +61,24 @@ def plots(qtbot) -> SweepPlots:
     plots.show()
     plots.show_state(state_of(6))
     return plots
+
+
+def test_the_values_of_trials_are_written_as_elsewhere_in_the_window() -> None:
+    values = (True, 300_000, 123_456.0, 0.00012345678, [64, 64], [])
+    names = tuple(f"searched_{n}" for n in range(len(values)))
+    (trial,) = state_of(1).trials
+    settings = dict(zip(names, values, strict=True))
+    table = TrialTable(load_theme("light"))
+    table.show_state(
+        replace(
+            state_of(0),
+            trials=(replace(trial, settings=settings),),
+            space={name: {"choices": [value]} for name, value in settings.items()},
+        )
+    )
+    shown = [table.index(0, column).data() for column in range(3, table.columnCount())]
+    assert shown == ["on", "300,000", "123456", "0.000123457", "64, 64", "none"]
+    assert shown == [format_value(value) for value in values]
 
 
 def note(plots: SweepPlots) -> str:
