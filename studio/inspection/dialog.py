@@ -21,7 +21,7 @@ from studio.inspection.landscape_view import LandscapeView, in_words
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
-from studio.widgets.forms import resize_within_screen
+from studio.widgets.forms import make_dialog_column, resize_within_screen
 from studio.widgets.labels import ElidedLabel, plain_label
 from studio.widgets.number_box import WholeNumberBox
 from td3core.analysis.inspection import MOST, Inspection, Landscape, inspect
@@ -123,9 +123,7 @@ class InspectionDialog(QDialog):
         parts.splitterMoved.connect(self._on_moved)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(8)
+        layout = make_dialog_column(self)
         layout.addWidget(self.heading)
         layout.addWidget(parts, 1)
         layout.addWidget(buttons)

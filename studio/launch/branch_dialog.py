@@ -19,7 +19,13 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import format_count, format_setting
 from studio.widgets.controls import describe
-from studio.widgets.forms import ProblemLabel, make_form, resize_within_screen, setting_label
+from studio.widgets.forms import (
+    ProblemLabel,
+    make_dialog_column,
+    make_form,
+    resize_within_screen,
+    setting_label,
+)
 from studio.widgets.labels import breakable, plain_label, shortened, title_label
 from studio.widgets.setting_fields import Field, guard_wheel, make_field
 from td3core.checkpoint import Header
@@ -67,9 +73,7 @@ class BranchDialog(QDialog):
         self.setObjectName("branch_dialog")
         self.setWindowTitle(tr("Branch from here"))
         resize_within_screen(self, *_SIZE)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self)
         layout.addWidget(self._about())
         layout.addLayout(self._length())
         layout.addWidget(self._settings(), 1)

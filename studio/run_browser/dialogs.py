@@ -10,14 +10,13 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from studio.formatting import format_setting
 from studio.run_browser.rows import RunRow
 from studio.theme.sizes import scaled
-from studio.widgets.forms import resize_within_screen
+from studio.widgets.forms import make_dialog_column, resize_within_screen
 from studio.widgets.labels import ElidedLabel, shortened
 from studio.widgets.messages import choose
 from td3core.config import RunConfig, Tunables, default, given, specs
@@ -84,9 +83,7 @@ class NoteDialog(QDialog):
         buttons = QDialogButtonBox(kind.Ok | kind.Cancel)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self)
         layout.addWidget(about)
         layout.addWidget(self.editor, 1)
         layout.addWidget(buttons)
@@ -113,9 +110,7 @@ class SettingsDialog(QDialog):
         note.setProperty("role", "muted")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.close)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self)
         layout.addWidget(self.tree)
         layout.addWidget(note)
         layout.addWidget(buttons)

@@ -11,13 +11,12 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QTextBrowser,
-    QVBoxLayout,
     QWidget,
 )
 
 from studio.formatting import typographic
 from studio.theme.theme import Theme
-from studio.widgets.forms import resize_within_screen
+from studio.widgets.forms import make_dialog_column, resize_within_screen
 from studio.widgets.labels import ElidedLabel
 from studio.widgets.setting_names import in_labels
 from td3core.text import Text, tr, translated
@@ -51,9 +50,7 @@ class EnvCheckDialog(QDialog):
         self._view.setAccessibleName(tr("Findings"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(8)
+        layout = make_dialog_column(self)
         for widget in (self._heading, self._summary, self._busy, self._view, buttons):
             layout.addWidget(widget)
 

@@ -9,11 +9,10 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QProgressBar,
-    QVBoxLayout,
     QWidget,
 )
 
-from studio.widgets.forms import resize_within_screen
+from studio.widgets.forms import make_dialog_column, resize_within_screen
 from studio.widgets.labels import plain_label
 from studio.widgets.setting_names import in_labels
 from td3core.config.info_columns import MOST
@@ -46,8 +45,7 @@ class InfoDialog(QDialog):
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         self.finished.connect(lambda _: self.dismissed.emit())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
+        layout = make_dialog_column(self)
         for widget in (self.about, self._busy, self.names, self.buttons):
             layout.addWidget(widget)
 

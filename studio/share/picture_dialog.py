@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QLabel,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -20,6 +19,7 @@ from studio.share.screenshot import Screenshot, compose
 from studio.tasks.background_queue import BackgroundQueue
 from studio.widgets.controls import describe
 from studio.widgets.file_question import ask_for_file
+from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import Text, tr
 
@@ -72,9 +72,7 @@ class PictureDialog(QDialog):
         self._show_preview()
 
     def _lay_out(self) -> None:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self)
         for widget in (self.preview, self.captions, self.instruments, self.status):
             layout.addWidget(widget)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

@@ -16,15 +16,15 @@ _TITLE_BAR = 32
 """Height in pixels of the desktop's title bar."""
 
 
-def make_dialog_column(dialog: QDialog, width: int) -> QVBoxLayout:
-    """Return the layout of a dialog as wide as its parts need, and at least ``width``.
+def make_dialog_column(dialog: QDialog, width: int = 0) -> QVBoxLayout:
+    """Return the layout of a dialog, which is as wide as its parts need and at least ``width``.
 
     A minimum width on the dialog itself would let it be narrower than its parts.
     """
     column = QVBoxLayout(dialog)
     column.setContentsMargins(_SIDES, 14, _SIDES, 12)
     column.setSpacing(10)
-    column.addStrut(scaled(width) - 2 * _SIDES)
+    column.addStrut(max(scaled(width) - 2 * _SIDES, 0))
     return column
 
 

@@ -23,12 +23,11 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QLabel,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from studio.session.controller import RunController
-from studio.widgets.forms import resize_within_screen
+from studio.widgets.forms import make_dialog_column, resize_within_screen
 from td3core.text import Text, tr
 
 log = logging.getLogger(__name__)
@@ -69,9 +68,7 @@ class CrashDialog(QDialog):
         copy.setObjectName("crash_copy_button")
         copy.clicked.connect(self._copy)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self)
         layout.addWidget(about)
         layout.addWidget(text, 1)
         layout.addWidget(buttons)

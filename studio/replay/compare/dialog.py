@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,7 +23,7 @@ from studio.replay.compare.related import Related, related_runs
 from studio.replay.timeline.points import TimelinePoint
 from studio.tasks.background_task import BackgroundTask
 from studio.widgets.controls import describe, make_label, make_row
-from studio.widgets.forms import resize_within_screen
+from studio.widgets.forms import make_dialog_column, resize_within_screen
 from studio.widgets.labels import plain_label, plain_tip
 from td3core.checkpoint import SUFFIX, Header
 from td3core.playing.compared import FEWEST, MOST, ComparedAgent
@@ -160,9 +159,7 @@ class CompareDialog(QDialog):
             " instruments show the first one.",
             env_id=self._env_id,
         )
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 12)
-        layout.setSpacing(10)
+        layout = make_dialog_column(self)
         layout.addWidget(plain_label(about))
         layout.addWidget(self.agents, 1)
         row = make_row(self.note, self.files_button)
