@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 from studio.share.task_dialog import TaskDialog
 from studio.widgets.controls import describe
-from studio.widgets.file_question import ask_for_file
 from studio.widgets.labels import plain_label
 from td3core.exporters.film.files import partial_path
 from td3core.exporters.registry import EXPORTERS
@@ -46,15 +45,13 @@ class ExportDialog(TaskDialog):
         patterns = " ".join(f"*{suffix}" for suffix in exporter.suffixes)
         first = f"{self._agent.stem}_{exporter.name}{exporter.suffixes[0]}"
         kind = f"{exporter.title} ({patterns})"
-        title, kinds = tr("Export actor"), {kind: exporter.suffixes}
-        target = ask_for_file(self, title, first, kinds, self.job.show_status)
+        target = self.ask_target(tr("Export actor"), first, {kind: exporter.suffixes})
         if target is None:
             return None
-        self.show_no_file()
         options = ["--to", str(target), "--format", exporter.name, "--force", "--json"]
         unfinished = partial_path(target) if exporter.makes_env else None
         return ["export", *options, "--", str(self._agent)], unfinished
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Show the file written."""
-        self.show_written(Path(found["file"]), found.get("note", found["format"]))
+        self.show_written(found.get("note", found["format"]))

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QWidget
 
 from studio.formatting import format_count
 from studio.share.task_dialog import TaskDialog
-from studio.widgets.file_question import ask_for_file
 from studio.widgets.number_box import WholeNumberBox
 from td3core.exporters.film.files import partial_path
 from td3core.playing.compared import ComparedAgent
@@ -31,7 +30,7 @@ class _FilmDialog(TaskDialog):
 
     def __init__(self, name: str, title: str, about: str, file: str, parent: QWidget) -> None:
         super().__init__(name, title, about, tr("Record…"), parent)
-        self._file, self._target = file, Path()
+        self._file = file
         self.add_file_buttons(tr("Open film"))
 
     def add_episodes(self, label: str, tip: str) -> WholeNumberBox:
@@ -45,16 +44,10 @@ class _FilmDialog(TaskDialog):
         now = min(max(round(100 * speed), low), high)
         return self.add_number("speed", tr("Speed in %"), low, high, now, tip)
 
-    def ask_target(self) -> Path | None:
+    def ask_film(self) -> Path | None:
         """Ask for the file to write."""
         kinds = {str(text): (suffix,) for text, suffix in _FILTERS}
-        title = tr("Record film")
-        path = ask_for_file(self, title, self._file, kinds, self.job.show_status)
-        if path is None:
-            return None
-        self._file, self._target = str(path), path
-        self.show_no_file()
-        return path
+        return self.ask_target(tr("Record film"), str(self.target or self._file), kinds)
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Show the file written."""
@@ -64,7 +57,7 @@ class _FilmDialog(TaskDialog):
             frames=format_count(found["frames"]),
             size=f"{found['width']}×{found['height']}",
         )
-        self.show_written(self._target, about)
+        self.show_written(about)
 
 
 class AgentFilmDialog(_FilmDialog):
@@ -79,11 +72,12 @@ class AgentFilmDialog(_FilmDialog):
         self.seed = self.add_seed(seed, tip)
         self.speed = self.add_speed(speed)
         tip = tr("Return, values, actions and observations below the picture")
-        self.instruments = self.add_choice("instruments", tr("With instruments"), tip)
+        self.instruments = self.make_choice("instruments", tr("With instruments"), tip)
+        self.form.addRow(self.instruments)
 
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command."""
-        target = self.ask_target()
+        target = self.ask_film()
         if target is None:
             return None
         options = [
@@ -126,7 +120,7 @@ class ComparisonFilmDialog(_FilmDialog):
 
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command."""
-        target = self.ask_target()
+        target = self.ask_film()
         if target is None:
             return None
         variants = {each.variant for each in self._compared}
@@ -161,7 +155,7 @@ class GrowthFilmDialog(_FilmDialog):
 
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command."""
-        target = self.ask_target()
+        target = self.ask_film()
         if target is None:
             return None
         most = self.seconds.entered()

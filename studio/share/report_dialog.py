@@ -7,7 +7,6 @@ from typing import Any
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
-    QCheckBox,
     QGridLayout,
     QLineEdit,
     QWidget,
@@ -15,7 +14,6 @@ from PySide6.QtWidgets import (
 
 from studio.share.task_dialog import TaskDialog
 from studio.widgets.controls import describe
-from studio.widgets.file_question import ask_for_file
 from td3core.exporters.film.files import partial_path
 from td3core.exporters.registry import REPORT_EXPORTERS
 from td3core.text import Text, tr
@@ -70,15 +68,18 @@ class ReportDialog(TaskDialog):
         """
         about = tr("Writes {what} as one page to send or to print.", what=subject.name)
         super().__init__("report", tr("Report"), about, tr("Write…"), parent)
-        self.subject, self._allow, self._target = subject, allow, Path()
+        self.subject, self._allow = subject, allow
         tip = tr("Empty for one that says what is compared")
         self.title_edit = self._add_line("title", tr("Title"), tip)
         tip = tr("What the runs were to answer; may be empty")
         self.question_edit = self._add_line("question", tr("Question"), tip)
-        self.parts = {name: self._check(name, str(text), str(tip)) for name, text, tip in _PARTS}
+        self.parts = {
+            name: self.make_choice(name, str(text), str(tip)) for name, text, tip in _PARTS
+        }
+        for box in self.parts.values():
+            box.setChecked(True)
         tip = tr("An episode of the best agents; only in the web page")
-        self.film = self._check("film", tr("Films of the agents"), tip)
-        self.film.setChecked(False)
+        self.film = self.make_choice("film", tr("Films of the agents"), tip)
         grid = QGridLayout()
         for place, box in enumerate((*self.parts.values(), self.film)):
             grid.addWidget(box, place // 2, place % 2)
@@ -94,15 +95,11 @@ class ReportDialog(TaskDialog):
         self.form.addRow(label, line)
         return line
 
-    def _check(self, name: str, label: str, tip: str) -> QCheckBox:
-        box = QCheckBox(label)
-        describe(box, f"report_{name}_check", label, tip)
-        box.setChecked(True)
-        return box
-
     def words(self) -> tuple[list[str], Path | None] | None:
         """Return the command."""
-        target = self._ask_target()
+        kinds = {str(text): (suffix,) for text, suffix in _FILTERS}
+        first = f"{self.subject.name}{_FILTERS[0][1]}".replace("/", "-")
+        target = self.ask_target(tr("Write report"), first, kinds)
         if target is None:
             return None
         left_out = ",".join(name for name, box in self.parts.items() if not box.isChecked())
@@ -121,17 +118,6 @@ class ReportDialog(TaskDialog):
         texts = (("--title", self.title_edit.text()), ("--question", self.question_edit.text()))
         return [word for option, text in texts if text.strip() for word in (option, text.strip())]
 
-    def _ask_target(self) -> Path | None:
-        kinds = {str(text): (suffix,) for text, suffix in _FILTERS}
-        first = f"{self.subject.name}{_FILTERS[0][1]}".replace("/", "-")
-        title = tr("Write report")
-        path = ask_for_file(self, title, first, kinds, self.job.show_status)
-        if path is None:
-            return None
-        self._target = path
-        self.show_no_file()
-        return path
-
     @Slot()
     def _on_start(self) -> None:
         if self.film.isChecked():
@@ -144,4 +130,4 @@ class ReportDialog(TaskDialog):
         """Show the file written."""
         about = str(Text.counted("{n} run", "{n} runs", n=len(found["runs"])))
         size = tr("{size:.1f} MB", size=found["bytes"] / 1e6)
-        self.show_written(self._target, f"{about}, {size}")
+        self.show_written(f"{about}, {size}")

@@ -1,6 +1,7 @@
 """Base dialog of all tasks on an agent: settings, a button, progress and a result."""
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from PySide6.QtWidgets import (
 
 from studio.share.folder_button import FolderButton
 from studio.share.job import CommandJob
+from studio.widgets.controls import describe
+from studio.widgets.file_question import ask_for_file
 from studio.widgets.forms import grow_with_texts, make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.number_box import WholeNumberBox
@@ -47,7 +50,9 @@ class TaskDialog(QDialog):
         self.setObjectName(f"{name}_dialog")
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._name, self._written = name, Path()
+        self._name = name
+        self.target: Path | None = None
+        """The file that was asked for last."""
         self._unchanged: list[tuple[Path, int]] = []
         self.open_button: QPushButton | None = None
         self.form = QFormLayout()
@@ -90,9 +95,7 @@ class TaskDialog(QDialog):
         """Add a field for a whole number; ``zero`` is shown in place of 0."""
         box = WholeNumberBox(least, most, zero)
         box.setValue(value)
-        box.setObjectName(f"{self._name}_{name}_spin")
-        box.setAccessibleName(label)
-        box.setToolTip(tip)
+        describe(box, f"{self._name}_{name}_spin", label, tip)
         self.form.addRow(label, box)
         if self.form.rowCount() == 1:
             # The buttons were made earlier, and would have the focus.
@@ -104,13 +107,10 @@ class TaskDialog(QDialog):
         """Add a field for the seed of the episodes."""
         return self.add_number("seed", tr("Seed"), 0, HIGHEST_SEED, seed, tip)
 
-    def add_choice(self, name: str, label: str, tip: str) -> QCheckBox:
-        """Add a check box."""
+    def make_choice(self, name: str, label: str, tip: str) -> QCheckBox:
+        """Return a check box."""
         box = QCheckBox(label)
-        box.setObjectName(f"{self._name}_{name}_check")
-        box.setAccessibleName(label)
-        box.setToolTip(tip)
-        self.form.addRow(box)
+        describe(box, f"{self._name}_{name}_check", label, tip)
         return box
 
     def add_file_buttons(self, open_text: str = "") -> None:
@@ -124,15 +124,18 @@ class TaskDialog(QDialog):
         self._folder_button = FolderButton(self._name)
         self.buttons.addButton(self._folder_button, QDialogButtonBox.ButtonRole.ActionRole)
 
-    def show_written(self, path: Path, about: str) -> None:
-        """Show the written file and its folder."""
-        self.job.show_status(tr("Written to {path}: {about}.", path=str(path), about=about))
-        self._written = path
-        self._show_file(path)
+    def ask_target(self, title: str, first: str, kinds: Mapping[str, Sequence[str]]) -> Path | None:
+        """Ask for the file to write, as :func:`ask_for_file`; then offer no earlier one."""
+        path = ask_for_file(self, title, first, kinds, self.job.show_status)
+        if path is not None:
+            self.target = path
+            self._show_file(None)
+        return path
 
-    def show_no_file(self) -> None:
-        """Forget the previously written file."""
-        self._show_file(None)
+    def show_written(self, about: str) -> None:
+        """Show the written file and its folder."""
+        self.job.show_status(tr("Written to {path}: {about}.", path=str(self.target), about=about))
+        self._show_file(self.target)
 
     def _show_file(self, path: Path | None) -> None:
         if self.open_button is not None:
@@ -176,7 +179,7 @@ class TaskDialog(QDialog):
 
     @Slot()
     def _open(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._written)))
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.target)))
 
     @Slot()
     def _on_start(self) -> None:

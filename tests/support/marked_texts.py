@@ -28,9 +28,9 @@ SHOWN: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("getText", "question", "warning", "information", "critical"), (1, 2)),
     # The window's own.
     **dict.fromkeys(("remark", "plain_label", "Collapsible", "show_status", "show_hint"), (0,)),
-    **dict.fromkeys(("show_text", "breakable", "plain_tip"), (0,)),
+    **dict.fromkeys(("show_text", "breakable", "plain_tip", "ask_target"), (0,)),
     **dict.fromkeys(("enable", "retip", "choose_file", "ask_for_file", "make_export_button"), (1,)),
-    "add_choice": (1, 2),
+    "make_choice": (1, 2),
     **dict.fromkeys(("make_button", "make_icon_button", "make_narrow_combo"), (1, 2)),
     **dict.fromkeys(("ask", "choose", "describe"), (2, 3)),
     "show_message": (1, 2),
