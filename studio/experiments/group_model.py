@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 
 from studio.formatting import format_count, format_return, format_share
+from studio.widgets.model_index import Index
 from td3core.experiments.groups.seed_status import SEED_STATES, SeedState, SeedStatus, spread
 from td3core.text import Text, tr
 
-Index = QModelIndex | QPersistentModelIndex
 STATUS = Qt.ItemDataRole.UserRole
 PROGRESS = Qt.ItemDataRole.UserRole + 1
 """Share of the steps done, 0 to 1."""
@@ -129,11 +129,7 @@ def _text(status: SeedStatus, column: SeedColumn) -> str:
         case SeedColumn.STEP:
             return format_count(status.env_steps)
         case SeedColumn.LAST:
-            return _number(status.last)
+            return format_return(status.last)
         case SeedColumn.BEST:
-            return _number(status.best)
+            return format_return(status.best)
     return format_count(status.steps_per_s) if status.state.is_running else ""
-
-
-def _number(value: float | None) -> str:
-    return format_return(value)

@@ -1,6 +1,6 @@
 """The view of a group's runs, with a bar for their progress."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 
 from studio.experiments.group_model import PROGRESS, STATUS, GroupModel, SeedColumn
 from studio.theme.sizes import scaled
+from studio.widgets.model_index import Index
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.text import tr
 
@@ -92,7 +93,7 @@ class _Bar(QStyledItemDelegate):
         self,
         painter: QPainter,
         option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
+        index: Index,
     ) -> None:
         share = index.data(PROGRESS) or 0.0
         text = index.data(Qt.ItemDataRole.DisplayRole)

@@ -2,18 +2,17 @@
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 from PySide6.QtGui import QColor
 
 from studio.formatting import format_duration, format_return, format_value
 from studio.theme.theme import Theme
+from studio.widgets.model_index import ROOT, Index
 from td3core.config import label_of
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus, names_of_states
 from td3core.text import Text, tr
 
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 FIRST = (Text("Trial"), Text("State"), Text("Value"))
 """The columns of every sweep; those of its settings follow."""
 SORT = Qt.ItemDataRole.UserRole
@@ -58,11 +57,11 @@ class TrialTable(QAbstractTableModel):
         if count:
             self.dataChanged.emit(self.index(0, 0), self.index(count - 1, self.columnCount() - 1))
 
-    def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+    def rowCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Return the number of trials."""
         return 0 if parent.isValid() else len(self.trials)
 
-    def columnCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+    def columnCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Return the number of columns."""
         return 0 if parent.isValid() else len(FIRST) + len(self._names)
 

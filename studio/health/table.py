@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import (
     QAbstractTableModel,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QRectF,
     Qt,
 )
@@ -22,13 +20,12 @@ from studio.health.quantities import QUANTITIES, Quantity
 from studio.session.curves import RunCurves
 from studio.session.series import thinned
 from studio.theme.theme import Theme
+from studio.widgets.model_index import ROOT, Index
 from studio.widgets.polyline import polyline
 from td3core.analysis.advice import Rule
 from td3core.text import Text, tr
 
-Index = QModelIndex | QPersistentModelIndex
 CURVE = Qt.ItemDataRole.UserRole
-_ROOT = QModelIndex()
 _NONE = "–"
 _POINTS = 60
 
@@ -96,11 +93,11 @@ class HealthTable(QAbstractTableModel):
         last = self.index(len(self._rows) - 1, len(HealthColumn) - 1)
         self.dataChanged.emit(self.index(0, 0), last)
 
-    def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+    def rowCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Return the number of quantities."""
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+    def columnCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Return the number of columns."""
         return 0 if parent.isValid() else len(HealthColumn)
 

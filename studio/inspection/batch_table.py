@@ -1,17 +1,16 @@
 """The transitions of a batch with the critics' values, in a sortable table."""
 
 import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from studio.formatting import format_count, format_number
 from studio.theme.sizes import scaled
 from studio.widgets.labels import plain_tip
+from studio.widgets.model_index import Index
 from td3core.analysis.inspection import Inspection
 from td3core.arrays import Doubles
 from td3core.text import Text
-
-Index = QModelIndex | QPersistentModelIndex
 
 _HEADS = (
     (Text("Step"), Text("When it was stored, counted from the first step of the run")),

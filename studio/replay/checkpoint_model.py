@@ -7,7 +7,7 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt, Slot
 
 from studio.replay import checkpoint_rows
 from studio.replay.checkpoint_rows import Row, gone_row, heading, row_of
@@ -15,11 +15,10 @@ from studio.replay.header_cache import HeaderCache
 from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.timeline.points import Mark, SavedFile, marks_of
 from studio.session.agents import SavedAgents
+from studio.widgets.model_index import ROOT, Index
 from td3core.checkpoint import SUFFIX, Header
 from td3core.text import NO_TEXT, Text, tr
 
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 WALKER = f"BipedalWalker-v3{SUFFIX}"
 """The first bundled agent; earlier agents of its run come with it."""
 _ONLY_NETWORKS = Text("An exported agent has only its networks: it cannot be trained further")
@@ -55,7 +54,7 @@ class CheckpointModel(QAbstractListModel):
 
     # Called by Qt -------------------------------------------------------------------------------
 
-    def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+    def rowCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Count headings and checkpoints."""
         return 0 if parent.isValid() else sum(len(rows) for rows in self._sections.values())
 
@@ -247,7 +246,7 @@ class CheckpointModel(QAbstractListModel):
         kept = {row.key for row in wanted}
         gone = [at for at, row in enumerate(rows) if row.key not in kept]
         for first, last in reversed(_spans(gone)):
-            self.beginRemoveRows(_ROOT, start + first, start + last)
+            self.beginRemoveRows(ROOT, start + first, start + last)
             del rows[first : last + 1]
             self.endRemoveRows()
         present = {row.key for row in rows}
@@ -257,7 +256,7 @@ class CheckpointModel(QAbstractListModel):
             if known:
                 self._renew(section, at, block)
             else:
-                self.beginInsertRows(_ROOT, start + at, start + at + len(block) - 1)
+                self.beginInsertRows(ROOT, start + at, start + at + len(block) - 1)
                 rows[at:at] = block
                 self.endInsertRows()
             at += len(block)

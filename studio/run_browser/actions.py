@@ -28,7 +28,6 @@ from td3core.text import NO_TEXT, Text, tr
 
 _BUSY = Text("A run is training: stop it first")
 _ONE = Text("Choose one run first")
-_POSSIBLE = NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,22 +211,22 @@ class RunActions(QObject):
         """Return why each action is not available; empty if it is."""
         rows = self._view.chosen()
         states = [self._model.state(row.path) for row in rows]
-        alone = _POSSIBLE if len(rows) == 1 else _ONE
-        readable = alone or (Text("The run is damaged") if DAMAGED in states else _POSSIBLE)
-        busy = _BUSY if self._busy else _POSSIBLE
-        obstacle = busy or self._obstacle or _POSSIBLE
+        alone = NO_TEXT if len(rows) == 1 else _ONE
+        readable = alone or (Text("The run is damaged") if DAMAGED in states else NO_TEXT)
+        busy = _BUSY if self._busy else NO_TEXT
+        obstacle = busy or self._obstacle or NO_TEXT
         living = RunStatus.RUNNING in states
-        ended = Text("The run is running") if living else _POSSIBLE
-        agent = _POSSIBLE
+        ended = Text("The run is running") if living else NO_TEXT
+        agent = NO_TEXT
         if not readable and rows[0].curves_only:
             agent = Text("It contains only curves, no agent")
-        grouped, comparable, reportable = _POSSIBLE, _POSSIBLE, _POSSIBLE
+        grouped, comparable, reportable = NO_TEXT, NO_TEXT, NO_TEXT
         if not readable and not rows[0].group:
             grouped = Text("It was not started in a group")
         if not set(states) - {DAMAGED}:
             comparable = Text("Choose the runs to compare first")
             reportable = Text("Choose the runs to report first")
-        deletable = Text("A running run cannot be deleted") if living else _POSSIBLE
+        deletable = Text("A running run cannot be deleted") if living else NO_TEXT
         if not rows:
             deletable = Text("Choose a run first")
         return {

@@ -1,6 +1,6 @@
 """Draws runs: distinguishing facts, common ones muted below them, and a curve of evaluations."""
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPalette, QPen
 from PySide6.QtWidgets import (
     QApplication,
@@ -17,6 +17,7 @@ from studio.run_browser.sparklines import Sparklines
 from studio.run_browser.tree_model import LINES, ROW
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
+from studio.widgets.model_index import Index
 from studio.widgets.polyline import polyline
 from td3core.text import tr
 
@@ -24,8 +25,6 @@ _AROUND = 8
 """Pixels above and below the two lines of a row."""
 ICON_ONLY = 34
 """Width of a column of states shown as icons only."""
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 class RunDelegate(QStyledItemDelegate):

@@ -8,7 +8,6 @@ from PySide6.QtCore import (
     QAbstractItemModel,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     Qt,
     Signal,
 )
@@ -30,11 +29,10 @@ from studio.run_browser.columns import (
 )
 from studio.run_browser.rows import Found, RunRow
 from studio.theme.theme import Theme
+from studio.widgets.model_index import ROOT, Index
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.metadata import RunLabel
 
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 ROW, SEARCH, LINES = (Qt.ItemDataRole.UserRole + n for n in range(3))
 
 
@@ -174,25 +172,25 @@ class RunTreeModel(QAbstractItemModel):
 
     # Called by Qt ------------------------------------------------------------------------------
 
-    def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
+    def index(self, row: int, column: int, parent: Index = ROOT) -> QModelIndex:
         """Return a cell."""
         below = self._node(parent).children
         if not (0 <= row < len(below) and 0 <= column < len(RunColumn)):
             return QModelIndex()
         return self.createIndex(row, column, below[row].number)
 
-    def parent(self, index: Index = _ROOT) -> Any:
+    def parent(self, index: Index = ROOT) -> Any:
         """Return the run above a branch."""
         above = self._node(index).parent if index.isValid() else None
         if above is None or above is self._root:
             return QModelIndex()
         return self.createIndex(above.at, 0, above.number)
 
-    def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802
+    def rowCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Count the branches of a run, or the topmost runs."""
         return len(self._node(parent).children) if parent.column() <= 0 else 0
 
-    def columnCount(self, _parent: Index = _ROOT) -> int:  # noqa: N802
+    def columnCount(self, _parent: Index = ROOT) -> int:  # noqa: N802
         """Count the columns."""
         return len(RunColumn)
 

@@ -1,20 +1,18 @@
 """Reads a run from its files, in the background: curves, changes and how it ended."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from studio.session.agents import SavedAgents, read_agents
 from studio.session.curves import RunCurves
 from studio.session.record import RunRecord
+from studio.tasks.background_task import Stopped
 from td3core.checkpoint import read_header
 from td3core.errors import RequestError
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import run_of
 from td3core.runs.reader import RunReader
-
-Stopped = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

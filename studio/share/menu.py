@@ -15,6 +15,7 @@ from PySide6.QtGui import QAction, QImage, QKeySequence
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from studio.consent.code_consent import CodeConsent
+from studio.replay.compare.comparison import NO_AGENT
 from studio.replay.pane import ReplayPane
 from studio.replay.player import PlayerState
 from studio.replay.renderer.protocol import Frame
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 Instruments = Callable[[], QWidget | None]
 
-_NO_AGENT = Text("Choose an agent first")
 _NO_RUN = Text("This agent belongs to no run")
 _NO_PICTURE = Text("There is no picture")
 _GONE = Text("Its file no longer holds this agent")
@@ -105,7 +105,7 @@ class ShareButton(QToolButton):
         """Enable the actions available for the current agent; tooltips explain the rest."""
         agent = self.tasks.agent()
         for entry in _ENTRIES:
-            why_not = None if agent is not None else _NO_AGENT
+            why_not = None if agent is not None else NO_AGENT
             if agent is not None and entry.name == "growth" and run_of(agent) is None:
                 why_not = _NO_RUN
             if entry.name == "picture" and self.tasks.has_no_picture:

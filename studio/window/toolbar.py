@@ -15,7 +15,6 @@ from td3core.text import NO_TEXT, Text, tr
 
 _RESUME = Text("Continue a run from where it stopped")
 _NOTHING_TO_RESUME = Text("no run is shown or chosen in the list, or it is training")
-_POSSIBLE = NO_TEXT
 _WHY_NOT = {
     SessionState.IDLE: Text("no run is training"),
     SessionState.STARTING: Text("the run is starting"),
@@ -288,7 +287,7 @@ class Toolbar(QToolBar):
     def _offer_resuming(self) -> None:
         why_not = _NOTHING_TO_RESUME
         if self._resumable:
-            why_not = _GROUP_WORKS if self._group_trains else _POSSIBLE
+            why_not = _GROUP_WORKS if self._group_trains else NO_TEXT
         self.action("resume").setEnabled(not why_not)
         tip = Text("Continue {run} from where it stopped", run=self._resumable)
         self._set_tip("resume", _not_now(_RESUME, why_not) if why_not else tip)
@@ -317,7 +316,7 @@ class Toolbar(QToolBar):
         state = self._group_state or self._state
         steerable = state in (SessionState.RUNNING, SessionState.PAUSED)
         self._paused = state is SessionState.PAUSED
-        why = _WHY_NOT.get(state, _POSSIBLE)
+        why = _WHY_NOT.get(state, NO_TEXT)
         if self._group_state:
             why = _WHY_NOT_GROUP.get(state, why)
         self._offer_training()
@@ -328,7 +327,7 @@ class Toolbar(QToolBar):
             of_run, of_group = Text("Continue the run"), Text("Continue the group")
             self._set_tip("pause", of_group if self._group_state else of_run)
         if self._can_give_up and not self._group_state:
-            self._enable("stop", True, _POSSIBLE, _END_NOW)
+            self._enable("stop", True, NO_TEXT, _END_NOW)
         else:
             self._enable("stop", steerable or state is SessionState.STARTING, why)
         self._enable("save", steerable, why)
@@ -336,7 +335,7 @@ class Toolbar(QToolBar):
 
     def _offer_training(self) -> None:
         occupied = not self._following and self._state is not SessionState.IDLE
-        why_not = _RUN_TRAINS if occupied else _POSSIBLE
+        why_not = _RUN_TRAINS if occupied else NO_TEXT
         if self._group_trains:
             why_not = _GROUP_TRAINS
         tip = _TRAIN_GROUP if self._several else _TRAIN

@@ -3,12 +3,13 @@
 Only plain data and functions, called in the background; the other files show the results.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from studio.tasks.background_task import Stopped
 from td3core.analysis.aggregate import Band
 from td3core.analysis.comparison import MOST_RUNS, Comparison, band_of, compare
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS
@@ -33,7 +34,6 @@ from td3core.runs.layout import distinct
 from td3core.runs.metadata import ENDING, NOTES
 from td3core.text import Text
 
-Stopped = Callable[[], bool]
 Curves = Sequence[tuple[Doubles, Doubles]]
 
 RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")

@@ -1,6 +1,6 @@
 """The numbers of a comparison, and the choice of drawn lines."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -24,6 +24,7 @@ from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.labels import plain_tip
+from studio.widgets.model_index import Index
 from td3core.analysis.aggregate import Estimate
 from td3core.analysis.comparison import GroupResult, improvement
 from td3core.analysis.groups import HISTORY
@@ -381,7 +382,7 @@ class _NameEditor(QStyledItemDelegate):
         self,
         parent: QWidget,
         option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
+        index: Index,
     ) -> QWidget:
         """Return the editor, and note that it is open."""
         self.editing = True

@@ -19,7 +19,7 @@ from td3core.playing.compared import ComparedAgent
 from td3core.text import NO_TEXT, Text, tr
 
 _TIP = Text("Play two to four agents side by side")
-_NO_AGENT = Text("Choose an agent first")
+NO_AGENT = Text("Choose an agent first")
 
 
 class AgentComparison(QObject):
@@ -150,7 +150,7 @@ class AgentComparison(QObject):
         # The menu of the list offers it as well.
         for action in (self.action, self._checkpoints.compare_action):
             action.setEnabled(agent is not None)
-            action.setToolTip(str(_NO_AGENT if agent is None else _TIP))
+            action.setToolTip(str(NO_AGENT if agent is None else _TIP))
         if agent is None:
             self._show(False)
 
