@@ -54,10 +54,8 @@ class ManyRunsPanel(QWidget):
     report_wanted = Signal(object)
     """The :class:`GroupRecord` to report on."""
 
-    def __init__(
-        self, session: GroupSession, queue: RunQueue, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, session: GroupSession, queue: RunQueue, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("many_runs_panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.session, self.queue = session, queue

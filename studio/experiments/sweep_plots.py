@@ -86,8 +86,8 @@ class SweepPlots(QWidget):
     exported = Signal()
     export_failed = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.drawn = False
         """Whether a plot is shown that can be exported."""
         self._legend: tuple[TrialMark, ...] = ()

@@ -18,8 +18,8 @@ class AdviceCard(QWidget):
     """Carries the :class:`Advice`."""
     dismissed = Signal(object)
 
-    def __init__(self, advice: Advice, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, advice: Advice) -> None:
+        super().__init__()
         name = advice.rule.name
         self.setObjectName(f"advice_{name}")
         self.advice = advice

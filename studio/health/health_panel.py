@@ -47,8 +47,8 @@ class HealthPanel(QWidget):
     try_wanted = Signal(object)
     """Carries the :class:`~td3core.analysis.advice.Advice` whose change the user wants to try."""
 
-    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, model: RunModel, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("health_panel")
         self._model = model
         self._board: AdviceBoard | None = None

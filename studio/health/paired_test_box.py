@@ -19,8 +19,8 @@ class PairedTestBox(QWidget):
     continued = Signal()
     closed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("trial_box")
         self._title = plain_label()
         self._title.setProperty("role", "title")

@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextDocument,
 )
-from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
+from PySide6.QtWidgets import QTextBrowser, QTextEdit
 
 from studio.help.pages import Page, heading_anchor, manual_folder, read_picture, split_target
 from studio.help.style import CODE_PADDING, HelpStyle, blocks_of, fit_tables, is_code
@@ -36,8 +36,8 @@ class HelpView(QTextBrowser):
     page_requested = Signal(str, str)
     """Name of a page and anchor of a heading; either may be empty."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._page: Page | None = None
         self._used: QTextDocument | None = None
         self._words: tuple[str, ...] = ()

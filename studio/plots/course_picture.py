@@ -20,8 +20,8 @@ _DECADES = 100.0
 class CoursePicture(QWidget):
     """The curve, its lowest and highest value, and its last step."""
 
-    def __init__(self, course: Course, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, course: Course, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("course_picture")
         self._course, self._theme = course, theme
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

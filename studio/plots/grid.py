@@ -30,10 +30,8 @@ class CurveGrid(QWidget):
     """Why something failed."""
     exported = Signal()
 
-    def __init__(
-        self, cards: Mapping[str, PlotCard], theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, cards: Mapping[str, PlotCard], theme: Theme) -> None:
+        super().__init__()
         self._look = theme, scale()
         """Colours, and size of the font."""
         self._following = True

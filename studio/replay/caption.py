@@ -18,8 +18,8 @@ _GAP = 4
 class PictureCaption(QWidget):
     """Agent, step, return and episode, and why the episode ended."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.title = ElidedLabel()
         self.title.setObjectName("replay_title")
         self.title.setProperty("role", "muted")

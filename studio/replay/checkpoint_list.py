@@ -46,8 +46,8 @@ class CheckpointPanel(QWidget):
     listed = Signal(object)
     """The saved agents of the current run (:class:`~studio.session.agents.SavedAgents`)."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._current: Path | None = None
         self._quiet = self._busy = self._outdated = False
         self._shown: ShownAgent | None = None

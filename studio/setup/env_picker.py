@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from PySide6.QtCore import (
-    QModelIndex,
-    QPersistentModelIndex,
     QRect,
     QSize,
     Qt,
@@ -26,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from studio.formatting import format_count, format_number
 from studio.theme.sizes import scaled
+from studio.widgets.model_index import Index
 from td3core.config.env_choice import EnvChoice
 from td3core.envs.catalogue import KNOWN, KnownEnv, find_known
 from td3core.errors import RequestError
@@ -35,8 +34,6 @@ YOURS, OTHERS = Text("Yours"), Text("Other registered")
 _MARGIN = 8
 _LIST_WIDTH = 380
 _ROWS = 12
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 class Role(IntEnum):
@@ -109,8 +106,8 @@ class EnvPicker(QComboBox):
     entered = Signal(str)
     """Carries a complete name. One that is being typed has no presets and is not reported."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._described: dict[tuple[str, str], str] = {}
         """By environment and arguments."""
         self.setEditable(True)

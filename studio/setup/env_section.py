@@ -38,14 +38,10 @@ class EnvSection(QWidget):
     sizes_changed = Signal()
 
     def __init__(
-        self,
-        args: Callable[[], str],
-        recent: RecentEnvironments,
-        consent: CodeConsent,
-        parent: QWidget | None = None,
+        self, args: Callable[[], str], recent: RecentEnvironments, consent: CodeConsent
     ) -> None:
         """Take ``args``, which returns the environment arguments in the form."""
-        super().__init__(parent)
+        super().__init__()
         self._args, self._recent, self._consent = args, recent, consent
         self._of_files: set[str] = set()
         self._of_presets: list[str] = []

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton
 
 from studio.widgets.file_question import ask_for_file
 from studio.widgets.messages import choose
@@ -33,11 +33,9 @@ class PresetMenu(QToolButton):
     """Names the new preset; empty if one was deleted."""
     refused = Signal(object)
 
-    def __init__(
-        self, settings: Settings, chosen: Callable[[], str], parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, chosen: Callable[[], str]) -> None:
         """Take ``settings``, which returns what to save, and ``chosen``, the selected preset."""
-        super().__init__(parent)
+        super().__init__()
         self._settings, self._chosen = settings, chosen
         self.setObjectName("preset_menu_button")
         self.setProperty("role", "small")

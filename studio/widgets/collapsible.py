@@ -12,8 +12,8 @@ class Collapsible(QWidget):
     opening = Signal()
     """The page is about to be shown; expensive parts may be made now."""
 
-    def __init__(self, title: str, page: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str, page: QWidget) -> None:
+        super().__init__()
         self._theme: Theme | None = None
         self._page = page
         self._heading = QPushButton(title)

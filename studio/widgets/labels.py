@@ -52,12 +52,8 @@ def title_label(text: str) -> QLabel:
 class ElidedLabel(QLabel):
     """A single line, elided if too long; the tooltip shows all of it."""
 
-    def __init__(
-        self,
-        parent: QWidget | None = None,
-        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
+        super().__init__()
         self._mode = mode
         self.setTextFormat(Qt.TextFormat.PlainText)
 

@@ -34,8 +34,8 @@ class Banner(QFrame):
 
     link_activated = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("banner")
         self._details = ""
         self._message = ""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QToolButton
 
 from studio.formatting import (
     format_count,
@@ -28,8 +28,8 @@ class StatusBar(QStatusBar):
 
     health_wanted = Signal()
 
-    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, model: RunModel, theme: Theme) -> None:
+        super().__init__()
         self._model, self._theme = model, theme
         self._state, self._following = SessionState.IDLE, False
         self._group: GroupRecord | None = None

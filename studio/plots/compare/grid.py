@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox
 
 from studio.plots.card import PlotCard
 from studio.plots.catalogue import PLOTS, PlotSpec
@@ -110,9 +110,7 @@ _LEGEND_LINES = 3
 class CompareGrid(CurveGrid):
     """The plots of a single run, each with the lines of all groups."""
 
-    def __init__(
-        self, session: CompareSession, theme: Theme, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, session: CompareSession, theme: Theme) -> None:
         self._session = session
         self._choices: dict[str, QComboBox] = {}
         self._refit: set[str] = set()
@@ -132,7 +130,7 @@ class CompareGrid(CurveGrid):
             if plotted in CHOICES:
                 self._choices[plotted] = self._choice(plotted, spec)
                 card.replace_title(self._choices[plotted])
-        super().__init__(cards, theme, parent)
+        super().__init__(cards, theme)
         self._axis = session.view.x
         self._metric = "eval"
         session.shown_changed.connect(self._on_shown)

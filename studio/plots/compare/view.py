@@ -21,8 +21,8 @@ class RunComparisonView(QWidget):
     report_requested = Signal(object, object)
     """Write a report about these runs, a list of paths, with these command options."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("compare_view")
         self._take_room(shown=False)
         self._theme = theme

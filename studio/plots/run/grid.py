@@ -31,7 +31,7 @@ class PlotGrid(CurveGrid):
     A click on the title of a small plot enlarges it, on that of the large one explains it.
     """
 
-    def __init__(self, model: RunModel, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, model: RunModel, theme: Theme) -> None:
         cards = {
             plot.name: PlotCard(plot, layers_of(plot, model), theme, subject=self._subject)
             for plot in PLOTS
@@ -41,7 +41,7 @@ class PlotGrid(CurveGrid):
         self._axis: XAxis = "steps"
         self._bar = self._make_bar(model)
         self._strip = False
-        super().__init__(cards, theme, parent)
+        super().__init__(cards, theme)
         for name, card in cards.items():
             card.set_legend_lines(_LEGEND_LINES)
             card.chosen.connect(lambda name=name: self._on_title(name))

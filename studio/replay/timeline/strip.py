@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QPolygonF,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QToolTip
 
 from studio.formatting import short_steps
 from studio.replay.newest_agent_tracker import ShownAgent
@@ -52,8 +52,8 @@ class Timeline(QAbstractSlider):
     chosen = Signal(Path)
     """The user wants this agent to be played."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._points: Sequence[TimelinePoint] = ()
         self._low = self._high = 0.0
         """Range of the points' mean returns."""

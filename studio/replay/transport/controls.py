@@ -39,8 +39,8 @@ class PlaybackControls(QWidget):
     large_clicked = Signal()
     full_screen_clicked = Signal()
 
-    def __init__(self, speed: float, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, speed: float) -> None:
+        super().__init__()
         self._theme: Theme | None = None
         self._playing = False
         self.scrub_bar = ScrubBar()
