@@ -46,8 +46,10 @@ class PairedTestBox(QWidget):
         self.continue_button.clicked.connect(self.continued)
         self.close_button.clicked.connect(self.closed)
         self._buttons = (
-            *(self.stop_button, self.accept_button),
-            *(self.continue_button, self.close_button),
+            self.stop_button,
+            self.accept_button,
+            self.continue_button,
+            self.close_button,
         )
         row = make_row(*self._buttons)
         row.addStretch(1)

@@ -105,7 +105,11 @@ class CardMenu(QObject):
     def _ask_limits(self) -> None:
         card = self._card
         dialog = LimitsDialog(
-            *(card.name, card.title, card.limits, card.set_limits, card.plot),
+            card.name,
+            card.title,
+            card.limits,
+            card.set_limits,
+            card.plot,
             logarithmic=card.logarithmic,
         )
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

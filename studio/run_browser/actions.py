@@ -32,63 +32,86 @@ _ONE = Text("Choose one run first")
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """One action on runs: its name, text, icon, shortcuts and tip."""
+    """One action on runs: its name, text, icon, tip and shortcuts."""
 
     name: str
     text: Text
     icon: str
-    keys: tuple[str, ...]
     tip: Text
+    keys: tuple[str, ...] = ()
     button: bool = True
     """False for rare actions, which are only in the menu."""
 
 
 _ACTIONS = (
     ActionSpec(
-        *("open", Text("Open"), "folder-open-outline", ("Return", "Enter")),
+        "open",
+        Text("Open"),
+        "folder-open-outline",
         Text("Show its curves and agents"),
+        keys=("Return", "Enter"),
     ),
     ActionSpec(
-        *("compare", Text("Compare"), "chart-multiple", ()),
+        "compare",
+        Text("Compare"),
+        "chart-multiple",
         Text("Show the runs chosen in the same plots, with intervals over seeds"),
     ),
     ActionSpec(
-        *("compare_group", Text("Compare its group"), "chart-timeline-variant", ()),
-        *(Text("Show all runs of the group of seeds that it belongs to"), False),
+        "compare_group",
+        Text("Compare its group"),
+        "chart-timeline-variant",
+        Text("Show all runs of the group of seeds that it belongs to"),
+        button=False,
     ),
-    ActionSpec(*("resume", Text("Resume"), "play-outline", ()), Text("Resume it where it stopped")),
+    ActionSpec("resume", Text("Resume"), "play-outline", Text("Resume it where it stopped")),
     ActionSpec(
-        *("repeat", Text("Train with this run's live changes…"), "repeat-variant", ()),
+        "repeat",
+        Text("Train with this run's live changes…"),
+        "repeat-variant",
         Text("Start a new run with its settings, and its live changes at the same steps"),
         button=False,
     ),
     ActionSpec(
-        *("verify", Text("Verify this run resumes exactly"), "shield-check-outline", ()),
-        *(Text("Test on a copy whether an interruption would change anything"), False),
+        "verify",
+        Text("Verify this run resumes exactly"),
+        "shield-check-outline",
+        Text("Test on a copy whether an interruption would change anything"),
+        button=False,
     ),
     ActionSpec(
-        *("film", Text("Growth film…"), "movie-open-outline", ()),
-        *(Text("Film an episode of each of its checkpoints, in order"), False),
+        "film",
+        Text("Growth film…"),
+        "movie-open-outline",
+        Text("Film an episode of each of its checkpoints, in order"),
+        button=False,
     ),
     ActionSpec(
-        *("report", Text("Report…"), "file-document-outline", ()),
-        *(Text("Write the runs chosen as one page to send or to print"), False),
+        "report",
+        Text("Report…"),
+        "file-document-outline",
+        Text("Write the runs chosen as one page to send or to print"),
+        button=False,
     ),
     ActionSpec(
-        *("settings", Text("Settings"), "tune-variant", ()),
-        Text("Show the settings it was started with"),
+        "settings", Text("Settings"), "tune-variant", Text("Show the settings it was started with")
     ),
     ActionSpec(
-        *("rename", Text("Rename"), "pencil-outline", ("F2",)),
+        "rename",
+        Text("Rename"),
+        "pencil-outline",
         Text("Name it; its folder keeps its own name"),
+        keys=("F2",),
     ),
     ActionSpec(
-        *("note", Text("Note"), "note-text-outline", ()),
+        "note",
+        Text("Note"),
+        "note-text-outline",
         Text("Write down what is worth remembering about it"),
     ),
-    *(ActionSpec(name, text, icon, (), tip, False) for name, text, icon, tip in PATH_ACTIONS),
+    *(ActionSpec(*about, button=False) for about in PATH_ACTIONS),
     ActionSpec(
-        *("delete", Text("Delete"), "trash-can-outline", ("Del",)), Text("Move it to the trash")
+        "delete", Text("Delete"), "trash-can-outline", Text("Move it to the trash"), keys=("Del",)
     ),
 )
 

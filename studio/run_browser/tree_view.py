@@ -37,8 +37,14 @@ _WIDTHS = {  # Valid for the usual font.
     RunColumn.PARENT: 230,
 }
 _DISPENSABLE = (
-    *(RunColumn.PARENT, RunColumn.PRESET, RunColumn.SEED, RunColumn.LAST),
-    *(RunColumn.DURATION, RunColumn.STEPS, RunColumn.STARTED, RunColumn.CURVE),
+    RunColumn.PARENT,
+    RunColumn.PRESET,
+    RunColumn.SEED,
+    RunColumn.LAST,
+    RunColumn.DURATION,
+    RunColumn.STEPS,
+    RunColumn.STARTED,
+    RunColumn.CURVE,
 )
 """Hidden, in this order, if space is short: the first column or its tooltip shows them too."""
 

@@ -50,21 +50,23 @@ class _Entry:
 
 _ENTRIES = (
     _Entry(
-        *("film", Text("Record film…"), "Ctrl+Shift+F"),
+        "film",
+        Text("Record film…"),
+        "Ctrl+Shift+F",
         Text("Film episodes of what is shown (MP4, GIF, WebP)"),
     ),
     _Entry(
-        *("growth", Text("Growth film…"), "Ctrl+Shift+G"),
+        "growth",
+        Text("Growth film…"),
+        "Ctrl+Shift+G",
         Text("Film all checkpoints of this agent's run"),
     ),
     _Entry(
-        *("picture", Text("Save picture as PNG…"), "Ctrl+Shift+P"),
-        Text("Alone, or as it is shown"),
+        "picture", Text("Save picture as PNG…"), "Ctrl+Shift+P", Text("Alone, or as it is shown")
     ),
     _Entry("evaluate", Text("Evaluate episodes…"), "Ctrl+Shift+E", Text("Measure this agent")),
     _Entry(
-        *("export", Text("Export actor…"), "Ctrl+Shift+X"),
-        Text("Write this agent in another format"),
+        "export", Text("Export actor…"), "Ctrl+Shift+X", Text("Write this agent in another format")
     ),
 )
 

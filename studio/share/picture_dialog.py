@@ -44,10 +44,8 @@ class PictureDialog(QDialog):
         self.screenshot, self._file = screenshot, name
         self._queue = BackgroundQueue("write-picture", self)
         self.captions = QCheckBox(tr("With captions"))
-        describe(
-            *(self.captions, "picture_captions_check", tr("With captions")),
-            tr("Agent, step and return below"),
-        )
+        tip = tr("Agent, step and return below")
+        describe(self.captions, "picture_captions_check", tr("With captions"), tip)
         self.captions.setChecked(True)
         self.instruments = QCheckBox(tr("With instruments"))
         closed = screenshot.instruments is None

@@ -14,7 +14,9 @@ PATH_ACTIONS = (
     ("folder", Text("Open folder"), "folder-outline", Text("Show it in the file manager")),
     ("path", Text("Copy path"), "content-copy", Text("Copy its path to the clipboard")),
     (
-        *("command", Text("Copy command"), "console-line"),
+        "command",
+        Text("Copy command"),
+        "console-line",
         Text("Copy the command that uses it in a terminal"),
     ),
 )

@@ -59,7 +59,8 @@ class HealthAdvice(QObject):
         parts.model.run_ended.connect(self._on_run_ended)
         parts.status.health_wanted.connect(partial(parts.docks.open, "health"))
         for changed in (
-            *(parts.controller.state_changed, parts.many.session.busy_changed),
+            parts.controller.state_changed,
+            parts.many.session.busy_changed,
             parts.model.run_ended,
         ):
             changed.connect(self.paired_tests.begin_if_free)

@@ -73,23 +73,26 @@ _RUN_ACTIONS = (
     _Entry("queue", Text("Train next"), "playlist-plus", "Ctrl+Shift+T", _NEXT),
     _Entry("pause", _PAUSE, "pause", "Ctrl+P", Text("Pause the run between two steps")),
     _Entry("stop", Text("Stop"), "stop", "Ctrl+.", Text("Save the agent and end the run")),
-    _Entry(
-        *("save", Text("Save"), "content-save-outline", "Ctrl+S"), Text("Save a checkpoint now")
-    ),
+    _Entry("save", Text("Save"), "content-save-outline", "Ctrl+S", Text("Save a checkpoint now")),
     _Entry("resume", Text("Resume"), "play-outline", "Ctrl+Shift+R", _RESUME),
 )
 _WINDOW_ACTIONS = (
     _Entry(
-        *("runs", Text("Runs"), "format-list-bulleted", "Ctrl+R"),
+        "runs",
+        Text("Runs"),
+        "format-list-bulleted",
+        "Ctrl+R",
         Text("Show or hide the list of runs"),
     ),
     _Entry("panels", Text("Panels"), "view-dashboard-outline", "", Text("Show or hide panels")),
     _Entry(
-        *("theme", Text("Theme"), "weather-night", "Ctrl+D"),
-        Text("Switch between light and dark"),
+        "theme", Text("Theme"), "weather-night", "Ctrl+D", Text("Switch between light and dark")
     ),
     _Entry(
-        *("help", Text("Help"), "help-circle-outline", "F1"),
+        "help",
+        Text("Help"),
+        "help-circle-outline",
+        "F1",
         Text("Open the manual page for the focused panel"),
     ),
     _Entry("large", Text("Large replay"), "", "F9"),

@@ -47,8 +47,11 @@ class Headline(QWidget):
         for name, (about, _) in _CAPTIONS.items():
             layout.addWidget(self._make_cell(name, str(about)))
         for changed in (
-            *(model.run_started, model.run_opened, model.run_ended),
-            *(model.status_changed, model.evaluated),
+            model.run_started,
+            model.run_opened,
+            model.run_ended,
+            model.status_changed,
+            model.evaluated,
         ):
             changed.connect(self.refresh)
         self.refresh()
