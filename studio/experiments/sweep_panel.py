@@ -57,6 +57,7 @@ _LOOK_EVERY_MS = 1_000
 _COLUMN = 100
 """Pixels of a column of trials, with the usual font."""
 _FILES = Text("Sweep files ({pattern})", pattern="*.toml")
+_TOO_LATE = Text("A run has started meanwhile: nothing was taken from the trial.")
 _NONE = Text("No sweep yet. Open a sweep file, or create one from the example.")
 
 
@@ -480,6 +481,7 @@ class SweepPanel(QWidget):
             self._read.read(lambda _: read_settings(run), hand_over)
 
     def _hand_over(self, announce: SignalInstance, found: RunHistory | TrialSettings) -> None:
-        # A run may have started since.
-        if not self._training:
+        if self._training:
+            self.refused.emit(_TOO_LATE)
+        else:
             announce.emit(found)

@@ -41,6 +41,7 @@ from td3core.text import Text
 T = TypeVar("T")
 
 _RATES = ("actor_lr", "critic_lr")
+_ACCEPTED = Text("The run that you have just accepted is about to start.")
 
 
 class RunLauncher(QObject):
@@ -93,7 +94,10 @@ class RunLauncher(QObject):
         self.beside.refused.connect(self.refused)
         self._reader = BackgroundTask("read-run", self)
         self._reader.failed.connect(self.refused)
-        # Separate, so that nothing replaces it: the branch is no longer in the queue.
+        # Separate, so that nothing replaces it: the user has accepted what is to start.
+        self._accepted = BackgroundTask("read-accepted", self)
+        self._accepted.failed.connect(self.refused)
+        # The same: the branch is no longer in the queue.
         self._waited = BackgroundTask("read-branch", self)
         self._waited.failed.connect(self.branch_refused)
         self._verified = BackgroundTask("read-settings", self)
@@ -103,21 +107,33 @@ class RunLauncher(QObject):
         """Stop reading; runs in separate processes continue."""
         self.beside.leave()
         self._reader.cancel()
+        self._accepted.cancel()
         self._waited.cancel()
         self._verified.cancel()
 
-    def _read(self, function: Callable[[Stopped], T], then: Callable[[T], None]) -> None:
-        """Read in the background, then pass on the result; neither while a run is training."""
+    def _read(
+        self,
+        function: Callable[[Stopped], T],
+        then: Callable[[T], None],
+        *,
+        accepted: bool = False,
+    ) -> None:
+        """Read in the background, then pass on the result; neither while a run is training.
+
+        What the user has ``accepted`` is read in its own task: nothing else may start meanwhile.
+        """
+        task = self._accepted if accepted else self._reader
 
         def pass_on(found: T) -> None:
+            task.cancel()
             if self._may_start():
                 then(found)
 
         if self._may_start():
-            self._reader.read(function, pass_on)
+            task.read(function, pass_on)
 
     def _may_start(self) -> bool:
-        problem = self.obstacle()
+        problem = self.obstacle() or (_ACCEPTED if self._accepted.busy else None)
         if problem is not None:
             self.refused.emit(problem)
         return problem is None
@@ -167,7 +183,7 @@ class RunLauncher(QObject):
             steps = dialog.steps
         resume = partial(self._controller.resume, found.run, steps, numerics, may_hang=may_hang)
         then = partial(self._ask_for_changes, resume, self._edited(found.run.absolute()))
-        self._read(partial(read_history, found.run), then)
+        self._read(partial(read_history, found.run), then, accepted=True)
 
     def _ask_for_changes(
         self, resume: Callable[[], None], wanted: Tunables | None, history: RunHistory
@@ -269,7 +285,7 @@ class RunLauncher(QObject):
             self._model.expect_branch(parent_curves)
             self._controller.branch(checkpoint, values, self._runs_dir, name, may_hang=may_hang)
 
-        self._read(partial(read_parent_curves, checkpoint), start)
+        self._read(partial(read_parent_curves, checkpoint), start, accepted=True)
 
     # Repeating ----------------------------------------------------------------------------------
 

@@ -94,6 +94,7 @@ class LivePanel(QWidget):
         for row in self._rows.values():
             row.edited.connect(self.edited)
             row.edited.connect(self._send_soon)
+            row.edited.connect(self._mark_choice)
             row.settled.connect(self._send)
             row.reset_wanted.connect(partial(self.give, row.name))
             row.schedule_wanted.connect(partial(self._ask_for_schedule, row.name))
@@ -189,6 +190,12 @@ class LivePanel(QWidget):
         self._shown = tunables
         for name in self._rows:
             self._show_row(name, tunables)
+        self._mark_choice()
+
+    @Slot()
+    def _mark_choice(self) -> None:
+        if self._choice.isVisibleTo(self):
+            self._choice.mark(self._in_use())
 
     def _show_row(self, name: str, tunables: Tunables) -> None:
         row, value = self._rows[name], getattr(tunables, name)
@@ -286,6 +293,7 @@ class LivePanel(QWidget):
         """Show a value or a schedule, and request it."""
         wanted = at_step(with_values(self._in_use(), {name: value}), self._step, self._steps)
         self._show_row(name, wanted)
+        self._mark_choice()
         self._send(undoing=undoing)
 
     def _ask_for_schedule(self, name: str) -> None:
@@ -299,6 +307,8 @@ class LivePanel(QWidget):
         self._choice.offer(first, last)
         if show:
             self._show_and_forget(last)
+        else:
+            self._mark_choice()
 
     @Slot(object)
     def _show_and_forget(self, tunables: Tunables) -> None:

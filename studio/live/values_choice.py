@@ -20,7 +20,7 @@ class ValuesChoice(QWidget):
         super().__init__()
         self._values: dict[str, Tunables] = {}
         self._buttons: dict[str, QRadioButton] = {}
-        group, layout = QButtonGroup(self), QHBoxLayout(self)
+        self._group, layout = QButtonGroup(self), QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         for name, text, tip in (
@@ -34,17 +34,23 @@ class ValuesChoice(QWidget):
             button = QRadioButton(text)
             describe(button, f"live_{name}_values", text, tip)
             button.clicked.connect(lambda _=False, name=name: self.chosen.emit(self._values[name]))
-            group.addButton(button)
+            self._group.addButton(button)
             layout.addWidget(button)
             self._buttons[name] = button
         layout.addStretch(1)
         self.hide()
 
     def offer(self, first: Tunables | None, last: Tunables) -> None:
-        """Offer both, with the last ones shown; offer nothing if they are equal."""
+        """Offer both, or nothing if they are equal."""
         self._values = {"first": first or last, "last": last}
-        self._buttons["last"].setChecked(True)
         self._show(first is not None and bool(changes(first, last)))
+
+    def mark(self, shown: Tunables) -> None:
+        """Check the values that are shown; neither if the user has changed them."""
+        self._group.setExclusive(False)
+        for name, values in self._values.items():
+            self._buttons[name].setChecked(not changes(values, shown))
+        self._group.setExclusive(True)
 
     def withdraw(self) -> None:
         """Offer nothing."""

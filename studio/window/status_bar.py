@@ -123,9 +123,12 @@ class StatusBar(QStatusBar):
         self._device.setText("  ·  ".join(filter(None, (self._model.record.device, place))))
         if now is None or config is None or self._state is SessionState.STARTING:
             # While a run starts, another one may still be shown.
-            self._bar.setRange(0, 1)
-            self._bar.setValue(0)
-            self._numbers.setText(str(self._model.preparing))
+            self._show_no_run()
+            return
+        if self._state is SessionState.IDLE and self._sweep:
+            # The panel tells how far the sweep is; what is shown is none of its runs.
+            self._show_no_run()
+            self._device.clear()
             return
         # In per mille, because a number of steps may not fit into 32 bits.
         self._bar.setRange(0, 1000)
@@ -151,6 +154,11 @@ class StatusBar(QStatusBar):
                 best = format_return(outcome.best_eval_return)
                 parts.append(tr("best return {mean}", mean=best))
         self._numbers.setText("  ·  ".join(parts))
+
+    def _show_no_run(self) -> None:
+        self._bar.setRange(0, 1)
+        self._bar.setValue(0)
+        self._numbers.setText(str(self._model.preparing))
 
     def _state_text(self) -> str:
         theme, state = self._theme, self._state

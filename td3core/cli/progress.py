@@ -60,13 +60,12 @@ def evaluation_text(event: events.Evaluated, success: Text = NO_TEXT) -> str:
 
 
 def _ending_text(event: events.Ended) -> Text:
-    values = {"step": event.env_steps, "seconds": event.wall_s, "speed": event.steps_per_s}
-    if event.stopped == "finished":
-        return Text(
-            "finished at step {step:,} after {seconds:.0f} s, {speed:.0f} steps/s", **values
-        )
     return Text(
-        "stopped and saved at step {step:,} after {seconds:.0f} s, {speed:.0f} steps/s", **values
+        "{ending} at step {step:,} after {seconds:.0f} s, {speed:.0f} steps/s",
+        ending=wording.ending(event),
+        step=event.env_steps,
+        seconds=event.wall_s,
+        speed=event.steps_per_s,
     )
 
 

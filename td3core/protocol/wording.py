@@ -59,4 +59,8 @@ def success(event: Evaluated) -> Text:
 
 def ending(event: Ended) -> Text:
     """Return how a run that did not fail ended."""
-    return Text("finished") if event.stopped == "finished" else Text("stopped and saved")
+    if event.stopped == "finished":
+        return Text("finished")
+    if event.last_checkpoint is None:
+        return Text("stopped with nothing to save")
+    return Text("stopped and saved")

@@ -122,6 +122,8 @@ def test_a_sweep_starts_once_all_code_that_its_file_names_was_allowed(
         assert answer(qtbot, window, "allow") == THEIRS
     assert [words[:2] for words in commands] == [["sweep", str(file)]]
     assert find("status_state").text().endswith("sweep is training")
+    # What is shown is none of its runs.
+    assert find("status_numbers").text() == ""
     # The command itself asks nothing: its first message lists the allowed code.
     assert "--trust-env" not in commands[0]
     assert {OURS, THEIRS} <= {name for name, _ in allowed_code.snapshot()}
@@ -392,7 +394,7 @@ def test_a_sweep_of_another_process_is_stopped_while_one_is_starting_here(
     ("button", "announced"),
     [("sweep_open_run_button", "opened"), ("sweep_use_button", "settings_chosen")],
 )
-def test_a_trial_that_is_read_while_a_run_starts_is_not_put_in_its_place(
+def test_a_trial_that_is_read_while_a_run_starts_is_not_put_in_its_place_and_that_is_said(
     qtbot, tmp_path: Path, button: str, announced: str
 ) -> None:
     run, outer = make_run(tmp_path), QWidget()
@@ -404,7 +406,9 @@ def test_a_trial_that_is_read_while_a_run_starts_is_not_put_in_its_place(
     panel.choose(0)
     reads = panel.findChildren(BackgroundTask)
     found: list[object] = []
+    told: list[str] = []
     getattr(panel, announced).connect(found.append)
+    panel.refused.connect(lambda why: told.append(str(why)))
     for training in (True, False):
         panel.findChild(QPushButton, button).click()
         assert any(each.busy for each in reads)
@@ -412,4 +416,5 @@ def test_a_trial_that_is_read_while_a_run_starts_is_not_put_in_its_place(
         qtbot.waitUntil(lambda: not any(each.busy for each in reads), timeout=PATIENCE_MS)
         assert len(found) == (0 if training else 1)
         panel.set_busy(False)
+    assert told == ["A run has started meanwhile: nothing was taken from the trial."]
     panel.shutdown()

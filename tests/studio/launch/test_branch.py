@@ -1,6 +1,7 @@
 """A new run begins at a saved agent, with other settings, and shows what came before."""
 
 import math
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,12 @@ from PySide6.QtWidgets import (
 )
 
 from studio.experiments.queue_file import QueuedRun, read_queue, write_queue
+from studio.launch import launcher
 from studio.launch.branch_dialog import BranchDialog, When
 from studio.session.agents import read_agents
 from studio.session.controller import SessionState
+from studio.session.curves import RunCurves
+from studio.session.history import read_parent_curves
 from td3core.checkpoint import read_header
 from td3core.config import Tunables, make_settings
 from td3core.experiments.jobs import Branch
@@ -334,6 +338,27 @@ def test_a_branch_that_is_read_while_something_else_starts_waits_again(
         with qtbot.waitSignal(window.launcher.branch_refused, timeout=20_000):
             window.many.queue.start_next()
     assert [run.problem for run in window.many.queue.runs] == [""]
+
+
+def test_an_accepted_branch_is_not_lost_to_what_is_asked_for_while_it_is_read(
+    qtbot, window, parent, monkeypatch
+):
+    read, may_go_on, started = threading.Event(), threading.Event(), []
+
+    def slowly(checkpoint: Path, stopped) -> RunCurves:
+        read.set()
+        may_go_on.wait(20)
+        return read_parent_curves(checkpoint, stopped)
+
+    monkeypatch.setattr(launcher, "read_parent_curves", slowly)
+    monkeypatch.setattr(window.controller, "branch", lambda path, *_, **__: started.append(path))
+    window.launcher.branch_with_half_rates(parent.step_checkpoint(500))
+    qtbot.waitUntil(read.is_set, timeout=20_000)
+    window.launcher.resume(parent.path)
+    assert window.banner.text == "The run that you have just accepted is about to start."
+    may_go_on.set()
+    qtbot.waitUntil(lambda: bool(started), timeout=20_000)
+    assert started == [parent.step_checkpoint(500)]
 
 
 def test_a_branch_while_something_trains_can_have_a_process_of_its_own(

@@ -42,6 +42,22 @@ def test_defaults_chosen_while_a_run_is_steered_are_shown_after_it(panel, look, 
     assert panel.tunables() == chosen
 
 
+def test_a_button_of_the_first_or_last_values_is_checked_only_while_they_are_shown(
+    panel, look
+) -> None:
+    def checked() -> list[bool]:
+        return [look(f"live_{name}_values").isChecked() for name in ("first", "last")]
+
+    panel.offer(Tunables(), Tunables(tau=0.5))
+    assert checked() == [False, True]
+    look("live_first_values").click()
+    assert checked() == [True, False]
+    look("spin_tau").setValue(0.02)
+    assert checked() == [False, False]
+    panel.show_tunables(Tunables(tau=0.5))
+    assert checked() == [False, True]
+
+
 def test_the_first_values_of_a_run_are_not_offered_while_it_is_steered(panel, look) -> None:
     panel.offer(Tunables(), Tunables(tau=0.5))
     assert look("live_first_values").isVisible()

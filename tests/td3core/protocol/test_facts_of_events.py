@@ -40,9 +40,13 @@ def test_an_evaluation_without_a_finite_mean_is_refused(mean: str) -> None:
 
 
 def test_an_ending_is_told_apart_from_a_stop() -> None:
-    assert [str(ending(ended(each))) for each in ("finished", "user")] == [
-        *("finished", "stopped and saved"),
-    ]
+    saved = Path("run/checkpoints/last.safetensors")
+    assert str(ending(ended("finished", last_checkpoint=saved))) == "finished"
+    assert str(ending(ended("user", last_checkpoint=saved))) == "stopped and saved"
+
+
+def test_a_run_stopped_before_its_first_step_does_not_say_that_it_is_saved() -> None:
+    assert str(ending(ended("user"))) == "stopped with nothing to save"
 
 
 def test_a_failure_tells_how_far_the_run_came_if_it_had_begun() -> None:
