@@ -13,7 +13,7 @@ from typing import Any
 
 from td3core.config import RunConfig, Tunables, make_settings, pinned, to_dict
 from td3core.config.run_config import HIGHEST_SEED
-from td3core.errors import RequestError, file_reason
+from td3core.errors import RequestError, file_reason, unreadable
 from td3core.experiments.groups.seeds import MOST_SEEDS
 from td3core.runs.listing import RunSummary, list_runs, summarise
 from td3core.runs.lock import RunLock, holder
@@ -171,11 +171,7 @@ def open_group(path: Path) -> Group:
     except FileNotFoundError as problem:
         raise RequestError("{path} is not a group: it holds no group.json.", path=path) from problem
     except DAMAGE as problem:
-        raise RequestError(
-            "{file}/group.json cannot be read: {reason}.",
-            file=path.name,
-            reason=file_reason(problem),
-        ) from problem
+        raise unreadable(Path(path.name, FILE), problem) from problem
 
 
 def find_group(name: Path, runs_dir: Path) -> Group | None:
