@@ -27,6 +27,19 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewGroup:
+    """The request for a new group."""
+
+    runs_dir: Path
+    seeds: tuple[int, ...]
+    config: RunConfig
+    tunables: Tunables
+    jobs: int | None = None
+    checkpoint: Path | None = None
+    """The checkpoint its runs branch from; None if they start from scratch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """The description of a group."""
 
@@ -114,28 +127,21 @@ class Group:
         return RunLock(self.path)
 
 
-def create_group(
-    runs_dir: Path,
-    seeds: tuple[int, ...],
-    config: RunConfig,
-    tunables: Tunables,
-    jobs: int | None = None,
-    checkpoint: Path | None = None,
-) -> Group:
+def create_group(new: NewGroup) -> Group:
     """Make the folder of a new group and its file.
 
     Raises:
         RequestError: the folder cannot be written.
     """
     group = Group(
-        runs_dir=runs_dir.absolute(),
+        runs_dir=new.runs_dir.absolute(),
         name="",
-        seeds=seeds,
-        config=replace(config, seed=seeds[0]),
-        tunables=tunables,
-        jobs=jobs,
+        seeds=new.seeds,
+        config=replace(new.config, seed=new.seeds[0]),
+        tunables=new.tunables,
+        jobs=new.jobs,
         created=now(),
-        checkpoint=None if checkpoint is None else checkpoint.absolute(),
+        checkpoint=None if new.checkpoint is None else new.checkpoint.absolute(),
     )
     try:
         group = replace(group, name=_new_name(group))
