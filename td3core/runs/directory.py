@@ -9,7 +9,7 @@ from typing import Any
 
 import tomli_w
 
-from td3core.checkpoint import SUFFIX
+from td3core.checkpoint import SUFFIX, Header, read_header
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.envs import trust
@@ -70,6 +70,17 @@ def note_module_folder(path: Path) -> None:
         folder = found["module_folder"]
         if isinstance(folder, str) and Path(folder).is_absolute():
             trust.note_folder(str(found["config"]["env"]), folder)
+
+
+def header_of(checkpoint: Path) -> Header:
+    """Return the header of a run's checkpoint, and make its environment's module importable.
+
+    Raises:
+        RequestError: the file is no checkpoint.
+        OSError: it cannot be read.
+    """
+    note_module_folder(checkpoint)
+    return read_header(checkpoint)
 
 
 class RunDirectory:
