@@ -18,8 +18,6 @@ from td3core.exporters.registry import EXPORTERS, find_exporter
 from td3core.text import Text, Value, marked, tr
 
 if TYPE_CHECKING:
-    from td3core.checkpoint import Checkpoint
-    from td3core.config import EnvChoice
     from td3core.evaluation.result import EvaluationResult, Overestimation
 
 Episodes = Annotated[int, typer.Option("--episodes", min=1, help=marked("Number of episodes."))]
@@ -41,7 +39,7 @@ def evaluate_command(
     from td3core import checkpoint as files
     from td3core.checkpoint.agent import value_networks
     from td3core.evaluation.evaluate import evaluate
-    from td3core.exporters.film.frames import naming_environment
+    from td3core.exporters.film.frames import environment_of, naming_environment
 
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
@@ -106,6 +104,7 @@ def replay_command(
 ) -> CommandResult:
     """The command ``replay``."""
     from td3core import checkpoint as files
+    from td3core.exporters.film.frames import environment_of
     from td3core.exporters.video import record
 
     video = film_file(video, overwrite=force)
@@ -193,13 +192,6 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
     require_writable_name(path, overwrite=overwrite)
     require_film_suffix(path)
     return path.absolute()
-
-
-def environment_of(agent: "Checkpoint", path: Path, *, draws: bool = False) -> "EnvChoice":
-    """Check and return an agent's environment (:func:`td3core.exporters.film.frames`)."""
-    from td3core.exporters.film import frames
-
-    return frames.environment_of(agent, path, draws=draws)
 
 
 def _return_in_words(
