@@ -12,7 +12,7 @@ from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
-from td3core.config.value_text import plain_return
+from td3core.config.value_text import format_share, plain_return
 from td3core.errors import RequestError
 from td3core.exporters.registry import EXPORTERS, find_exporter
 from td3core.text import Text, Value, marked, tr
@@ -210,9 +210,8 @@ def _return_in_words(
         told = Text("return {mean} of 1 episode", mean=mean)
     if success is None:
         return told
-    return Text(
-        "{told}, {share:.0%} reach {threshold:g}", told=told, share=success, threshold=threshold
-    )
+    share = format_share(success)
+    return Text("{told}, {share} reach {threshold:g}", told=told, share=share, threshold=threshold)
 
 
 def _evaluation(

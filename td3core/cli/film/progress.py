@@ -28,7 +28,10 @@ class FilmReporter(BarReporter):
             most_steps: Maximum steps of an episode; None if unknown.
         """
         super().__init__(
-            console, TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+            console,
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn("{task.percentage:>3.0f} %"),
         )
         self._episodes, self._most, self._due = episodes, most_steps, 0.0
         self._task = self._bar.add_task(tr("starting"), total=1.0)

@@ -719,7 +719,7 @@ def test_the_status_bar_speaks_of_the_group_that_trains(qtbot, window, find, pan
     qtbot.waitUntil(lambda: "100 steps/s" in find("status_numbers").text())
     assert find("status_state").text().endswith("training")
     assert find("status_numbers").text() == (
-        "group group-0-1-2  ·  50%  ·  1 of 3 runs finished  ·  100 steps/s  ·  3 s left"
+        "group group-0-1-2  ·  50 %  ·  1 of 3 runs finished  ·  100 steps/s  ·  3 s left"
     )
     assert find("status_progress").value() == 500
     # The warm-up is faster than the rest, and not representative.

@@ -368,7 +368,7 @@ def register_solvable(reward_threshold: float | None) -> str:
 
 @pytest.mark.parametrize(
     ("threshold", "share", "words"),
-    [(2.0, 0.5, ", 50% reach 2"), (9.0, 0.0, ", 0% reach 9"), (None, None, "")],
+    [(2.0, 0.5, ", 50 % reach 2"), (9.0, 0.0, ", 0 % reach 9"), (None, None, "")],
 )
 def test_success_against_the_threshold_is_printed_logged_and_kept(
     capsys: pytest.CaptureFixture[str],

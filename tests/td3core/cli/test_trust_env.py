@@ -200,7 +200,7 @@ def test_without_a_terminal_a_strangers_code_is_refused_and_not_imported(
     assert app.main(COMMANDS[name](run, tmp_path)) == 2
     # A report has read the runs before it plays their agents.
     lines = capsys.readouterr().err.strip().splitlines()
-    said = "\n".join(line for line in lines if not line.startswith("0% Reading run"))
+    said = "\n".join(line for line in lines if not line.startswith("0 % Reading run"))
     assert said.count("\n") == 0, said
     for words in ("--trust-env", str(stranger.folder / f"{NAME}.py")):
         assert words in said
