@@ -15,6 +15,7 @@ from td3core.config.spec import Spec
 from td3core.config.value_text import about_steps as about_steps
 from td3core.config.value_text import format_count as format_count
 from td3core.config.value_text import format_duration as format_duration
+from td3core.config.value_text import format_share as format_share
 from td3core.config.value_text import plain_minus as plain_minus
 from td3core.config.value_text import plain_return, plain_value, with_letter
 from td3core.config.value_text import typographic as typographic
@@ -74,11 +75,6 @@ def format_return(value: float | None, spread: float | None = None) -> str:
         return ""
     text = plain_return(value)
     return typographic(text if spread is None else f"{text} ± {plain_return(spread)}")
-
-
-def format_share(share: float) -> str:
-    """Format a share from 0 to 1: 62%."""
-    return f"{share:.0%}"
 
 
 def format_value(value: Any) -> str:

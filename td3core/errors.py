@@ -70,8 +70,17 @@ def file_reason(problem: BaseException) -> str | Text:
     """Return why a file cannot be used, without its name and without a full stop."""
     if isinstance(problem, KeyError):
         return Text("{key} is missing", key=brief(problem))
+    if isinstance(problem, UnicodeDecodeError):
+        return Text("it is not UTF-8 text")
     known = problem.strerror if isinstance(problem, OSError) else None
     return brief(known or reason_of(problem)).rstrip(".")
+
+
+def unreadable(path: PurePath, problem: BaseException) -> RequestError:
+    """Return the error for a file or folder that cannot be read."""
+    return RequestError(
+        "{path} cannot be read: {reason}.", path=str(path), reason=file_reason(problem)
+    )
 
 
 def unwritable(path: PurePath, problem: BaseException) -> RequestError:

@@ -9,13 +9,12 @@ from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
 from td3core.errors import file_reason
 from td3core.experiments.groups.commands import Command
-from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.messages import (
     GroupEnded,
     GroupLog,
     GroupMessage,
     GroupStarted,
-    NewGroup,
     ResumedGroup,
     SeedEvent,
 )

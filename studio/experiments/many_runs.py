@@ -17,8 +17,7 @@ from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
 from studio.tasks.background_task import BackgroundTask
 from td3core.config import RunConfig, Tunables
-from td3core.experiments.groups.group import Group
-from td3core.experiments.groups.messages import NewGroup
+from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.watch import training_groups
 from td3core.protocol.events import Failed, Started
 from td3core.protocol.steering import Verb

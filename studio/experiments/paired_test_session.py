@@ -14,8 +14,8 @@ from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_task import BackgroundTask
 from td3core.analysis.paired import PairedDifference
 from td3core.checkpoint import read_header
-from td3core.experiments.groups.group import FOLDER, Group
-from td3core.experiments.groups.messages import GroupStarted, NewGroup, ResumedGroup
+from td3core.experiments.groups.group import FOLDER, Group, NewGroup
+from td3core.experiments.groups.messages import GroupStarted, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.paired_tests import judge
 from td3core.protocol.steering import Verb

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from td3core.config import RunConfig, Tunables
-from td3core.errors import RequestError, file_reason, unwritable
+from td3core.errors import unreadable, unwritable
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, sweep_names
 from td3core.experiments.sweeps.spec import SweepSpec
@@ -56,9 +56,7 @@ def read_spec(path: Path) -> SweepSpec:
     try:
         return parse(read_text(path), path.stem)
     except (OSError, UnicodeDecodeError) as problem:
-        raise RequestError(
-            "{path} cannot be read: {reason}.", path=str(path), reason=file_reason(problem)
-        ) from problem
+        raise unreadable(path, problem) from problem
 
 
 def write_example(path: Path) -> Path:

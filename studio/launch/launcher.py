@@ -23,13 +23,14 @@ from studio.session.curves import RunCurves
 from studio.session.history import RunHistory, read_history, read_parent_curves
 from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask, Stopped
-from td3core.checkpoint import Header, read_header
+from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, schedule_of
+from td3core.config.settings import RATES
 from td3core.envs.trust import can_hang
 from td3core.experiments.jobs import Branch
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings, changes_from
-from td3core.runs.directory import RunDirectory, note_module_folder
+from td3core.runs.directory import RunDirectory, header_of, note_module_folder
 from td3core.runs.journal import Change, changes_of, read_whole
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.naming import full_name_of
@@ -40,7 +41,6 @@ from td3core.text import Text
 
 T = TypeVar("T")
 
-_RATES = ("actor_lr", "critic_lr")
 _ACCEPTED = Text("The run that you have just accepted is about to start.")
 
 
@@ -217,7 +217,7 @@ class RunLauncher(QObject):
             then = partial(self._ask_for_settings, checkpoint, header)
             self._consent.obtain(header.config.choice, then, self._on_declined)
 
-        self._reader.read(lambda _: _header_of(checkpoint), ask)
+        self._reader.read(lambda _: header_of(checkpoint), ask)
 
     def _ask_for_settings(self, checkpoint: Path, header: Header) -> None:
         # Not at the top: its imports would delay the window's start.
@@ -249,18 +249,18 @@ class RunLauncher(QObject):
         """Start a branch from an agent with half its learning rates."""
 
         def start(header: Header) -> None:
-            halves = {name: _half(header.tunables, name) for name in _RATES}
+            halves = {name: _half(header.tunables, name) for name in RATES}
             name = header.config.numerics
             may_hang = can_hang(header.config.choice)
             self._obtain(header.config, partial(self._branch, checkpoint, halves, name, may_hang))
 
-        self._read(lambda _: _header_of(checkpoint), start)
+        self._read(lambda _: header_of(checkpoint), start)
 
     def branch_as(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
         """Start a queued branch with these settings, or emit ``branch_refused``."""
 
         def read(stopped: Stopped) -> tuple[Header, RunCurves]:
-            return _header_of(checkpoint), read_parent_curves(checkpoint, stopped)
+            return header_of(checkpoint), read_parent_curves(checkpoint, stopped)
 
         def start(found: tuple[Header, RunCurves]) -> None:
             if self.obstacle():
@@ -330,11 +330,6 @@ class RunLauncher(QObject):
             self._consent.obtain(config.choice, verify, self._on_declined)
 
         self._verified.read(read, ask)
-
-
-def _header_of(checkpoint: Path) -> Header:
-    note_module_folder(checkpoint)
-    return read_header(checkpoint)
 
 
 def _half(tunables: Tunables, name: str) -> float | str:

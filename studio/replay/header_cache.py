@@ -9,7 +9,7 @@ from studio.session.agents import Stamp
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core import checkpoint
 from td3core.checkpoint import Header
-from td3core.errors import RequestError, file_reason
+from td3core.errors import RequestError, unreadable
 from td3core.evaluation.bundled import bundled_evaluation
 from td3core.text import Text
 
@@ -95,5 +95,4 @@ def _read(path: Path) -> Header | Text | str:
     except RequestError as problem:
         return problem.message
     except OSError as problem:
-        reason = file_reason(problem)
-        return Text("{file} cannot be read: {reason}.", file=path.name, reason=reason)
+        return unreadable(Path(path.name), problem).message

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QToolButton
 
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
+from td3core.errors import unreadable
 from td3core.system.import_path import search_last
 from td3core.system.regular_files import read_text
 from td3core.text import Text, tr
@@ -57,8 +58,7 @@ class BrowseButton(QToolButton):
         try:
             found = read_env_file(Path(name))
         except (OSError, ValueError, SyntaxError) as problem:
-            file, reason = Path(name).name, str(problem)
-            self.refused.emit(Text("{file} cannot be read: {reason}.", file=file, reason=reason))
+            self.refused.emit(unreadable(Path(Path(name).name), problem).message)
             return
         if not found.classes:
             none = Text("{file} defines no class derived from gymnasium.Env.", file=Path(name).name)

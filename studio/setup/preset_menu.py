@@ -19,7 +19,7 @@ from td3core.config.presets import (
     preset_text,
     save_preset,
 )
-from td3core.errors import RequestError, unwritable
+from td3core.errors import RequestError, unreadable, unwritable
 from td3core.system.regular_files import read_text
 from td3core.text import tr
 
@@ -94,7 +94,7 @@ class PresetMenu(QToolButton):
         try:
             preset = parse_preset(read_text(path))
         except (OSError, UnicodeDecodeError) as problem:
-            raise RequestError("{file} cannot be read.", file=path.name) from problem
+            raise unreadable(Path(path.name), problem) from problem
         if not preset.env:
             raise RequestError("{file} does not name an environment.", file=path.name)
         settings = make_settings({**preset.values, "env": preset.env})

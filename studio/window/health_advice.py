@@ -17,13 +17,13 @@ from studio.session.record import RunRecord
 from studio.tasks.background_task import BackgroundTask
 from studio.window.parts import WindowParts
 from studio.window.preferences.dialog import PreferencesPage
-from td3core.checkpoint import Header, read_header
+from td3core.checkpoint import Header
 from td3core.config import Tunables, specs, with_values
 from td3core.errors import RequestError
 from td3core.experiments.paired_tests import plan_paired_test
 from td3core.protocol.events import Saved
 from td3core.runs.branching import branch_settings
-from td3core.runs.directory import RunDirectory, note_module_folder
+from td3core.runs.directory import RunDirectory, header_of
 from td3core.runs.layout import run_of
 from td3core.text import Text, tr
 
@@ -125,13 +125,13 @@ class HealthAdvice(QObject):
             self._awaited = advice, record
             self._parts.controller.save()
             return
-        self._read(advice, record, partial(_newest, record.run))
+        self._read(partial(_newest, record.run), partial(self._ask, advice, record))
 
     @Slot(object)
     def _on_saved(self, event: Saved) -> None:
         awaited = self._take_awaited()
         if awaited is not None:
-            self._read(*awaited, lambda _: event.path)
+            self._read(lambda _: event.path, partial(self._ask, *awaited))
 
     @Slot()
     def _on_run_ended(self) -> None:
@@ -145,13 +145,14 @@ class HealthAdvice(QObject):
         same = awaited is not None and awaited[1].run == self._parts.model.record.run
         return awaited if same else None
 
-    def _read(self, advice: "Advice", record: RunRecord, find: Callable[[object], Path]) -> None:
+    def _read(
+        self, find: Callable[[object], Path], then: Callable[[tuple[Path, Header]], None]
+    ) -> None:
         def read(stopped: object) -> tuple[Path, Header]:
             path = find(stopped)
-            note_module_folder(path)
-            return path, read_header(path)
+            return path, header_of(path)
 
-        self._reader.read(read, partial(self._ask, advice, record))
+        self._reader.read(read, then)
 
     def _ask(self, advice: "Advice", record: RunRecord, found: tuple[Path, Header]) -> None:
         # Imported on first use, so that it does not delay the start.
@@ -288,13 +289,7 @@ class HealthAdvice(QObject):
             self.paired_tests.close()
             live.apply(wanted)
             return
-
-        def read(stopped: object) -> tuple[Path, Header]:
-            path = _newest(tried.run, stopped)
-            note_module_folder(path)
-            return path, read_header(path)
-
-        self._reader.read(read, partial(self._branch, change))
+        self._read(partial(_newest, tried.run), partial(self._branch, change))
 
     def _branch(self, change: "SettingChange", found: tuple[Path, Header]) -> None:
         path, header = found

@@ -25,8 +25,8 @@ from td3core.config import RunConfig, Tunables
 from td3core.config.networks import (
     ACTOR,
     CRITIC,
+    LAST_LR,
     Sizes,
-    last_lr_of,
     networks,
     optimizer_of,
 )
@@ -226,7 +226,7 @@ class TD3:
         lr = self.tunables.actor_lr
         last = self._stepped_at.get(ACTOR, lr)
         # Omitted if it is that of the settings, so that most files are as in earlier versions.
-        return found if last == lr else found | {last_lr_of(ACTOR): np.array([last])}
+        return found if last == lr else found | {LAST_LR: np.array([last])}
 
     def learned(self) -> dict[str, NDArray[Any]]:
         """Return copies of everything the next update depends on: :meth:`state` without metrics."""
@@ -240,7 +240,7 @@ class TD3:
         self.load_learned(arrays, updates)
         self._metrics.load_state(arrays)
         if arrays[f"{optimizer_of(ACTOR)}.step"].any():
-            last = arrays.get(last_lr_of(ACTOR), [self.tunables.actor_lr])
+            last = arrays.get(LAST_LR, [self.tunables.actor_lr])
             self._stepped_at[ACTOR] = float(last[0])
 
     def load_learned(self, arrays: Arrays, updates: int) -> None:

@@ -20,8 +20,15 @@ BY_SETTINGS, BY_RUN = "settings", "run"
 _MOST_NAMED = 3
 _LONGEST = 40
 WITHOUT_EFFECT = (
-    *("threads", "env_processes", "env_check", "info_columns", "background_evaluation"),
-    *("checkpoint_interval", "keep_every", "keep_best", "keep_replay"),
+    "threads",
+    "env_processes",
+    "env_check",
+    "info_columns",
+    "background_evaluation",
+    "checkpoint_interval",
+    "keep_every",
+    "keep_best",
+    "keep_replay",
 )
 """Settings in which runs of one group may differ: they change neither what is learned nor what is
 evaluated. A run without its buffer is another one only once it was interrupted."""

@@ -4,6 +4,8 @@ Batches come from the training's own sampler: n-step transitions with the reward
 learn from, normalised for the agent. Only the sampled rows are read.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -120,27 +122,18 @@ def inspect(path: Path, count: int = 256, seed: int = 0) -> Inspection:
     """
     saved = checkpoint.load(path)
     source = np.random.default_rng(seed)
-    file = buffer_file_of(path)
-    try:
-        with open_regular(file) as opened:
-            buffer = _buffer_of(saved, file, opened)
-            oldest = max(buffer.stored - buffer.size, _oldest_kept(path, len(buffer.rows)))
-            if oldest >= buffer.stored:
-                raise RequestError(
-                    "The transitions that {file} learned from have been overwritten since.",
-                    file=path.name,
-                )
-            size = min(count, MOST, buffer.stored - oldest)
-            numbers = source.integers(oldest, buffer.stored, size=size)
-            sampler = Sampler(buffer, source, stride=saved.header.config.num_envs)
-            rows = numbers % len(buffer.rows)
-            batch = next(iter(sampler.take(rows[None], saved.header.tunables)))
-    except OSError as problem:
-        raise RequestError(
-            "The replay buffer of {file} cannot be read: {reason}.",
-            file=path.name,
-            reason=file_reason(problem),
-        ) from problem
+    with buffer_of(path, saved) as buffer:
+        oldest = max(buffer.stored - buffer.size, _oldest_kept(path, len(buffer.rows)))
+        if oldest >= buffer.stored:
+            raise RequestError(
+                "The transitions that {file} learned from have been overwritten since.",
+                file=path.name,
+            )
+        size = min(count, MOST, buffer.stored - oldest)
+        numbers = source.integers(oldest, buffer.stored, size=size)
+        sampler = Sampler(buffer, source, stride=saved.header.config.num_envs)
+        rows = numbers % len(buffer.rows)
+        batch = next(iter(sampler.take(rows[None], saved.header.tunables)))
     return _valued(path, saved, numbers, batch, source)
 
 
@@ -183,16 +176,30 @@ def target_of(saved: Checkpoint, batch: Batch[Floats], noise: Floats) -> Floats:
     return found
 
 
-def _buffer_of(saved: Checkpoint, path: Path, file: BinaryIO) -> ReplayBuffer:
-    """Return the replay buffer of a checkpoint; its rows are read from its file on demand."""
+@contextmanager
+def buffer_of(path: Path, saved: Checkpoint) -> Iterator[ReplayBuffer]:
+    """Open the replay buffer of a checkpoint; its rows are read from its file on demand.
+
+    Raises:
+        RequestError: the file is missing, empty, or ends before a row.
+    """
     config, env, counters = saved.header.config, saved.header.env, saved.header.counters
-    buffer = ReplayBuffer(1, env.obs_dim, env.act_dim)
-    ring = ring_in(path, saved.tensors.get(SUMS), config.buffer_size, buffer.layout)
-    buffer.capacity, buffer.slack = config.buffer_size, ring - config.buffer_size
-    buffer.stored, buffer.unmarked = counters.stored, counters.unmarked
-    rows = _StoredRows(file, ring, buffer.layout)
-    buffer.rows = cast("Floats", rows)
-    return buffer
+    buffer, file = ReplayBuffer(1, env.obs_dim, env.act_dim), buffer_file_of(path)
+    try:
+        with open_regular(file) as opened:
+            ring = ring_in(file, saved.tensors.get(SUMS), config.buffer_size, buffer.layout)
+            buffer.capacity, buffer.slack = config.buffer_size, ring - config.buffer_size
+            buffer.stored, buffer.unmarked = counters.stored, counters.unmarked
+            buffer.rows = cast("Floats", _StoredRows(opened, ring, buffer.layout))
+            if not buffer.size:
+                raise OSError("it is empty")
+            yield buffer
+    except OSError as problem:
+        raise RequestError(
+            "The replay buffer of {file} cannot be read: {reason}.",
+            file=path.name,
+            reason=file_reason(problem),
+        ) from problem
 
 
 def _oldest_kept(path: Path, ring: int) -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from td3core.arrays import Floats
 from td3core.buffer.replay_buffer import ReplayBuffer, ring_sizes
 from td3core.buffer.rows import RowLayout
-from td3core.errors import RequestError, file_reason
+from td3core.errors import RequestError, unreadable
 from td3core.system.files import sync_folder
 from td3core.system.regular_files import open_own, open_regular
 
@@ -98,10 +98,7 @@ class BufferFile:
                 if file is not None and file.readinto(_bytes_of(buffer.rows[:filled])) != wanted:
                     raise RequestError("{file} is shorter than it was.", file=self._path.name)
         except OSError as problem:
-            reason = file_reason(problem)
-            raise RequestError(
-                "{file} cannot be read: {reason}.", file=self._path.name, reason=reason
-            ) from problem
+            raise unreadable(Path(self._path.name), problem) from problem
         buffer.stored = stored
         self._check(sums)
         self._written, self._sums = stored, sums[:-1].astype(np.uint32)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from td3core.buffer.buffer_file import SUMS
 from td3core.checkpoint import Checkpoint
-from td3core.config.networks import ACTOR, last_lr_of, optimizer_of
+from td3core.config.networks import LAST_LR, optimizer_of
 from td3core.errors import RequestError
 
 _MOST_SHOWN = 9
@@ -89,7 +89,7 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
         "episodes.actions": ((config.num_envs, env.act_dim), "float32"),
         "episodes.updated": ((1,), "uint8"),
         "episodes.noise": ((config.num_envs, env.act_dim), "float32"),
-        last_lr_of(ACTOR): ((1,), "float64"),
+        LAST_LR: ((1,), "float64"),
     }
     kinds |= {name: kind for name, kind in optional.items() if name in saved.tensors}
     for slot in range(config.num_envs):
@@ -142,7 +142,7 @@ def _consistent_generators(saved: Checkpoint, names: Iterable[str]) -> bool:
     # With an even increment PCG64 may repeat one number forever, so that a draw never returns.
     if (generators[:, 3] % 2 == 0).any():
         return False
-    if not 0.0 <= tensors.get(last_lr_of(ACTOR), np.zeros(1))[0] <= 1.0:
+    if not 0.0 <= tensors.get(LAST_LR, np.zeros(1))[0] <= 1.0:
         return False
     never_negative = [a for n, a in tensors.items() if n.endswith((".exp_avg_sq", "_adam.step"))]
     return all((array >= 0).all() for array in never_negative)

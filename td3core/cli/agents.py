@@ -12,14 +12,12 @@ from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
-from td3core.config.value_text import plain_return
+from td3core.config.value_text import format_share, plain_return
 from td3core.errors import RequestError
 from td3core.exporters.registry import EXPORTERS, find_exporter
 from td3core.text import Text, Value, marked, tr
 
 if TYPE_CHECKING:
-    from td3core.checkpoint import Checkpoint
-    from td3core.config import EnvChoice
     from td3core.evaluation.result import EvaluationResult, Overestimation
 
 Episodes = Annotated[int, typer.Option("--episodes", min=1, help=marked("Number of episodes."))]
@@ -41,7 +39,7 @@ def evaluate_command(
     from td3core import checkpoint as files
     from td3core.checkpoint.agent import value_networks
     from td3core.evaluation.evaluate import evaluate
-    from td3core.exporters.film.frames import naming_environment
+    from td3core.exporters.film.frames import environment_of, naming_environment
 
     path = find_checkpoint(checkpoint, runs_dir)
     found = files.load(path)
@@ -106,6 +104,7 @@ def replay_command(
 ) -> CommandResult:
     """The command ``replay``."""
     from td3core import checkpoint as files
+    from td3core.exporters.film.frames import environment_of
     from td3core.exporters.video import record
 
     video = film_file(video, overwrite=force)
@@ -195,13 +194,6 @@ def film_file(path: Path, *, overwrite: bool) -> Path:
     return path.absolute()
 
 
-def environment_of(agent: "Checkpoint", path: Path, *, draws: bool = False) -> "EnvChoice":
-    """Check and return an agent's environment (:func:`td3core.exporters.film.frames`)."""
-    from td3core.exporters.film import frames
-
-    return frames.environment_of(agent, path, draws=draws)
-
-
 def _return_in_words(
     result: "EvaluationResult", success: float | None, threshold: float | None
 ) -> Text:
@@ -218,9 +210,8 @@ def _return_in_words(
         told = Text("return {mean} of 1 episode", mean=mean)
     if success is None:
         return told
-    return Text(
-        "{told}, {share:.0%} reach {threshold:g}", told=told, share=success, threshold=threshold
-    )
+    share = format_share(success)
+    return Text("{told}, {share} reach {threshold:g}", told=told, share=share, threshold=threshold)
 
 
 def _evaluation(

@@ -11,7 +11,7 @@ from rich.table import Column, Table
 
 from td3core.cli.options import AsJson, RunsDir
 from td3core.cli.paths import runs_folder
-from td3core.cli.terminal import CommandResult, log, print_result, printable
+from td3core.cli.terminal import CommandResult, log, print_result, printable, return_cell
 from td3core.config.value_text import plain_return
 from td3core.errors import RequestError
 from td3core.protocol import wording
@@ -78,8 +78,7 @@ def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", tit
     columns = (tr("state"), tr("steps"), tr("last return"), tr("best return"))
     table = Table(Column(tr("run"), overflow="fold"), *columns, title=title)
     for each in summaries:
-        means = (each.last_eval_return, each.best_eval_return)
-        shown = ("-" if mean is None else plain_return(mean) for mean in means)
+        shown = map(return_cell, (each.last_eval_return, each.best_eval_return))
         parent = tr("branched from {run}", run=each.parent.run) if each.parent else ""
         group = tr("group {group}", group=each.group) if each.group else ""
         lines = (each.run.name, each.full_title, parent, group)

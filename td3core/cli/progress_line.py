@@ -9,6 +9,7 @@ import os
 import sys
 from dataclasses import dataclass
 
+from td3core.config.value_text import format_share
 from td3core.system.json_lines import Codec
 from td3core.text import Text
 
@@ -36,4 +37,4 @@ def tell_progress(message: Text, share: float | None = None) -> None:
     # Imported here: the window decodes these lines with this module, and need not load Rich.
     from td3core.cli.terminal import log
 
-    log(message if share is None else f"{share:.0%} {message}")
+    log(message if share is None else f"{format_share(share)} {message}")

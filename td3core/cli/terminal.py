@@ -10,6 +10,7 @@ from unicodedata import category
 from rich.console import Console
 from rich.markup import escape
 
+from td3core.config.value_text import plain_return
 from td3core.text import TURNING, Text
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ def printable(text: str) -> str:
         else ascii(char)[1:-1]
         for char in text
     )
+
+
+def return_cell(value: float | None) -> str:
+    """Return a return for a table; a dash without one."""
+    return "-" if value is None else plain_return(value)
 
 
 def log(text: str | Text, style: str | None = None) -> None:

@@ -105,9 +105,11 @@ def train(
     obtain_consent(config.choice, given=trust_env)
     if several:
         from td3core.cli.experiments.groups import train_group
+        from td3core.experiments.groups.group import NewGroup
 
+        new = NewGroup(runs_dir=folder, seeds=several, config=config, tunables=tunables, jobs=jobs)
         with told_of_all_runs(sinks):
-            answer = train_group(folder, several, config, tunables, jobs, as_json=as_json)
+            answer = train_group(new, as_json=as_json)
         return with_films(answer, shown_in)
     # Imported here: it loads torch, which a group loads only in its child processes.
     from td3core.training.launch import train as train_run

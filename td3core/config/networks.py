@@ -96,9 +96,8 @@ def optimizer_of(role: str) -> str:
     return f"{role}_adam"
 
 
-def last_lr_of(role: str) -> str:
-    """Return the name of the learning rate of an optimiser's last step, shape (1,).
+LAST_LR = f"{optimizer_of(ACTOR)}.lr"
+"""The name of the learning rate of the actor's last step, shape (1,).
 
-    Present only if it differs from that of the settings.
-    """
-    return f"{optimizer_of(role)}.lr"
+Present only if it differs from that of the settings.
+"""

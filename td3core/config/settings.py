@@ -33,7 +33,8 @@ LiveT = TypeVar("LiveT", bound=Tunables)
 
 LR_FINAL = "lr_final"
 """A setting of earlier versions: final learning rates as a fraction of the initial ones."""
-_RATES = ("actor_lr", "critic_lr")
+RATES = ("actor_lr", "critic_lr")
+"""The settings that are learning rates."""
 _LABELS = {"seeds": Text("Seeds")}
 """Labels of inputs that are not settings of a run."""
 _RENAMED = {"eval_beside": "background_evaluation"}
@@ -210,7 +211,7 @@ def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, An
     """Return ``before`` updated with ``values``; ``lr_final`` replaces learning rate schedules."""
     found = dict(before)
     if LR_FINAL in values:
-        for name in _RATES:
+        for name in RATES:
             if isinstance(found.get(name), str):
                 found[name] = getattr(Tunables(**{name: found[name]}), name)
     return found | dict(values)
@@ -218,12 +219,12 @@ def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, An
 
 def names_set_by(values: Mapping[str, Any]) -> set[str]:
     """Return the settings that ``values`` set; ``lr_final`` sets both learning rates."""
-    return set(values) | (set(_RATES) if LR_FINAL in values else set())
+    return set(values) | (set(RATES) if LR_FINAL in values else set())
 
 
 def _falling(values: Mapping[str, Any], share: float) -> dict[str, str]:
     """Return schedules by which both rates fall to the fraction ``share`` at the last step."""
-    rates = {name: values.get(name, default(name)) for name in _RATES}
+    rates = {name: values.get(name, default(name)) for name in RATES}
     return {
         name: f"{rate!r}@0, x{share!r}@100%"
         for name, rate in rates.items()

@@ -1,4 +1,4 @@
-"""Formats values of settings, counts, returns and durations as text.
+"""Formats values of settings, counts, shares, returns and durations as text.
 
 Where the window writes a number differently, its functions are ``format_…`` in
 ``studio/formatting.py`` and those of the terminal and of files are ``plain_…`` here.
@@ -39,6 +39,11 @@ def plain_return(value: float, decimals: int = 1, *, grouped: bool = True) -> st
     What rounds to zero has no sign. Programs parse it more easily if it is not ``grouped``.
     """
     return f"{value:z{',' if grouped else ''}.{decimals}f}"
+
+
+def format_share(share: float) -> str:
+    """Format a share from 0 to 1: 62 %."""
+    return f"{100 * share:.0f} %"
 
 
 def format_duration(seconds: float) -> str:

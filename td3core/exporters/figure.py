@@ -16,8 +16,14 @@ if TYPE_CHECKING:
     from matplotlib.ticker import Formatter
 
 PALETTE = (
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
-    *("#882255", "#666666"),
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+    "#882255",
+    "#666666",
 )
 """Okabe and Ito's colours, for colour-blind readers, without yellow and black."""
 _DASHES = ("-", "--", "-.", ":")

@@ -19,8 +19,11 @@ from td3core.system.files import write_atomically
 from td3core.text import Text
 
 CARD, CONFIG, MODEL, ACTOR, FILM = (
-    *("README.md", "config.json", "model.safetensors"),
-    *("actor.py", "replay.mp4"),
+    "README.md",
+    "config.json",
+    "model.safetensors",
+    "actor.py",
+    "replay.mp4",
 )
 _CARD = """\
 ---

@@ -181,46 +181,26 @@ def with_suffix_of(target: Path, exporters: tuple[Exporter[S], ...]) -> Exporter
     Raises:
         RequestError: the suffix names no format.
     """
-    found = _matching(target, exporters)
-    if not found:
-        raise _no_format(target, exporters)
-    return found[0]
+    suffix = target.suffix.lower()
+    found = next((each for each in exporters if suffix in each.suffixes), None)
+    if found is None:
+        raise RequestError(
+            "The suffix of {target} matches no format; choose one: {names}.",
+            target=str(target),
+            names=", ".join(suffix for each in exporters for suffix in each.suffixes),
+        )
+    return found
 
 
-def find_exporter(
-    target: Path, name: str | None = None, exporters: tuple[Exporter[Path], ...] = EXPORTERS
-) -> Exporter[Path]:
+def find_exporter(target: Path, name: str | None = None) -> Exporter[Path]:
     """Return the format called ``name``, or by default the one with the suffix of ``target``.
 
     Raises:
-        RequestError: there is no such format, or the suffix matches none or several.
+        RequestError: there is no such format, or the suffix matches none.
     """
-    if name is not None:
-        named = [exporter for exporter in exporters if exporter.name == name]
-        if not named:
-            raise unknown_name("format", name, [exporter.name for exporter in exporters])
-        return named[0]
-    found = _matching(target, exporters)
-    if not found:
-        raise _no_format(target, exporters)
-    if len(found) > 1:
-        raise RequestError(
-            "The suffix of {target} matches several formats; choose one: {names}.",
-            target=str(target),
-            names=", ".join(exporter.name for exporter in found),
-        )
-    return found[0]
-
-
-def _matching(target: Path, exporters: tuple[Exporter[S], ...]) -> list[Exporter[S]]:
-    suffix = target.suffix.lower()
-    return [exporter for exporter in exporters if suffix in exporter.suffixes]
-
-
-def _no_format(target: Path, exporters: tuple[Exporter[S], ...]) -> RequestError:
-    """Return the error for a file name; it lists the suffixes to choose from."""
-    return RequestError(
-        "The suffix of {target} matches no format; choose one: {names}.",
-        target=str(target),
-        names=", ".join(each for exporter in exporters for each in exporter.suffixes),
-    )
+    if name is None:
+        return with_suffix_of(target, EXPORTERS)
+    known = {exporter.name: exporter for exporter in EXPORTERS}
+    if name not in known:
+        raise unknown_name("format", name, list(known))
+    return known[name]

@@ -12,9 +12,22 @@ from td3core.text import Text, Value
 
 # Anything Python may raise while it reads damaged or malicious data.
 DAMAGE = (
-    *(OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError),
-    *(OverflowError, RecursionError, MemoryError, NotImplementedError, RuntimeError),
-    *(csv.Error, struct.error, zlib.error, zipfile.BadZipFile),
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+    csv.Error,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
     # If warnings are errors: Python warns about invalid escape sequences.
     Warning,
 )

@@ -57,12 +57,21 @@ EVALUATION_METRICS = (
 EVALUATION_COLUMNS = (
     "env_steps",
     *(metric.name for metric in EVALUATION_METRICS),
-    *("best", "returns", "lengths", "seed", "time_s"),
+    "best",
+    "returns",
+    "lengths",
+    "seed",
+    "time_s",
 )
 """Metrics that an evaluation lacks are empty."""
 
 EPISODE_COLUMNS = (
-    *("episode", "env_steps", "return", "shaped_return", "length", "terminated"),
+    "episode",
+    "env_steps",
+    "return",
+    "shaped_return",
+    "length",
+    "terminated",
     "time_s",
 )
 """Columns of every run; those of the environment's info follow (see ``info_columns``)."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from td3core.config.value_text import format_share
 from td3core.protocol.events import Ended, Evaluated, JournalEvent, Phase, Started
 from td3core.protocol.run_status import RunStatus
 from td3core.text import NO_TEXT, Text
@@ -52,9 +53,8 @@ def success(event: Evaluated) -> Text:
     """Return the share of episodes that reach the threshold; empty if there is none."""
     if event.success is None:
         return NO_TEXT
-    return Text(
-        "{share:.0%} reach {threshold:g}", share=event.success, threshold=event.reward_threshold
-    )
+    share = format_share(event.success)
+    return Text("{share} reach {threshold:g}", share=share, threshold=event.reward_threshold)
 
 
 def ending(event: Ended) -> Text:

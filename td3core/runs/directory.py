@@ -9,11 +9,11 @@ from typing import Any
 
 import tomli_w
 
-from td3core.checkpoint import SUFFIX
+from td3core.checkpoint import SUFFIX, Header, read_header
 from td3core.checkpoint.format import SCHEMA
 from td3core.config import RunConfig, Tunables, make_settings, to_dict
 from td3core.envs import trust
-from td3core.errors import RequestError, file_reason, unwritable
+from td3core.errors import RequestError, file_reason, unreadable, unwritable
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import evaluation_of
@@ -70,6 +70,17 @@ def note_module_folder(path: Path) -> None:
         folder = found["module_folder"]
         if isinstance(folder, str) and Path(folder).is_absolute():
             trust.note_folder(str(found["config"]["env"]), folder)
+
+
+def header_of(checkpoint: Path) -> Header:
+    """Return the header of a run's checkpoint, and make its environment's module importable.
+
+    Raises:
+        RequestError: the file is no checkpoint.
+        OSError: it cannot be read.
+    """
+    note_module_folder(checkpoint)
+    return read_header(checkpoint)
 
 
 class RunDirectory:
@@ -175,11 +186,7 @@ class RunDirectory:
         except FileNotFoundError as problem:
             raise RequestError("{path} is not a run: it holds no run.toml.", path=path) from problem
         except DAMAGE as problem:
-            raise RequestError(
-                "{file}/run.toml cannot be read: {reason}.",
-                file=path.name,
-                reason=file_reason(problem),
-            ) from problem
+            raise unreadable(Path(path.name, DESCRIPTION), problem) from problem
 
     def table(self, name: str, columns: Sequence[str]) -> Table:
         """Open one of the run's growing tables for writing."""

@@ -12,7 +12,7 @@ from td3core.arrays import Doubles
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.config import title_of
 from td3core.config.algorithms import ALGORITHMS, TD3
-from td3core.errors import RequestError, file_reason, message_of
+from td3core.errors import RequestError, message_of, unreadable
 from td3core.protocol.run_status import RunStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
@@ -144,9 +144,7 @@ def _folders(runs_dir: Path) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as problem:
-        raise RequestError(
-            "{path} cannot be read: {reason}.", path=runs_dir, reason=file_reason(problem)
-        ) from problem
+        raise unreadable(runs_dir, problem) from problem
     # Even a dangling link to it marks a run, which is reported as unreadable.
     return [path for path in paths if os.path.lexists(path / DESCRIPTION)]
 

@@ -24,8 +24,17 @@ from td3core.system import timestamp
 _SHOWN = 3
 # "auto" is recorded as resolved, so class and engine differ from every preset.
 _LEFT_OUT = (
-    *("env", "preset", "seed", "steps", "eval_interval", "checkpoint_interval"),
-    *("threads", "numerics", "engine", "algorithm", "info_columns"),
+    "env",
+    "preset",
+    "seed",
+    "steps",
+    "eval_interval",
+    "checkpoint_interval",
+    "threads",
+    "numerics",
+    "engine",
+    "algorithm",
+    "info_columns",
 )
 """Shown elsewhere, or without influence on learning."""
 

@@ -15,8 +15,16 @@ from td3core.system.capacity import usable_cores
 from td3core.system.packages import version_of
 
 _PACKAGES = (
-    *("td3-studio", "torch", "gymnasium", "numpy", "scipy", "numba", "llvmlite"),
-    *("mujoco", "box2d", "pygame-ce"),
+    "td3-studio",
+    "torch",
+    "gymnasium",
+    "numpy",
+    "scipy",
+    "numba",
+    "llvmlite",
+    "mujoco",
+    "box2d",
+    "pygame-ce",
 )
 
 

@@ -19,11 +19,21 @@ from td3core.system import numerics, timestamp
 from td3core.text import SettingName, Text
 
 FIXED_BY_CHECKPOINT = (
-    *("env", "env_args", "num_envs", "actor_hidden", "critic_hidden", "twin_critics"),
-    *("algorithm", "quantiles"),
-    *("actor_activation", "critic_activation", "critic_layer_norm"),
+    "env",
+    "env_args",
+    "num_envs",
+    "actor_hidden",
+    "critic_hidden",
+    "twin_critics",
+    "algorithm",
+    "quantiles",
+    "actor_activation",
+    "critic_activation",
+    "critic_layer_norm",
     # The replay buffer holds scaled rewards.
-    *("normalize_observations", "buffer_size", "reward_scale"),
+    "normalize_observations",
+    "buffer_size",
+    "reward_scale",
 )
 """Settings that shape the contents of a checkpoint. The seed may differ in a branch, for random
 numbers after the checkpoint, but not in the run itself."""

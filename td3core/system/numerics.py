@@ -40,8 +40,14 @@ _overridden: list[str] = []
 """Kernel variables in the environment that :func:`pin` replaced."""
 
 _SLOWING = (
-    *(_CORE_VARIABLE, "NPY_DISABLE_CPU_FEATURES", "ATEN_CPU_CAPABILITY", "NUMBA_CPU_NAME"),
-    *("MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "ONEDNN_MAX_CPU_ISA", "NUMBA_DISABLE_JIT"),
+    _CORE_VARIABLE,
+    "NPY_DISABLE_CPU_FEATURES",
+    "ATEN_CPU_CAPABILITY",
+    "NUMBA_CPU_NAME",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "MKL_DEBUG_CPU_TYPE",
+    "ONEDNN_MAX_CPU_ISA",
+    "NUMBA_DISABLE_JIT",
 )
 """Variables that keep libraries from using the processor's instructions."""
 

@@ -23,9 +23,9 @@ from td3core.config import RunConfig
 from td3core.config.networks import (
     ACTOR,
     CRITIC,
+    LAST_LR,
     NetworkGroup,
     Sizes,
-    last_lr_of,
     networks,
     optimizer_of,
 )
@@ -100,7 +100,7 @@ def measure(
         found["q_to_bound"] = largest / bound
     fixed = np.arange(oldest, min(oldest + _PROBE, buffer.stored))
     states = _batch(sampler, agent, buffer, fixed).obs
-    lr = float(tensors.get(last_lr_of(ACTOR), [agent.tunables.actor_lr])[0])
+    lr = float(tensors.get(LAST_LR, [agent.tunables.actor_lr])[0])
     before = _before_last_step(tensors, groups[ACTOR], lr)
     if before:
         moved = np.tanh(_outputs(groups[ACTOR], before, states)[0].out)

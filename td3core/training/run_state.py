@@ -12,7 +12,7 @@ from td3core.buffer.replay_buffer import ReplayBuffer
 from td3core.buffer.sampler import Sampler
 from td3core.checkpoint import Checkpoint, Counters, Header, Origin
 from td3core.config import RunConfig
-from td3core.config.networks import ACTOR, last_lr_of
+from td3core.config.networks import LAST_LR
 from td3core.envs.info import EnvInfo
 from td3core.protocol.events import Phase, Progress
 from td3core.system import timestamp
@@ -116,7 +116,7 @@ class RunState:
         counters, tensors = saved.header.counters, saved.tensors
         # For a branch with another rate: a checkpoint names the last one only if it differs from
         # that of its own settings.
-        rate = {last_lr_of(ACTOR): np.array([saved.header.tunables.actor_lr])}
+        rate = {LAST_LR: np.array([saved.header.tunables.actor_lr])}
         self._agent.load_state(rate | tensors, counters.updates)
         self._collector.load_state(tensors)
         self._sampler.load_state(tensors)

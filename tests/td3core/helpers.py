@@ -19,6 +19,7 @@ from td3core.envs.info import EnvInfo
 from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError
 from td3core.evaluation.result import EvaluationResult
+from td3core.experiments.groups.group import Group, NewGroup, create_group
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed
 from td3core.system.json_lines import Codec
@@ -96,6 +97,14 @@ def fail(runs_dir: Path, env: str = STEPS, **values: Any) -> tuple[Failed, Told]
     outcome, told = run(runs_dir, env, **values)
     assert isinstance(outcome, Failed), outcome
     return outcome, told
+
+
+def new_group(
+    runs_dir: Path, seeds: tuple[int, ...], config: RunConfig, tunables: Tunables, **more: Any
+) -> Group:
+    """Make a group that has no runs yet."""
+    new = NewGroup(runs_dir=runs_dir, seeds=seeds, config=config, tunables=tunables, **more)
+    return create_group(new)
 
 
 def tensors(path: Path | None) -> dict[str, Any]:

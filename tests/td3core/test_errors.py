@@ -21,6 +21,7 @@ from td3core.errors import (
     require_no_interrupt,
     traceback_of,
     unknown_name,
+    unreadable,
     unwritable,
 )
 from td3core.protocol.control import Control
@@ -110,6 +111,12 @@ def test_why_a_file_cannot_be_written_is_said_in_words_also_without_a_number(
     said = unwritable(Path("plots/a.png"), problem).message
     assert said.values == {"path": str(Path("plots/a.png")), "reason": reason}
     assert str(said).endswith(f"a.png cannot be written: {reason}.")
+
+
+def test_a_file_that_is_not_utf_8_is_said_to_be_no_text() -> None:
+    problem = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+    said = unreadable(Path("a.toml"), problem).message
+    assert str(said) == "a.toml cannot be read: it is not UTF-8 text."
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_or_with_all() -> None:

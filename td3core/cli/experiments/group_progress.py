@@ -9,7 +9,7 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.table import Column, Table
 
 from td3core.cli.progress import BarReporter, evaluation_text, speed_text
-from td3core.cli.terminal import printable
+from td3core.cli.terminal import printable, return_cell
 from td3core.config.value_text import plain_return
 from td3core.experiments.groups.seed_status import SEED_STATES, SeedState, SeedStatus, spread
 from td3core.protocol.events import Evaluated, Event, Preparing, Warned
@@ -78,8 +78,8 @@ def _fields(status: SeedStatus) -> dict[str, Any]:
         "speed": speed_text(status.steps_per_s if status.state.is_running else 0.0),
         "returns": tr(
             "return {last:>8} best {best:>8}",
-            last=_number(status.last),
-            best=_number(status.best),
+            last=return_cell(status.last),
+            best=return_cell(status.best),
         ),
     }
 
@@ -87,7 +87,8 @@ def _fields(status: SeedStatus) -> dict[str, Any]:
 def result_table(group: str, statuses: Sequence[SeedStatus]) -> Table:
     """Return the final table of a group: one line per run, and the mean over them."""
     table = Table(
-        *(tr("seed"), tr("state")),
+        tr("seed"),
+        tr("state"),
         *(
             Column(name, justify="right")
             for name in (tr("steps"), tr("last return"), tr("best return"))
@@ -95,18 +96,14 @@ def result_table(group: str, statuses: Sequence[SeedStatus]) -> Table:
         title=escape(printable(tr("Group {group}", group=group))),
     )
     for each in statuses:
-        numbers = (_number(each.last), _number(each.best))
+        numbers = (return_cell(each.last), return_cell(each.best))
         table.add_row(str(each.seed), str(SEED_STATES[each.state]), f"{each.env_steps:,}", *numbers)
     means = []
     for values in ([each.last for each in statuses], [each.best for each in statuses]):
         found = spread(values)
-        means.append(_number(None if found is None else found.mean))
+        means.append(return_cell(None if found is None else found.mean))
         if found is not None and found.std is not None:
             means[-1] += f" ± {plain_return(found.std)}"
     table.add_section()
     table.add_row(tr("mean ± std"), "", "", *means)
     return table
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else plain_return(value)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -13,10 +12,9 @@ from td3core.cli.advice import read_health
 from td3core.cli.experiments.group_progress import GroupProgress, result_table
 from td3core.cli.interrupts import INTERRUPTED, interrupts_stop
 from td3core.cli.terminal import FAILED, CommandResult, console, ending_as_dict, log, log_error
-from td3core.config import RunConfig, Tunables
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
-from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.runner import GroupRunner
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.groups.start import allocation_of, on_this_machine, plan_group
@@ -26,17 +24,9 @@ from td3core.runs.reader import ending_of
 from td3core.text import Text
 
 
-def train_group(
-    runs_dir: Path,
-    seeds: tuple[int, ...],
-    config: RunConfig,
-    tunables: Tunables,
-    jobs: int | None,
-    *,
-    as_json: bool,
-) -> CommandResult:
+def train_group(new: NewGroup, *, as_json: bool) -> CommandResult:
     """Train a new group."""
-    group, allocation = plan_group(runs_dir, seeds, config, tunables, jobs)
+    group, allocation = plan_group(new)
     return _run(group, allocation, as_json=as_json)
 
 

@@ -12,6 +12,7 @@ from td3core.cli.paths import runs_folder
 from td3core.cli.sinks import NO_SINKS, Sinks, with_sinks
 from td3core.cli.terminal import FAILED, CommandResult, console, log, log_error, print_result
 from td3core.config.env_choice import EnvChoice
+from td3core.config.value_text import format_share
 from td3core.errors import RequestError
 from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
@@ -136,8 +137,8 @@ def _show(folder: "SweepFolder", *, as_json: bool) -> CommandResult:
         for line in summary(state):
             print_result(line)
         for name, share in importance.items():
-            percent = 100 * share
-            print_result(Text("importance  {name:<24} {percent:.0f} %", name=name, percent=percent))
+            told = format_share(share)
+            print_result(Text("importance  {name:<24} {share}", name=name, share=told))
     return CommandResult(result=as_dict(state) | {"importance": importance})
 
 

@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Column, Table
 
-from td3core.cli.terminal import printable
+from td3core.cli.terminal import printable, return_cell
 from td3core.config.value_text import format_duration, plain_return, typed
 from td3core.errors import brief
 from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus, names_of_states
@@ -66,7 +66,7 @@ def summary(state: "SweepState") -> list[str]:
     found = tr(
         "best {objective} {value} in trial {number}",
         objective=state.objective,
-        value=_number(best.value),
+        value=return_cell(best.value),
         number=best.number,
     )
     lines = [counts, found]
@@ -101,7 +101,7 @@ def _live_view(state: "SweepState") -> RenderableType:
         heading = tr(
             "best {objective} {value} (trial {number})",
             objective=state.objective,
-            value=_number(best.value),
+            value=return_cell(best.value),
             number=best.number,
         )
     table = _table(state, shown_trials[:_ROWS])
@@ -118,12 +118,8 @@ def _table(state: "SweepState", trials: "list[TrialState]") -> Table:
     states = names_of_states(running=state.running)
     for each in trials:
         settings = [escape(_cell(each.settings.get(name, ""))) for name in state.space]
-        table.add_row(str(each.number), str(states[each.state]), _number(each.value), *settings)
+        table.add_row(str(each.number), str(states[each.state]), return_cell(each.value), *settings)
     return table
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else plain_return(value)
 
 
 def _cell(value: Any) -> str:

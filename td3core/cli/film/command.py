@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from td3core.cli.agents import Seed, environment_of, film_file
+from td3core.cli.agents import Seed, film_file
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film import film_options
 from td3core.cli.film.answer import film_entries
@@ -45,6 +45,7 @@ def film(
 ) -> CommandResult:
     """The command ``film``."""
     from td3core.checkpoint import load
+    from td3core.exporters.film.frames import environment_of
     from td3core.exporters.film.growth import FilmSettings, record_growth
     from td3core.exporters.film.side_by_side import ComparisonSettings
 

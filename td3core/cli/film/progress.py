@@ -1,7 +1,6 @@
 """Shows the progress of a film: a bar on a terminal, else a line from time to time."""
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -20,33 +19,28 @@ _INTERVAL_S = 0.5
 class FilmReporter(BarReporter):
     """A ``report`` for the functions that record films."""
 
-    def __init__(
-        self,
-        console: Console,
-        episodes: int,
-        most_steps: int | None,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, console: Console, episodes: int, most_steps: int | None) -> None:
         """Prepare to report a film.
 
         Args:
             console: Where to write.
             episodes: Episodes of each checkpoint.
             most_steps: Maximum steps of an episode; None if unknown.
-            now: The clock, in seconds.
         """
         super().__init__(
-            console, TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+            console,
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn("{task.percentage:>3.0f} %"),
         )
-        self._episodes, self._most = episodes, most_steps
-        self._now, self._due = now, 0.0
+        self._episodes, self._most, self._due = episodes, most_steps, 0.0
         self._task = self._bar.add_task(tr("starting"), total=1.0)
 
     def __call__(self, progress: "FilmProgress") -> None:
         """Show the progress of the film."""
-        if self._now() < self._due:
+        if time.monotonic() < self._due:
             return
-        self._due = self._now() + _INTERVAL_S
+        self._due = time.monotonic() + _INTERVAL_S
         share = (progress.scene + self._share_of_scene(progress)) / progress.scenes
         position = self._position(progress)
         if self._console.is_terminal:

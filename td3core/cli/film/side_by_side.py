@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from td3core.cli.agents import environment_of
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film.answer import film_entries
 from td3core.cli.film.progress import FilmReporter
@@ -29,6 +28,7 @@ def film_side_by_side(
 ) -> CommandResult:
     """Film agents that play in lockstep; return the answer of the command."""
     from td3core.checkpoint import load
+    from td3core.exporters.film.frames import environment_of
     from td3core.exporters.film.side_by_side import record_side_by_side
 
     first = load(compared[0].path)

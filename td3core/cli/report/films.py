@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from td3core.analysis.comparison import compare
 from td3core.checkpoint import load
-from td3core.cli.agents import environment_of
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film.progress import FilmReporter
 from td3core.cli.numerics import require_class
 from td3core.cli.terminal import console
 from td3core.errors import MessageError
+from td3core.exporters.film.frames import environment_of
 from td3core.exporters.film.growth import Scene, scenes_of_run
 from td3core.exporters.report.contents import ReportRequest
 from td3core.exporters.report.document import Film

@@ -5,13 +5,12 @@ import time
 
 from td3core.errors import RequestError, StoppedError
 from td3core.experiments.groups.commands import Command
-from td3core.experiments.groups.group import open_group
+from td3core.experiments.groups.group import NewGroup, open_group
 from td3core.experiments.groups.messages import (
     CODEC,
     GroupEnded,
     GroupLog,
     GroupStarted,
-    NewGroup,
     ResumedGroup,
     SeedEvent,
 )
@@ -48,8 +47,7 @@ def main() -> None:
 def _train(link: ParentLink, job: NewGroup | ResumedGroup, commands: "_Commands") -> GroupEnded:
     extended = isinstance(job, ResumedGroup) and job.steps is not None
     if isinstance(job, NewGroup):
-        plan = (job.runs_dir, job.seeds, job.config, job.tunables, job.jobs)
-        group, allocation = plan_group(*plan, commands.stopped, job.checkpoint)
+        group, allocation = plan_group(job, commands.stopped)
     else:
         group, notice = on_this_machine(open_group(job.path))
         if notice:

@@ -13,7 +13,7 @@ from typing import Any
 
 from td3core.config import RunConfig, Tunables, make_settings, pinned, to_dict
 from td3core.config.run_config import HIGHEST_SEED
-from td3core.errors import RequestError, file_reason
+from td3core.errors import RequestError, file_reason, unreadable
 from td3core.experiments.groups.seeds import MOST_SEEDS
 from td3core.runs.listing import RunSummary, list_runs, summarise
 from td3core.runs.lock import RunLock, holder
@@ -24,6 +24,19 @@ from td3core.text import SettingName
 
 FOLDER, FILE = "groups", "group.json"
 SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewGroup:
+    """The request for a new group."""
+
+    runs_dir: Path
+    seeds: tuple[int, ...]
+    config: RunConfig
+    tunables: Tunables
+    jobs: int | None = None
+    checkpoint: Path | None = None
+    """The checkpoint its runs branch from; None if they start from scratch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,28 +127,21 @@ class Group:
         return RunLock(self.path)
 
 
-def create_group(
-    runs_dir: Path,
-    seeds: tuple[int, ...],
-    config: RunConfig,
-    tunables: Tunables,
-    jobs: int | None = None,
-    checkpoint: Path | None = None,
-) -> Group:
+def create_group(new: NewGroup) -> Group:
     """Make the folder of a new group and its file.
 
     Raises:
         RequestError: the folder cannot be written.
     """
     group = Group(
-        runs_dir=runs_dir.absolute(),
+        runs_dir=new.runs_dir.absolute(),
         name="",
-        seeds=seeds,
-        config=replace(config, seed=seeds[0]),
-        tunables=tunables,
-        jobs=jobs,
+        seeds=new.seeds,
+        config=replace(new.config, seed=new.seeds[0]),
+        tunables=new.tunables,
+        jobs=new.jobs,
         created=now(),
-        checkpoint=None if checkpoint is None else checkpoint.absolute(),
+        checkpoint=None if new.checkpoint is None else new.checkpoint.absolute(),
     )
     try:
         group = replace(group, name=_new_name(group))
@@ -171,11 +177,7 @@ def open_group(path: Path) -> Group:
     except FileNotFoundError as problem:
         raise RequestError("{path} is not a group: it holds no group.json.", path=path) from problem
     except DAMAGE as problem:
-        raise RequestError(
-            "{file}/group.json cannot be read: {reason}.",
-            file=path.name,
-            reason=file_reason(problem),
-        ) from problem
+        raise unreadable(Path(path.name, FILE), problem) from problem
 
 
 def find_group(name: Path, runs_dir: Path) -> Group | None:

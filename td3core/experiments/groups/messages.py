@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from td3core.config import RunConfig, Tunables
 from td3core.experiments.groups.commands import Command
-from td3core.experiments.groups.group import Group
+from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.protocol.events import Event
 from td3core.protocol.steering import Ask
@@ -15,19 +14,6 @@ from td3core.text import Text
 
 if TYPE_CHECKING:
     from cattrs import Converter
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewGroup:
-    """Train a new group."""
-
-    runs_dir: Path
-    seeds: tuple[int, ...]
-    config: RunConfig
-    tunables: Tunables
-    jobs: int | None = None
-    checkpoint: Path | None = None
-    """The checkpoint its runs branch from; None if they start from scratch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from td3core.experiments.groups.commands import Command
+from td3core.experiments.groups.group import NewGroup
 from td3core.experiments.groups.messages import (
     CODEC,
     GroupEnded,
     GroupMessage,
-    NewGroup,
     ResumedGroup,
 )
 from td3core.experiments.job_process import JobProcess, Loss

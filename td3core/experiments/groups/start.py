@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-from td3core.config import RunConfig, Tunables, check_together
+from td3core.config import check_together
 from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.make import check_env
 from td3core.experiments.groups.allocation import Allocation, allocate, bytes_of_run
-from td3core.experiments.groups.group import Group, create_group
+from td3core.experiments.groups.group import Group, NewGroup, create_group
 from td3core.runs.directory import note_module_folder
 from td3core.system import numerics
 from td3core.text import Text
@@ -18,32 +17,23 @@ def _never() -> bool:
     return False
 
 
-def plan_group(
-    runs_dir: Path,
-    seeds: tuple[int, ...],
-    config: RunConfig,
-    tunables: Tunables,
-    jobs: int | None = None,
-    stopped: Callable[[], bool] = _never,
-    checkpoint: Path | None = None,
-) -> tuple[Group, Allocation]:
+def plan_group(new: NewGroup, stopped: Callable[[], bool] = _never) -> tuple[Group, Allocation]:
     """Make a new group, and decide how many of its runs train at once.
 
-    Threads and numerics class are part of its settings, because results depend on them. Its runs
-    branch from ``checkpoint``, if there is one. ``stopped`` is polled while its environment is made
-    in another process.
+    Threads and numerics class are part of its settings, because results depend on them. ``stopped``
+    is polled while its environment is made in another process.
 
     Raises:
         RequestError: the settings are refused, or the folder cannot be written.
         StoppedError: ``stopped`` returned True.
     """
-    check_together(config, tunables)
-    if checkpoint is not None:
-        note_module_folder(checkpoint)
-    allocation = _allocate(len(seeds), config, tunables, jobs, stopped)
-    name = numerics.resolve_for_children(config.numerics)
-    config = replace(config, threads=allocation.threads, numerics=name)
-    return create_group(runs_dir, seeds, config, tunables, jobs, checkpoint), allocation
+    check_together(new.config, new.tunables)
+    if new.checkpoint is not None:
+        note_module_folder(new.checkpoint)
+    allocation = _allocate(new, new.jobs, stopped)
+    name = numerics.resolve_for_children(new.config.numerics)
+    config = replace(new.config, threads=allocation.threads, numerics=name)
+    return create_group(replace(new, config=config)), allocation
 
 
 def on_this_machine(group: Group) -> tuple[Group, Text | None]:
@@ -72,18 +62,12 @@ def allocation_of(
         RequestError: its environment cannot be used, or ``jobs`` is out of range.
         StoppedError: ``stopped`` returned True.
     """
-    jobs = group.jobs if jobs is None else jobs
-    return _allocate(len(group.seeds), group.config, group.tunables, jobs, stopped)
+    return _allocate(group, group.jobs if jobs is None else jobs, stopped)
 
 
-def _allocate(
-    runs: int,
-    config: RunConfig,
-    tunables: Tunables,
-    jobs: int | None,
-    stopped: Callable[[], bool],
-) -> Allocation:
+def _allocate(group: NewGroup | Group, jobs: int | None, stopped: Callable[[], bool]) -> Allocation:
+    config = group.config
     rehearse([config.choice], stopped=stopped)
     info = check_env(config.choice)
-    needed = bytes_of_run(config, tunables, info)
-    return allocate(runs, needed, jobs, config.threads)
+    needed = bytes_of_run(config, group.tunables, info)
+    return allocate(len(group.seeds), needed, jobs, config.threads)

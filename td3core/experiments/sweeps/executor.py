@@ -94,14 +94,9 @@ class LocalExecutor:
         numerics_class: str = numerics.AUTO,
     ) -> None:
         self.numerics = numerics_class
-        self._slots, self._log_dir = slots, log_dir
+        self.slots, self._log_dir = slots, log_dir
         self._spare: _Worker | None = None
         self._workers: dict[Path, _Worker] = {}
-
-    @property
-    def slots(self) -> int:
-        """Number of runs that train at once."""
-        return self._slots
 
     def start(self, run: Path) -> None:
         """Train this run from its current state.

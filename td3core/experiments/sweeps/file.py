@@ -27,8 +27,20 @@ from td3core.system.regular_files import parse_toml
 from td3core.text import SettingName, Text
 
 FIELDS = (
-    *("name", "environment", "preset", "settings", "space", "objective", "trials", "seeds"),
-    *("steps", "sampler", "sampler_seed", "pruning", "jobs", "time_limit_min"),
+    "name",
+    "environment",
+    "preset",
+    "settings",
+    "space",
+    "objective",
+    "trials",
+    "seeds",
+    "steps",
+    "sampler",
+    "sampler_seed",
+    "pruning",
+    "jobs",
+    "time_limit_min",
 )
 RANGE_FIELDS = ("low", "high", "log", "step", "points", "choices")
 _MOST_DIMENSIONS, _MOST_CHOICES, _MOST_POINTS = 64, 1_000, 10_000

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables
-from td3core.errors import RequestError, file_reason, unknown_name, unwritable
+from td3core.errors import RequestError, unknown_name, unreadable, unwritable
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.protocol.trial_status import TrialStatus
@@ -127,11 +127,7 @@ class SweepFolder:
         try:
             return read_text(self.path / _FILE)
         except (OSError, UnicodeDecodeError) as problem:
-            raise RequestError(
-                "{path} cannot be read: {reason}.",
-                path=str(self.path / _FILE),
-                reason=file_reason(problem),
-            ) from problem
+            raise unreadable(self.path / _FILE, problem) from problem
 
     def make(self, spec: SweepSpec) -> None:
         """Make the folder, or check that it belongs to this sweep; its file is not written.

@@ -10,7 +10,7 @@ from pathlib import Path
 from td3core.envs import trust
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
-from td3core.errors import RequestError, file_reason
+from td3core.errors import RequestError, unreadable
 from td3core.experiments.groups.allocation import allocate, bytes_of_run
 from td3core.experiments.sweeps.executor import Executor, LocalExecutor
 from td3core.experiments.sweeps.file import parse
@@ -162,9 +162,4 @@ def _read(path: Path) -> str:
             "There is no sweep file {path}. Bundled sweeps: {known}.", path=str(path), known=known
         ) from None
     except (OSError, UnicodeDecodeError) as problem:
-        reason = Text("it is not UTF-8 text")
-        if isinstance(problem, OSError):
-            reason = Text("{reason}", reason=file_reason(problem))
-        raise RequestError(
-            "{path} cannot be read: {reason}.", path=str(path), reason=reason
-        ) from problem
+        raise unreadable(path, problem) from problem

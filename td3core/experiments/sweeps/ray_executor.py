@@ -100,14 +100,9 @@ class RayExecutor:
         """
         self.numerics, self._modules = numerics_class, tuple(modules)
         cores = int(ray.cluster_resources().get("CPU", 1))
-        self._slots = slots or max(1, cores)
+        self.slots = slots or max(1, cores)
         self._jobs: dict[Path, _Job] = {}
         self._asked = 0.0
-
-    @property
-    def slots(self) -> int:
-        """Number of runs that train at once."""
-        return self._slots
 
     def start(self, run: Path) -> None:
         """Train this run from its current state."""

@@ -40,8 +40,17 @@ _IMPORTANCE_AFTER_TRIALS = 4
 _REASON, _CLOSING, _STEPS = "reason", "pruned_at", "env_steps"
 _STUDY = "sweep"
 _DAMAGE = (
-    *(SQLAlchemyError, optuna.exceptions.OptunaError, OSError, RuntimeError, ValueError),
-    *(LookupError, TypeError, AttributeError, AssertionError, ArithmeticError, StopIteration),
+    SQLAlchemyError,
+    optuna.exceptions.OptunaError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    StopIteration,
 )
 """Exceptions caused by values in the file that this program did not write."""
 

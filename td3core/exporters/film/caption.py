@@ -8,8 +8,8 @@ from PIL import Image, ImageDraw
 
 from td3core.exporters.film.lettering import Font, font
 
-_STRIP = (24, 27, 33)
-_TEXT = (240, 242, 245)
+BACK = (24, 27, 33)
+TEXT = (240, 242, 245)
 _MARK = (240, 190, 60)
 _STRIP_SHARE = 0.075
 _LEAST_STRIP = 26
@@ -67,7 +67,7 @@ class Canvas:
 
     def compose(self, picture: NDArray[np.uint8], caption: Caption) -> NDArray[np.uint8]:
         """Return a frame (height, width, 3) with a picture (any height, any width, 3)."""
-        frame = Image.new("RGB", self._size, _STRIP)
+        frame = Image.new("RGB", self._size, BACK)
         shown = _fitted(Image.fromarray(picture), self._room)
         frame.paste(
             shown, ((self._room[0] - shown.width) // 2, (self._room[1] - shown.height) // 2)
@@ -82,15 +82,15 @@ class Canvas:
 
 
 def _drawn_strip(caption: Caption, width: int, height: int) -> Image.Image:
-    strip = Image.new("RGB", (width, height), _STRIP)
+    strip = Image.new("RGB", (width, height), BACK)
     draw = ImageDraw.Draw(strip)
     margin, middle = max(4, height // 4), height / 2
     chosen = _font_that_fits(caption, width - 2 * margin, height)
-    draw.text((margin, middle), caption.left, _TEXT, chosen, anchor="lm")
+    draw.text((margin, middle), caption.left, TEXT, chosen, anchor="lm")
     if caption.mark:
         at = margin + chosen.getlength(f"{caption.left}  ")
         draw.text((at, middle), caption.mark, _MARK, chosen, anchor="lm")
-    draw.text((width - margin, middle), caption.right, _TEXT, chosen, anchor="rm")
+    draw.text((width - margin, middle), caption.right, TEXT, chosen, anchor="rm")
     return strip
 
 

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from td3core.arrays import Doubles
+from td3core.exporters.film.caption import BACK, TEXT
 from td3core.exporters.film.lettering import font, return_text
 from td3core.playing.numbers import SATURATED, EpisodeNumbers
 from td3core.text import tr
 
-_BACK, _CARD, _GRID = (24, 27, 33), (32, 36, 44), (62, 68, 80)
-_TEXT, _MUTED = (240, 242, 245), (160, 168, 180)
+_CARD, _GRID, _MUTED = (32, 36, 44), (62, 68, 80), (160, 168, 180)
 _BLUE, _AMBER, _GREEN, _RED = (95, 160, 255), (240, 190, 60), (110, 200, 130), (235, 105, 95)
 _LINES = (_BLUE, _AMBER, _GREEN, _RED, (190, 140, 240), (120, 210, 220))
 _LEAST_WIDTH, _SHARE = 560, 0.42
@@ -58,7 +58,7 @@ class InstrumentCanvas:
         self._size = self._picture_size[0], round(self._picture_size[0] * _SHARE) & ~1
         self._font = font(max(9, round(self._size[0] / 62)))
         self._line_height: int = round(self._size[0] / 62 * 1.5)
-        self._base = Image.new("RGB", self._size, _BACK)
+        self._base = Image.new("RGB", self._size, BACK)
         self._charts = [self._draw_chart(*each) for each in self._contents()]
         self._actions = self._draw_card(3)
 
@@ -138,7 +138,7 @@ class InstrumentCanvas:
         left, top, right, bottom = chart.box
         last = max(len(self._numbers.total) - 1, 1)
         x = left + row / last * (right - left - 1)
-        draw.line((x, top, x, bottom), _TEXT, 1)
+        draw.line((x, top, x, bottom), TEXT, 1)
         self._draw_heading(draw, chart.box, chart.title)
         at = float(right)
         for line in reversed(chart.lines if len(chart.lines) <= 2 else ()):

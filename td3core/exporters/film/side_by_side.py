@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from td3core.checkpoint import load
 from td3core.checkpoint.agent import agent_of, facts_of
-from td3core.exporters.film.caption import Canvas, Caption
+from td3core.exporters.film.caption import BACK, Canvas, Caption
 from td3core.exporters.film.frames import Shot, filmed_episode
 from td3core.exporters.film.growth import HOLD_S, require_same_environment
 from td3core.exporters.film.lettering import return_caption
@@ -22,7 +22,6 @@ from td3core.playing.playback import Agent
 from td3core.playing.step import RolloutStep
 from td3core.runs.naming import runs_of_agents
 
-_BACK = (24, 27, 33)
 _GAP = 4
 """Gap between two pictures, in pixels."""
 _MOST_IN_A_ROW = 3
@@ -173,7 +172,7 @@ def _in_rows(tiles: Sequence[NDArray[np.uint8]], columns: int) -> NDArray[np.uin
     height, width = tiles[0].shape[:2]
     rows = -(-len(tiles) // columns)
     size = rows * (height + _GAP) - _GAP, columns * (width + _GAP) - _GAP
-    frame = np.full((*size, 3), _BACK, np.uint8)
+    frame = np.full((*size, 3), BACK, np.uint8)
     for at, tile in enumerate(tiles):
         row, column = divmod(at, columns)
         top, left = row * (height + _GAP), column * (width + _GAP)

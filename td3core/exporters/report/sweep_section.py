@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from td3core.analysis.figure_data import FigureData, FigureLine
-from td3core.config.value_text import format_duration, plain_return, typographic
+from td3core.config.value_text import format_duration, format_share, plain_return, typographic
 from td3core.exporters.report.document import (
     Block,
     Cell,
@@ -151,7 +151,7 @@ def _importance(sweep: SweepFacts) -> DataTable:
     called = labels()
     columns = (Column(title=tr("Setting")), Column(title=tr("Share of the differences in value")))
     rows = tuple(
-        (called.get(name, name), Cell(text=f"{100 * share:.0f} %", share=share))
+        (called.get(name, name), Cell(text=format_share(share), share=share))
         for name, share in sorted(sweep.importance.items(), key=lambda each: -each[1])
     )
     about = tr("How much each setting matters, by PED-ANOVA (Watanabe et al. 2023).")

@@ -121,7 +121,7 @@ def test_boxes_and_arrows_show_the_numbers_of_the_update(
     assert shown(panel, "act") == ("σ 0.25", "")
     assert shown(panel, "critic1_target") == ("−5.732", "Δ 0.25 %")
     assert shown(panel, "critic2_target")[0] == "−5.624"
-    assert shown(panel, "minimum") == ("−5.803", "Q1′ in 64%")
+    assert shown(panel, "minimum") == ("−5.803", "Q1′ in 64 %")
     assert shown(panel, "y") == ("−11.9", f"r −6.25, γ {tunables.gamma:g}")
     assert shown(panel, "losses") == ("L1 0.176", "L2 0.113")
     assert shown(panel, "actor_step") == ("L 11.84", "every 2 updates")
@@ -176,7 +176,7 @@ def test_tqc_is_drawn_with_what_it_does_instead(
     assert panel.diagram.labels["minimum"] == f"z {format_number(-5.803)}"
     boxes["minimum"].click()
     numbers = panel.findChild(QWidget, "algorithm_numbers").text()
-    assert numbers == "the largest 6 left out,  64% of the others are Q1′"
+    assert numbers == "the largest 6 left out,  64 % of the others are Q1′"
     begin(model)
     assert str(boxes["minimum"].box.title) == "7 Minimum"
     assert "never sees it" in boxes["critic2"].toolTip()

@@ -20,8 +20,8 @@ from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
 from td3core.experiments.groups.commands import Command, GroupInbox
-from td3core.experiments.groups.group import Group, create_group
-from td3core.experiments.groups.messages import GroupEnded, GroupStarted, NewGroup, ResumedGroup
+from td3core.experiments.groups.group import Group, NewGroup
+from td3core.experiments.groups.messages import GroupEnded, GroupStarted, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.jobs import Job
 from td3core.protocol.steering import Verb
@@ -33,6 +33,7 @@ from tests.studio.run_browser.runs_list import action, show_runs
 from tests.studio.session.test_controller import PlayedWorker
 from tests.support.marks import slow
 from tests.support.scripted import STEPS
+from tests.td3core.helpers import new_group
 
 STEPS_ENV = "tests.support.scripted:StepsEnv"
 PATIENCE_MS = 60_000
@@ -540,7 +541,7 @@ def test_where_runs_train_is_remembered(
 def left_alone(runs_dir: Path) -> Iterator[Group]:
     """A group that another process trains, as far as its folder shows."""
     config, tunables = make_settings({"env": STEPS_ENV, "steps": 200})
-    group = create_group(runs_dir, (0, 1), config, tunables)
+    group = new_group(runs_dir, (0, 1), config, tunables)
     RunDirectory.create(runs_dir, group.config_of(0), tunables, group=group.name)
     GroupInbox(group).open()
     with group.locked():
@@ -718,7 +719,7 @@ def test_the_status_bar_speaks_of_the_group_that_trains(qtbot, window, find, pan
     qtbot.waitUntil(lambda: "100 steps/s" in find("status_numbers").text())
     assert find("status_state").text().endswith("training")
     assert find("status_numbers").text() == (
-        "group group-0-1-2  ·  50%  ·  1 of 3 runs finished  ·  100 steps/s  ·  3 s left"
+        "group group-0-1-2  ·  50 %  ·  1 of 3 runs finished  ·  100 steps/s  ·  3 s left"
     )
     assert find("status_progress").value() == 500
     # The warm-up is faster than the rest, and not representative.

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton
 from studio.experiments.paired_test_file import KeptTest, PairedTestFile, standing
 from studio.experiments.paired_test_session import PairedTestSession, PairedTestStage
 from td3core.checkpoint import read_header
-from td3core.experiments.groups.group import create_group, open_group
+from td3core.experiments.groups.group import open_group
 from td3core.experiments.groups.messages import GroupStarted, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.paired_tests import plan_paired_test
@@ -21,7 +21,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.text import NO_TEXT
 from tests.studio.experiments.test_groups import PlayedGroup, played
 from tests.td3core.analysis.many_runs import write_run
-from tests.td3core.helpers import finish
+from tests.td3core.helpers import finish, new_group
 
 __all__ = ["played"]
 
@@ -45,7 +45,7 @@ def left(runs_dir: Path, begun: KeptTest) -> KeptTest:
     """A paired test whose window was closed when three of its four runs were over."""
     test, names = begun.test, list[str]()
     for arm, over, value in ((test.with_change, 2, 50.0), (test.without, 1, 20.0)):
-        group = create_group(
+        group = new_group(
             runs_dir, test.seeds, arm.config, arm.tunables, checkpoint=test.checkpoint
         )
         names.append(group.name)

@@ -92,11 +92,11 @@ def test_success_is_read_at_the_crosshair_and_in_the_log(qtbot, window, find):
     redraw(qtbot, window)
     card = window.plots.card("plot_return")
     card.hovered.emit(QPointF(110.0, 1.0))
-    assert "50% of its episodes reach 300" in card.readout
+    assert "50 % of its episodes reach 300" in card.readout
     card.hovered.emit(QPointF(890.0, 1.0))
-    assert "100% of its episodes reach 300" in card.readout
+    assert "100 % of its episodes reach 300" in card.readout
     assert "reach" not in window.plots.card("plot_q").readout
-    assert "50% reach 300" in find("log_view").toPlainText()
+    assert "50 % reach 300" in find("log_view").toPlainText()
 
 
 ROWS = {

@@ -177,7 +177,7 @@ def test_several_environments_are_trained_to_the_end_from_the_form(qtbot, window
     assert (ended.env_steps, ended.stopped) == (412, "finished")
     qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=10_000)
     assert find("status_progress").value() == find("status_progress").maximum()
-    assert "100%" in find("status_numbers").text()
+    assert "100 %" in find("status_numbers").text()
     assert window.model.record.seconds_left == 0.0
     config = listener.all(events.Started)[0].config
     assert (config.num_envs, config.env_processes) == (4, 2)

@@ -206,7 +206,7 @@ def test_a_film_has_one_frame_for_each_step_and_shows_the_evaluated_episodes(
     options = ["--video", str(video), "--episodes", "2", "--seed", "3", "--json"]
     assert app.main(["replay", saved, *options]) == 0
     said = capsys.readouterr()
-    assert re.search(r"^\d+% Episode 1 of 2, [\d,]+ frames$", said.err, re.MULTILINE)
+    assert re.search(r"^\d+ % Episode 1 of 2, [\d,]+ frames$", said.err, re.MULTILINE)
     found = last_line(said.out)
     assert found["frames"] == sum(found["lengths"]) == 120
     with av.open(str(video)) as film:
@@ -368,7 +368,7 @@ def register_solvable(reward_threshold: float | None) -> str:
 
 @pytest.mark.parametrize(
     ("threshold", "share", "words"),
-    [(2.0, 0.5, ", 50% reach 2"), (9.0, 0.0, ", 0% reach 9"), (None, None, "")],
+    [(2.0, 0.5, ", 50 % reach 2"), (9.0, 0.0, ", 0 % reach 9"), (None, None, "")],
 )
 def test_success_against_the_threshold_is_printed_logged_and_kept(
     capsys: pytest.CaptureFixture[str],

@@ -9,13 +9,12 @@ from td3core.cli import app
 from td3core.cli.options import assignments
 from td3core.cli.paths import find_checkpoint, find_run, require_writable_name
 from td3core.errors import RequestError
-from td3core.experiments.groups.group import create_group
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
 from td3core.runs.recent import newest_runs
 from td3core.training.launch import train
-from tests.td3core.helpers import finish, tiny
+from tests.td3core.helpers import finish, new_group, tiny
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def test_a_checkpoint_is_named_from_the_folder_of_runs(run: Path) -> None:
 
 def test_the_name_of_a_group_is_answered_with_one_of_its_runs(runs_dir: Path) -> None:
     config, tunables = tiny(steps=30)
-    name = create_group(runs_dir, (0, 1), config, tunables).path.name
+    name = new_group(runs_dir, (0, 1), config, tunables).path.name
     for find in (find_run, find_checkpoint):
         with pytest.raises(RequestError, match=r"is no run in|is neither a run in"):
             find(Path(name), runs_dir)

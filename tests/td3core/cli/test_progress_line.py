@@ -28,4 +28,4 @@ def test_everyone_else_reads_words(
     tell_progress(READING, 0.25)
     tell_progress(READING)
     said = capsys.readouterr().err.splitlines()
-    assert said == ["25% Reading run 2 of 4", "Reading run 2 of 4"]
+    assert said == ["25 % Reading run 2 of 4", "Reading run 2 of 4"]

@@ -18,14 +18,13 @@ from td3core.cli import app, consent, doctor
 from td3core.cli.numerics import command_line
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
-from td3core.experiments.groups.group import create_group
 from td3core.exporters import stable_baselines3_zip
 from td3core.runs.directory import RunDirectory
 from td3core.system import allowed_code, numerics
 from tests.support.marks import slow
 from tests.support.stranger import Stranger
 from tests.td3core.cli.test_commands import last_line, small
-from tests.td3core.helpers import finish
+from tests.td3core.helpers import finish, new_group
 
 NAME = "theirs_env"
 ENV = f"{NAME}:Slide"
@@ -138,7 +137,7 @@ def run(
     assert str(modules) in description
     (found / "run.toml").write_text(description.replace(str(modules), str(stranger.folder)))
     opened = RunDirectory.open(found)
-    group = create_group(runs_dir, (0, 1), opened.config, opened.first_tunables)
+    group = new_group(runs_dir, (0, 1), opened.config, opened.first_tunables)
     group.path.rename(group.path.with_name("theirs"))
     monkeypatch.setenv("TD3_STUDIO_PRESETS", str(tmp_path / "presets"))
     (tmp_path / "presets").mkdir()
@@ -201,7 +200,7 @@ def test_without_a_terminal_a_strangers_code_is_refused_and_not_imported(
     assert app.main(COMMANDS[name](run, tmp_path)) == 2
     # A report has read the runs before it plays their agents.
     lines = capsys.readouterr().err.strip().splitlines()
-    said = "\n".join(line for line in lines if not line.startswith("0% Reading run"))
+    said = "\n".join(line for line in lines if not line.startswith("0 % Reading run"))
     assert said.count("\n") == 0, said
     for words in ("--trust-env", str(stranger.folder / f"{NAME}.py")):
         assert words in said

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from td3core.experiments.groups.group import Group, create_group
-from tests.td3core.helpers import tiny
+from td3core.experiments.groups.group import Group
+from tests.td3core.helpers import new_group, tiny
 
 STEPS_ENV = "tests.support.scripted:StepsEnv"
 """Unlike a registered name, a module can be imported anywhere."""
@@ -19,6 +19,6 @@ def make_group(runs_dir: Path) -> Callable[..., Group]:
 
     def make(seeds: tuple[int, ...] = (0, 1), env: str = STEPS_ENV, **values: Any) -> Group:
         config, tunables = tiny(env, **values)
-        return create_group(runs_dir, seeds, config, tunables)
+        return new_group(runs_dir, seeds, config, tunables)
 
     return make

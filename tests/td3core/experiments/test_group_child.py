@@ -11,10 +11,10 @@ import pytest
 from td3core.analysis.measured import MeasuredRun
 from td3core.envs.trust import with_user_consent
 from td3core.experiments.groups import child
+from td3core.experiments.groups.group import NewGroup
 from td3core.experiments.groups.messages import (
     CODEC,
     GroupEnded,
-    NewGroup,
     ResumedGroup,
     SeedEvent,
 )

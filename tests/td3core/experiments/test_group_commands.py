@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from td3core.cli.app import main
-from td3core.experiments.groups.group import create_group
 from td3core.experiments.jobs import perform
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
@@ -24,7 +23,7 @@ from tests.support.waiting import eventually
 from tests.td3core.experiments.conftest import STEPS_ENV
 from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
 from tests.td3core.experiments.test_processes import ENDLESS, shortened
-from tests.td3core.helpers import run, tiny
+from tests.td3core.helpers import new_group, run, tiny
 
 Answer = tuple[int, dict[str, Any]]
 KEYS = {
@@ -122,7 +121,7 @@ def test_a_length_that_a_run_of_the_group_has_passed_is_refused_and_changes_noth
     command, runs_dir: Path
 ) -> None:
     config, tunables = tiny(STEPS_ENV)
-    group = create_group(runs_dir, (0, 1), config, tunables)
+    group = new_group(runs_dir, (0, 1), config, tunables)
     for seed, steps in ((0, 60), (1, 40)):
         RunDirectory.create(runs_dir, replace(config, seed=seed), tunables, group=group.name)
         (made,) = (run for run in list_runs(runs_dir) if run.config.seed == seed)
@@ -143,7 +142,7 @@ def test_a_run_of_a_group_that_would_not_go_on_exactly_is_refused_if_that_is_ask
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], exact: bool
 ) -> None:
     config, tunables = tiny(keep_replay=False)
-    group = create_group(runs_dir, (0,), config, tunables)
+    group = new_group(runs_dir, (0,), config, tunables)
     control = Control.stopping_at(40)
     train(config, tunables, control, lambda _: None, runs_dir, group=group.name)
 
@@ -168,7 +167,7 @@ def test_a_finished_group_answers_what_its_runs_answer(
     command, runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config, tunables = tiny(eval_interval=20)
-    group = create_group(runs_dir, (0,), config, tunables)
+    group = new_group(runs_dir, (0,), config, tunables)
     done = train(config, tunables, Control(), lambda _: None, runs_dir, group=group.name)
     assert isinstance(done, Ended)
     status, answer = command("resume", group.name, "--trust-env")
@@ -183,7 +182,7 @@ def test_a_finished_group_answers_what_its_runs_answer(
 def test_a_number_of_jobs_that_cannot_be_is_refused_when_a_group_goes_on(
     command, runs_dir: Path, jobs: str
 ) -> None:
-    group = create_group(runs_dir, (0, 1), *tiny(), jobs=2)
+    group = new_group(runs_dir, (0, 1), *tiny(), jobs=2)
     status, answer = command("resume", group.name, "--jobs", jobs, "--trust-env")
     assert (status, answer) == (2, {"error": f"jobs cannot be {jobs}; use 1 to 1024."})
 

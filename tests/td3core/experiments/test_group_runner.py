@@ -13,7 +13,7 @@ from td3core.config import given
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, GroupInbox, request
-from td3core.experiments.groups.group import Group, create_group, find_group, open_group
+from td3core.experiments.groups.group import Group, find_group, open_group
 from td3core.experiments.groups.runner import GroupRunner
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.jobs import Branch, ResumedRun, perform
@@ -27,6 +27,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.text import Text
 from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
 from tests.td3core.helpers import finish as finish_run
+from tests.td3core.helpers import new_group
 
 
 @pytest.fixture
@@ -398,7 +399,7 @@ def test_the_runs_of_a_group_branch_off_its_checkpoint_with_seeds_of_their_own(
     config, tunables = branch_settings(
         parent.last, read_header(parent.last), {"steps": 90, "tau": 0.5}
     )
-    made = create_group(runs_dir, (4, 5), config, tunables, checkpoint=parent.last)
+    made = new_group(runs_dir, (4, 5), config, tunables, checkpoint=parent.last)
     group = open_group(made.path)
     assert group == made
     runner = GroupRunner(group, Allocation(jobs=1, threads=1, reason=Text("")), lambda *_: None)

@@ -12,7 +12,13 @@ import pytest
 from td3core import checkpoint
 from td3core.cli import app
 from td3core.errors import RequestError
-from td3core.exporters.registry import EXPORTERS, FIGURE_EXPORTERS, Exporter, find_exporter
+from td3core.exporters.registry import (
+    EXPORTERS,
+    FIGURE_EXPORTERS,
+    Exporter,
+    find_exporter,
+    with_suffix_of,
+)
 from td3core.text import Text
 from tests.td3core.helpers import finish, write_checkpoint
 
@@ -76,21 +82,13 @@ def test_a_suffix_of_no_format_is_refused_with_those_of_all(target: str) -> None
         find_exporter(Path(target))
 
 
-def test_a_suffix_of_two_formats_needs_a_name() -> None:
-    exporters = (made_up("one", ".x", ".y"), made_up("two", ".y"))
-    assert find_exporter(Path("a.x"), exporters=exporters).name == "one"
-    with pytest.raises(RequestError, match="matches several formats; choose one: one, two"):
-        find_exporter(Path("a.y"), exporters=exporters)
-    assert find_exporter(Path("a.y"), "two", exporters).name == "two"
-
-
 def test_a_format_is_a_module_and_an_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = "def export(checkpoint, target): target.write_bytes(checkpoint.read_bytes()[:3])"
     (tmp_path / "made_up_three.py").write_text(module)
     monkeypatch.syspath_prepend(str(tmp_path))
     source, target = tmp_path / "source", tmp_path / "target.x"
     source.write_text("abcdef")
-    find_exporter(target, exporters=(made_up("three", ".x"),)).export(source, target)
+    with_suffix_of(target, (made_up("three", ".x"),)).export(source, target)
     assert target.read_text() == "abc"
 
 

@@ -30,7 +30,7 @@ def test_a_resumed_run_says_which_steps_it_takes_again(count: int, step: int, sa
 
 def test_an_evaluation_tells_its_success_only_by_a_threshold() -> None:
     assert not success(evaluated(10, 5.0))
-    assert str(success(evaluated(10, 320.5, reward_threshold=300.0))) == "100% reach 300"
+    assert str(success(evaluated(10, 320.5, reward_threshold=300.0))) == "100 % reach 300"
 
 
 @pytest.mark.parametrize("mean", ["nan", "inf", "much"])

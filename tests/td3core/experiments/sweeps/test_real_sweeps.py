@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from td3core.cli.app import main
+from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import holder
 from tests.support.waiting import eventually
@@ -100,6 +101,21 @@ def test_a_sweep_that_does_not_exist_is_refused(
         assert status == 2
         assert sentence in found["error"]
     assert not runs_dir.exists()
+
+
+def test_a_sweep_file_that_is_no_text_is_refused_with_one_sentence_wherever_it_is(
+    tmp_path: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = tmp_path / "odd.toml"
+    own = SweepFolder(runs_dir, "odd").path / "sweep.toml"
+    own.parent.mkdir(parents=True)
+    for path, words in ((given, [str(given)]), (own, ["show", "odd"]), (own, ["resume", "odd"])):
+        path.write_bytes(b"name = '\xff'")
+        status, found = answer(capsys, "sweep", *words, "--runs-dir", str(runs_dir))
+        assert (status, found) == (
+            2,
+            {"error": f"{path} cannot be read: it is not UTF-8 text."},
+        )
 
 
 @pytest.mark.parametrize("action", ["show", "stop"])
