@@ -237,6 +237,26 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     assert card.plot.getAxis("left").opacity() == 1.0
 
 
+def test_the_first_row_of_a_run_or_its_parents_is_drawn_as_a_dot(qtbot, window) -> None:
+    row, second = (300.0, 1, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0), (600.0, 2, *6 * (1.0,))
+    past = RunCurves()
+    add_training(past.training, [row])
+    open_record(window, parent_curves=past)
+    training = window.model.record.curves.training
+    add_training(training, [row])
+    redraw(qtbot, window)
+    card = window.plots.card("plot_q")
+    drawn = [item for item in curves_of(card) if drawn_points(item)]
+    # Q₁, Q₂ and their target, each twice.
+    assert len(drawn) == 6
+    assert all(item.scatter.isVisible() and len(item.scatter.data) == 1 for item in drawn)
+    add_training(training, [second])
+    redraw(qtbot, window)
+    own = [item for item in curves_of(card) if drawn_points(item) == 2]
+    assert len(own) == 3
+    assert not any(item.scatter.isVisible() for item in own)
+
+
 @pytest.mark.slow
 def test_parents_recorded_before_a_metric_existed_are_drawn_without_it(qtbot, window) -> None:
     past, nan = RunCurves(), math.nan
