@@ -16,6 +16,7 @@ from studio.plots.curve import info_curve
 from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Entry, Layer, Points
+from studio.plots.run.empty_hint import EmptyHint
 from studio.session.curves import RunCurves
 from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
@@ -106,6 +107,22 @@ def test_a_card_draws_a_layer_of_any_kind_and_fits_its_axes_to_it(card, overlay)
     assert 20 < low < 30 < 50 < high < 60
     assert card.plot.getAxis("left").opacity() == 1.0
     assert card.last_step() == 1000.0
+
+
+def test_a_plot_shows_neither_axes_nor_hint_before_it_is_drawn(qtbot, overlay) -> None:
+    spec = PlotSpec(name="plot_test", title="Test", help="", curves=(), empty="No episodes yet.")
+    for layers in ([overlay], []):
+        card = PlotCard(spec, layers, load_theme("light"))
+        qtbot.addWidget(card)
+        card.resize(500, 300)
+        card.show()
+        said = card.findChild(EmptyHint)
+        assert not said.isVisible()
+        assert card.plot.getAxis("left").opacity() == 0.0
+        card.draw(follow=True)
+        assert said.isVisible() is not bool(layers)
+        assert said.text == "No episodes yet."
+        assert card.plot.getAxis("left").opacity() == float(bool(layers))
 
 
 def test_a_layer_brings_its_legend_and_its_colours(card, overlay) -> None:
