@@ -66,6 +66,14 @@ def problems(window: MainWindow) -> list[str]:
     return found
 
 
+def lasting_problems(qtbot: QtBot, window: MainWindow) -> list[str]:
+    """Return the problems that are there once the window has laid out what was read meanwhile."""
+    with contextlib.suppress(Late):
+        qtbot.waitUntil(lambda: not problems(window), timeout=5_000)
+        return []
+    return problems(window)
+
+
 def show_all(qtbot: QtBot, window: MainWindow, runs: Path) -> Iterator[str]:
     """Show one part of the window after the other; yield the name of each."""
     yield "first"
@@ -114,7 +122,7 @@ def test_every_part_of_the_window_is_whole_and_reached(
     found = {}
     for part in show_all(qtbot, window, runs_dir):
         settle(qtbot, window)
-        if here := problems(window):
+        if here := lasting_problems(qtbot, window):
             found[part] = here
     assert not found, "\n".join(f"{where}: {why}" for where, all_ in found.items() for why in all_)
 
