@@ -167,7 +167,7 @@ def test_every_key_of_the_window_is_listed_and_in_the_manual(window, root: Path)
     rows = [everywhere.child(at) for at in range(everywhere.childCount())]
     listed = {row.text(0): row.text(1) for row in rows}
     assert len(listed) == len(rows), "each once"
-    assert listed["Ctrl+T"] == "Start a new run with the settings on the left"
+    assert listed["Ctrl+T"] == "Start a new run with the settings in Setup"
     assert listed["Ctrl+O"] == "Open agent or run…"
     assert listed["Ctrl+Shift+O"] == "Import from other programs…"
     assert listed["Ctrl+Shift+M"] == "Compare agents…"
