@@ -46,6 +46,7 @@ from studio.widgets.controls import (
     make_icon_button,
     make_label,
     make_narrow_combo,
+    make_table,
 )
 from studio.widgets.figure_export import make_export_button
 from studio.widgets.sight import Sight
@@ -145,16 +146,11 @@ class SweepPanel(QWidget):
         )
         self._status = make_label("sweep_status", muted=True)
         self._status.setWordWrap(True)
-        self.view = QTableView()
-        self.view.setObjectName("sweep_trials")
-        self.view.setAccessibleName(tr("Trials"))
-        self.view.setModel(self._proxy)
+        self.view = make_table("sweep_trials", tr("Trials"), self._proxy)
         self.view.setSortingEnabled(True)
         self.view.sortByColumn(0, Qt.SortOrder.AscendingOrder)
         self.view.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
         self.view.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.view.verticalHeader().hide()
-        self.view.setShowGrid(False)
         self.view.horizontalHeader().setDefaultSectionSize(scaled(_COLUMN))
 
     def _lay_out(self) -> None:

@@ -24,6 +24,7 @@ from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
+from studio.widgets.controls import make_table
 from studio.widgets.labels import ElidedLabel, plain_label
 from studio.widgets.sight import Sight
 from td3core.analysis.saturation import saturation
@@ -104,16 +105,11 @@ class HealthPanel(QWidget):
         return area
 
     def _make_table(self) -> QTableView:
-        view = QTableView()
-        view.setObjectName("health_table")
-        view.setAccessibleName(tr("Quantities of the run's health"))
-        view.setModel(self.table)
+        view = make_table("health_table", tr("Quantities of the run's health"), self.table)
         view.setItemDelegateForColumn(HealthColumn.CURVE, self._delegate)
-        view.setShowGrid(False)
         view.setAlternatingRowColors(False)
         view.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         view.setFrameShape(QFrame.Shape.NoFrame)
-        view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(scaled(22))
         header = view.horizontalHeader()
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from studio.formatting import format_count, format_number
 from studio.theme.sizes import scaled
+from studio.widgets.controls import make_table
 from studio.widgets.labels import plain_tip
 from studio.widgets.model_index import Index
 from td3core.analysis.inspection import Inspection
@@ -103,15 +104,9 @@ class BatchModel(QAbstractTableModel):
 
 def make_batch_view(model: BatchModel, name: str) -> QTableView:
     """Return the table; ``name`` is for screen readers."""
-    view = QTableView()
-    view.setObjectName("inspection_table")
-    view.setAccessibleName(name)
-    view.setModel(model)
+    view = make_table("inspection_table", name, model)
     view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-    view.setTabKeyNavigation(False)
-    view.verticalHeader().hide()
-    view.setShowGrid(False)
     view.setSortingEnabled(True)
     header = view.horizontalHeader()
     header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)

@@ -23,6 +23,8 @@ _FINER = 4
 """Labels are chosen from ticks this many times as dense as labels may be."""
 _FAR = 1000.0
 """Pixels by which the reported area is enlarged, to keep pyqtgraph from dropping labels."""
+_EXACT = 12
+"""Digits to which the power of a logarithm is exact."""
 _PLAIN = range(-2, 4)
 """Powers of ten for which numbers are as short without an exponent."""
 _MANY_DECADES = 12
@@ -353,19 +355,22 @@ def _moved_into(rect: QRectF, area: QRectF) -> QRectF:
 def _power(exponent: float) -> str:
     """Return a power of ten as short text: 1e-3, 0.05, 2, 1500, 1e4.
 
+    Ticks are at round numbers: all digits beyond are errors of the logarithm.
     Exponents have a hyphen, as typed: a minus sign would be as wide as a digit.
     """
-    digits, power = f"{10.0**exponent:.2e}".split("e")
+    digits, power = f"{10.0**exponent:.{_EXACT - 1}e}".split("e")
     if int(power) in _PLAIN:
-        return f"{float(digits) * 10.0 ** int(power):g}"
-    return f"{float(digits):g}e{int(power)}"
+        return f"{float(digits) * 10.0 ** int(power):.{_EXACT}g}"
+    return f"{float(digits):.{_EXACT}g}e{int(power)}"
 
 
 def _shortest_form(values: Sequence[float], spacing: float) -> _Form:
     """Return the form that tells ticks apart whose longest label is the shortest."""
     largest = max(map(abs, values), default=0.0)
     if spacing < 1 and largest < 1e3:
-        return _Form(1.0, "", ".4g")
+        finest = math.floor(math.log10(spacing) + 1e-9) if spacing and largest else 0
+        digits = math.floor(math.log10(largest)) - finest + 1 if largest else 0
+        return _Form(1.0, "", f".{max(digits, 4)}g")
     forms = []
     for limit, unit in ((1e6, "M"), (1e3, "k"), (1.0, "")):
         if largest >= limit or not unit:

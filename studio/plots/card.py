@@ -111,7 +111,7 @@ class PlotCard(QWidget):
         self._axes_shown: tuple[bool, str] | None = None
         self.plot = self._make_plot()
         self._empty = (str(plot.empty), str(plot.expected))
-        self._hint = EmptyHint(*self._empty, plot.example, theme, self.plot)
+        self._hint = EmptyHint(plot.example, theme, self.plot)
         for layer in self.layers:
             layer.attach(self.plot)
         self._header = PlotHeader(plot)
@@ -135,6 +135,7 @@ class PlotCard(QWidget):
         self._header.maximise_toggled.connect(self.maximise_toggled)
         self.legend.switched.connect(self._switch_curve)
         self._header.export_requested.connect(self.exporter.ask)
+        self._show_axes(False)
         # Losses span orders of magnitude; on a linear scale the first spike would hide the rest.
         self._set_log(plot.log_button)
         self.set_theme(theme)
@@ -283,12 +284,15 @@ class PlotCard(QWidget):
         self.legend.show_entries([entry for layer in layers for entry in layer.legend()])
 
     def _show_axes(self, shown: bool) -> None:
-        """Show the axes or the hint: numbers on the axes of an empty plot would be meaningless."""
+        """Show the axes or the hint: numbers on the axes of an empty plot would be meaningless.
+
+        Before the first drawing there is no hint either: the curves of a run may be about to come.
+        """
         # Setting any of these again would lay out the axes again.
         if (shown, self._hint.text) == self._axes_shown:
             return
         self._axes_shown = shown, self._hint.text
-        self._hint.setVisible(not shown)
+        self._hint.setVisible(not shown and bool(self._hint.text))
         policy = Qt.FocusPolicy
         self.plot.setFocusPolicy(policy.StrongFocus if shown else policy.ClickFocus)
         self.plot.setAccessibleDescription("" if shown else self._hint.text)

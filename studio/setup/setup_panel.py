@@ -37,7 +37,7 @@ from td3core.text import Text, tr
 
 WELCOME = Text(
     "Pick an environment and press <b>Train</b>. <b>BipedalWalker-v3</b> learns to walk"
-    " within minutes. Or watch a bundled agent first, on the right."
+    " within minutes. Or watch a bundled agent first, in <b>Replay</b>."
 )
 _ENV_TIP = Text(
     "Type to search. You can enter any installed Gymnasium environment with continuous actions."

@@ -116,7 +116,7 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     style = (folder / "theme" / "style.qss").read_text("utf-8")
     icons = {
         name: str(folder / "icons" / f"{name}_{theme.name}.svg").replace("\\", "/")
-        for name in ("arrow_down", "check")
+        for name in ("arrow_down", "arrow_left", "arrow_right", "check")
     }
     sizes: dict[str, Any] = SheetSizes()
     colours = {name: getattr(theme, name) for name in Theme.__slots__}

@@ -1,12 +1,13 @@
 """Builds the small controls of the panels."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QLabel,
     QPushButton,
     QSizePolicy,
+    QTableView,
     QToolButton,
     QWidget,
 )
@@ -96,6 +97,19 @@ def make_icon_button(name: str, accessible_name: str, tip: str) -> QToolButton:
     button.setAutoRaise(True)
     button.setProperty("role", "icon")
     return button
+
+
+def make_table(name: str, accessible_name: str, model: QAbstractItemModel) -> QTableView:
+    """Return a table of rows, without grid and row numbers, that Tab leaves."""
+    table = QTableView()
+    table.setObjectName(name)
+    table.setAccessibleName(accessible_name)
+    table.setModel(model)
+    # The arrow keys go from cell to cell.
+    table.setTabKeyNavigation(False)
+    table.verticalHeader().hide()
+    table.setShowGrid(False)
+    return table
 
 
 def make_row(*widgets: QWidget) -> QHBoxLayout:

@@ -64,10 +64,10 @@ class _Entry:
     tip: Text | None = None
 
 
-_NEXT = Text("Queue a run with the settings on the left, to start after the current training")
-_NEXT_IDLE = Text("Queue a run with the settings on the left; ▶ in the queue starts it")
-_TRAIN = Text("Start a new run with the settings on the left")
-_TRAIN_GROUP = Text("Start a group of runs, one for each of the seeds on the left")
+_NEXT = Text("Queue a run with the settings in Setup, to start after the current training")
+_NEXT_IDLE = Text("Queue a run with the settings in Setup; ▶ in the queue starts it")
+_TRAIN = Text("Start a new run with the settings in Setup")
+_TRAIN_GROUP = Text("Start a group of runs, one for each of the seeds in Setup")
 _RUN_ACTIONS = (
     _Entry("train", Text("Train"), "play", "Ctrl+T", _TRAIN),
     _Entry("queue", Text("Train next"), "playlist-plus", "Ctrl+Shift+T", _NEXT),

@@ -68,6 +68,16 @@ def unreachable(top: QWidget, part: QWidget | None = None) -> list[str]:
     return found
 
 
+def arrows_of(top: QWidget) -> list[QToolButton]:
+    """Return the visible arrows beside tabs that do not fit."""
+    buttons = (each for bar in _tab_bars(top) for each in bar.findChildren(QToolButton))
+    return [each for each in buttons if not each.visibleRegion().isEmpty()]
+
+
+def _tab_bars(top: QWidget) -> list[QTabBar]:
+    return [top] if isinstance(top, QTabBar) else top.findChildren(QTabBar)
+
+
 def _is_behind_a_tab(control: QWidget) -> bool:
     holder: QWidget | None = control
     while holder is not None and not isinstance(holder, QDockWidget):

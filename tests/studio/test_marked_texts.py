@@ -13,7 +13,7 @@ from td3core.cli import doctor, numerics
 from td3core.config.presets import load_presets
 from td3core.experiments.lessons import load_lessons
 from td3core.system.bundled_files import extract
-from tests.support.marked_texts import TECHNICAL, faults, faults_below, name_of, owner_of
+from tests.support.marked_texts import MAKERS, TECHNICAL, faults, faults_below, name_of, owner_of
 
 ALLOWED = {
     ("plots/compare/table.py", "P("): "a formula",
@@ -142,6 +142,21 @@ def test_a_trial_is_one_of_a_sweep_in_every_text_of_the_window() -> None:
     calls = [each for tree in trees for each in ast.walk(tree) if isinstance(each, ast.Call)]
     texts = [ast.unparse(each) for each in calls if name_of(each) in ("tr", "Text", "counted")]
     assert [each for each in texts if re.search(r"\btrials?\b", each)] == []
+
+
+@pytest.mark.slow
+def test_no_text_of_the_window_names_a_side_where_a_panel_may_not_be() -> None:
+    """Panels move, and in a narrow window they share one place."""
+    named = re.compile(r"\bon the (left|right)\b")
+    assert [path.name for path in MODULES if named.search(shown_text(path))] == []
+
+
+def shown_text(path: Path) -> str:
+    """Return the templates that a module marks."""
+    calls = [
+        each for each in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(each, ast.Call)
+    ]
+    return "\n".join(ast.unparse(each) for each in calls if name_of(each) in MAKERS)
 
 
 # What Babel finds -----------------------------------------------------------------------------

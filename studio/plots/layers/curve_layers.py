@@ -74,7 +74,7 @@ class CurveLayer(Layer):
                 continue
             striped = curve.style == "stripes" and len(x) > 2 * _STRIPES
             joined = _stripes(x, (view.high - view.low) / _STRIPES, depth) if striped else "all"
-            item.setData(view.step_map.places_of(x), y, connect=joined)
+            draw_points(item, curve.style, view.step_map.places_of(x), y, joined)
             heights.append(y)
         return heights
 
@@ -225,11 +225,21 @@ def make_item(name: str | None = None) -> pg.PlotDataItem:
 def style_item(item: pg.PlotDataItem, style: str, colour: QColor) -> None:
     """Draw a curve as a line, as dots or as both."""
     item.setPen(None if style == "dots" else curve_pen(colour))
-    if style in ("dots", "line+dots"):
-        item.setSymbol("o")
-        item.setSymbolSize(3 if style == "dots" else 6)
-        item.setSymbolBrush(colour)
-        item.setSymbolPen(None)
+    item.setSymbolSize(3 if style == "dots" else 6)
+    item.setSymbolBrush(colour)
+    item.setSymbolPen(None)
+
+
+def draw_points(
+    item: pg.PlotDataItem,
+    style: str,
+    x: Doubles,
+    y: Doubles,
+    joined: str | NDArray[np.bool_] = "all",
+) -> None:
+    """Draw the points of a curve; a single one as a dot, as there is no line yet."""
+    dotted = style in ("dots", "line+dots") or len(x) == 1
+    item.setData(x, y, connect=joined, symbol="o" if dotted else None)
 
 
 def points_in_view(curve: Curve, source: RunCurves, view: LayerView) -> tuple[Doubles, Doubles]:

@@ -7,7 +7,13 @@ from PySide6.QtGui import QColor
 
 from studio.plots.canvas import PlotCanvas
 from studio.plots.curve import Curve
-from studio.plots.layers.curve_layers import last_step_of, make_item, points_in_view, style_item
+from studio.plots.layers.curve_layers import (
+    draw_points,
+    last_step_of,
+    make_item,
+    points_in_view,
+    style_item,
+)
 from studio.plots.layers.layer import Entry, Layer, LayerView
 from studio.session.model import RunModel
 from studio.theme.theme import Theme
@@ -56,7 +62,7 @@ class ParentCurveLayer(Layer):
         heights = []
         for curve, item in self._items.items():
             x, y = view.drawable(*points_in_view(curve, self._model.record.parent_curves, view))
-            item.setData(view.step_map.places_of(x), y)
+            draw_points(item, curve.style, view.step_map.places_of(x), y)
             heights.append(y)
         return heights
 

@@ -18,18 +18,13 @@ _MARGIN = 12
 class EmptyHint(QWidget):
     """Says what a plot will show. The curve behind it is an example, not data: it has no axes."""
 
-    def __init__(
-        self, text: str, more: str, example: Sequence[float], theme: Theme, parent: QWidget
-    ) -> None:
-        """Show ``text``, and ``more`` if it fits.
-
-        ``example`` are the heights of a typical curve from 0 to 1.
-        """
+    def __init__(self, example: Sequence[float], theme: Theme, parent: QWidget) -> None:
+        """Take the heights of a typical curve, from 0 to 1."""
         super().__init__(parent)
         self._example, self._theme = tuple(example), theme
-        self._said = (text, more)
+        self._said = ("", "")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.label = QLabel(self.text)
+        self.label = QLabel()
         self.label.setProperty("role", "muted")
         self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.label.setWordWrap(True)
@@ -43,7 +38,7 @@ class EmptyHint(QWidget):
         return " ".join(filter(None, self._said))
 
     def say(self, text: str, more: str = "") -> None:
-        """Change the text."""
+        """Show ``text``, and ``more`` if it fits."""
         if (text, more) != self._said:
             self._said = (text, more)
             self._fit()

@@ -5,6 +5,7 @@ import re
 from itertools import pairwise
 
 import pytest
+from PySide6.QtCore import QPointF
 from PySide6.QtGui import QFont, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 
@@ -85,6 +86,30 @@ def test_all_labels_of_an_axis_have_one_unit_and_as_many_decimals(canvas, height
         assert len(set(found)) == len(found) >= 2, (low, high, found)
         kinds = {re.sub(r"\d", "0", label.lstrip("−0123456789")) for label in found if label != "0"}
         assert len(kinds) == 1, (low, high, found)
+
+
+CLOSE = [(1503, 1511), (23.78, 24.02), (0.1503, 0.1511), (123.41, 123.46), (9.9996, 10.0002)]
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+@pytest.mark.parametrize("ends", CLOSE)
+def test_every_label_is_the_number_at_its_tick(canvas, ends, logarithmic: bool) -> None:
+    canvas.resize(scaled(105), scaled(400))
+    canvas.lay_out_now()
+    box, axis = canvas.getViewBox(), canvas.getAxis("left")
+    canvas.set_logarithmic(logarithmic)
+    box.setRange(yRange=list(map(math.log10, ends)) if logarithmic else ends, padding=0.0)
+    page = QImage(10, 10, QImage.Format.Format_RGB32)
+    painter = QPainter(page)
+    _, _, found = axis.generateDrawSpecs(painter)
+    painter.end()
+    assert len(found) >= 2
+    for rect, _, text in found:
+        at = math.log10(number(text)) if logarithmic else number(text)
+        middle, half = box.mapFromView(QPointF(0.0, at)).y(), rect.height() / 2
+        # Those at the ends are moved inside.
+        middle = min(max(middle, half), box.height() - half)
+        assert rect.center().y() == pytest.approx(middle, abs=1.5), text
 
 
 def number(label: str) -> float:

@@ -16,6 +16,7 @@ from studio.plots.curve import info_curve
 from studio.plots.layers.change_markers import ChangeMarkerLayer
 from studio.plots.layers.curve_layers import CurveLayer
 from studio.plots.layers.layer import Entry, Layer, Points
+from studio.plots.run.empty_hint import EmptyHint
 from studio.session.curves import RunCurves
 from studio.session.journal import JournalEntry
 from studio.session.markers import Marker
@@ -106,6 +107,22 @@ def test_a_card_draws_a_layer_of_any_kind_and_fits_its_axes_to_it(card, overlay)
     assert 20 < low < 30 < 50 < high < 60
     assert card.plot.getAxis("left").opacity() == 1.0
     assert card.last_step() == 1000.0
+
+
+def test_a_plot_shows_neither_axes_nor_hint_before_it_is_drawn(qtbot, overlay) -> None:
+    spec = PlotSpec(name="plot_test", title="Test", help="", curves=(), empty="No episodes yet.")
+    for layers in ([overlay], []):
+        card = PlotCard(spec, layers, load_theme("light"))
+        qtbot.addWidget(card)
+        card.resize(500, 300)
+        card.show()
+        said = card.findChild(EmptyHint)
+        assert not said.isVisible()
+        assert card.plot.getAxis("left").opacity() == 0.0
+        card.draw(follow=True)
+        assert said.isVisible() is not bool(layers)
+        assert said.text == "No episodes yet."
+        assert card.plot.getAxis("left").opacity() == float(bool(layers))
 
 
 def test_a_layer_brings_its_legend_and_its_colours(card, overlay) -> None:
@@ -235,6 +252,26 @@ def test_a_run_recorded_before_a_metric_existed_is_drawn_without_it(
     assert plots.card("plot_critic_loss").legend.names == []
     assert plots.card("plot_critic_loss").plot.getAxis("left").opacity() == 0.0
     assert card.plot.getAxis("left").opacity() == 1.0
+
+
+def test_the_first_row_of_a_run_or_its_parents_is_drawn_as_a_dot(qtbot, window) -> None:
+    row, second = (300.0, 1, -5.0, -6.0, -5.5, 0.5, 0.4, 5.0), (600.0, 2, *6 * (1.0,))
+    past = RunCurves()
+    add_training(past.training, [row])
+    open_record(window, parent_curves=past)
+    training = window.model.record.curves.training
+    add_training(training, [row])
+    redraw(qtbot, window)
+    card = window.plots.card("plot_q")
+    drawn = [item for item in curves_of(card) if drawn_points(item)]
+    # Q₁, Q₂ and their target, each twice.
+    assert len(drawn) == 6
+    assert all(item.scatter.isVisible() and len(item.scatter.data) == 1 for item in drawn)
+    add_training(training, [second])
+    redraw(qtbot, window)
+    own = [item for item in curves_of(card) if drawn_points(item) == 2]
+    assert len(own) == 3
+    assert not any(item.scatter.isVisible() for item in own)
 
 
 @pytest.mark.slow

@@ -2,11 +2,20 @@
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionButton
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QRadioButton,
+    QStyle,
+    QStyleOptionButton,
+    QTabBar,
+    QWidget,
+)
 
 from studio.plots.layers.lines_item import curve_pen
 from studio.theme.theme import apply_theme, load_theme
+from tests.studio.clipped import arrows_of
 
 # Machado, Oliveira, Fernandes: A physiologically-based model for simulation of color vision
 # deficiency (2009), severity 1.0; for linear RGB.
@@ -80,19 +89,69 @@ def test_curves_are_as_wide_as_the_screen_asks_for(monkeypatch, ratio: float, wi
     assert curve_pen(QColor("black")).widthF() == width
 
 
+def stands_out(part: QWidget) -> bool:
+    """Return whether something is drawn within the edges of a part."""
+    image = part.grab(part.rect().adjusted(3, 3, -3, -3)).toImage()
+    ground = image.pixelColor(0, 0).name()
+    spots = {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
+    return max(contrast(QColor(spot).name(), ground) for spot in spots) >= 3
+
+
 @pytest.mark.parametrize("checked", [False, True], ids=["empty", "ticked"])
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_the_edge_of_a_box_stands_out(qtbot, qapp, name: str, checked: bool) -> None:
+@pytest.mark.parametrize("kind", [QCheckBox, QRadioButton])
+def test_the_edge_of_a_box_stands_out(
+    qtbot, qapp, kind: type[QCheckBox | QRadioButton], name: str, checked: bool
+) -> None:
     apply_theme(qapp, load_theme(name))
-    box = QCheckBox("Seeds")
+    box = kind("Seeds")
     qtbot.addWidget(box)
     box.setChecked(checked)
     box.resize(box.sizeHint())
     image, option = box.grab().toImage(), QStyleOptionButton()
     box.initStyleOption(option)
-    element = QStyle.SubElement.SE_CheckBoxIndicator
+    elements = QStyle.SubElement
+    round_one = isinstance(box, QRadioButton)
+    element = elements.SE_RadioButtonIndicator if round_one else elements.SE_CheckBoxIndicator
     square = box.style().subElementRect(element, option, box)
     middle = square.center().y()
     edges = [image.pixelColor(x, middle).name() for x in range(square.left(), square.left() + 3)]
     around = image.pixelColor(square.left() + 1, 0).name()
     assert max(contrast(edge, around) for edge in edges) >= 3, (edges, around)
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("kind", [QCheckBox, QRadioButton])
+def test_a_box_with_the_keyboard_focus_is_framed(
+    qtbot, qapp, kind: type[QCheckBox | QRadioButton], name: str
+) -> None:
+    theme = load_theme(name)
+    apply_theme(qapp, theme)
+    box = kind("Seeds")
+    qtbot.addWidget(box)
+    box.show()
+    box.activateWindow()
+    box.setFocus()
+    qtbot.waitUntil(box.hasFocus)
+    image = box.grab().toImage()
+    assert image.pixelColor(0, image.height() // 2).name() == theme.accent
+    assert contrast(theme.accent, theme.panel) >= 3
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_the_arrows_of_tabs_that_do_not_fit_stand_out(qtbot, qapp, name: str) -> None:
+    apply_theme(qapp, load_theme(name))
+    tabs = QTabBar()
+    qtbot.addWidget(tabs)
+    tabs.setUsesScrollButtons(True)
+    tabs.setElideMode(Qt.TextElideMode.ElideNone)
+    for number in range(9):
+        tabs.addTab(f"Panel {number}")
+    tabs.resize(200, tabs.sizeHint().height())
+    tabs.setCurrentIndex(4)
+    tabs.show()
+    qtbot.waitUntil(lambda: len(arrows_of(tabs)) == 2)
+    for arrow in arrows_of(tabs):
+        assert arrow.isEnabled()
+        assert arrow.width() >= 16
+        assert stands_out(arrow), arrow.objectName()

@@ -15,9 +15,10 @@ from studio.theme.sizes import scale
 from studio.window.main_window import MainWindow
 from studio.window.panels import PANELS
 from td3core.experiments.groups.seed_status import SeedState
-from tests.studio.clipped import clipped, unreachable
+from tests.studio.clipped import arrows_of, clipped, unreachable
 from tests.studio.experiments.test_groups import PlayedGroup, fill_in, played
 from tests.studio.fake_runs import make_run
+from tests.studio.theme.test_colours import stands_out
 from tests.studio.window.test_enter import dialogs
 from tests.support.marks import release, slow
 
@@ -55,9 +56,22 @@ def settle(qtbot: QtBot, window: MainWindow) -> None:
 
 def problems(window: MainWindow) -> list[str]:
     found = [*clipped(window), *unreachable(window)]
+    found += [
+        f"{arrow.objectName()} of the tabs cannot be seen"
+        for arrow in arrows_of(window)
+        if arrow.isEnabled() and not stands_out(arrow)
+    ]
     if window.size() != SCREEN:
         found.append(f"the window is {window.size().toTuple()}")
     return found
+
+
+def lasting_problems(qtbot: QtBot, window: MainWindow) -> list[str]:
+    """Return the problems that are there once the window has laid out what was read meanwhile."""
+    with contextlib.suppress(Late):
+        qtbot.waitUntil(lambda: not problems(window), timeout=5_000)
+        return []
+    return problems(window)
 
 
 def show_all(qtbot: QtBot, window: MainWindow, runs: Path) -> Iterator[str]:
@@ -108,7 +122,7 @@ def test_every_part_of_the_window_is_whole_and_reached(
     found = {}
     for part in show_all(qtbot, window, runs_dir):
         settle(qtbot, window)
-        if here := problems(window):
+        if here := lasting_problems(qtbot, window):
             found[part] = here
     assert not found, "\n".join(f"{where}: {why}" for where, all_ in found.items() for why in all_)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.help.shortcuts import ShortcutsDialog
 from studio.plots.legend import Legend
@@ -57,6 +57,28 @@ def test_legends_and_a_comparison_come_after_the_panels_on_the_left(
     stops = tab_stops(window, 3000)
     assert stops.index("slider_tau") < stops.index("compare_group_combo")
     assert stops.index("compare_q_combo") < stops.index("compare_q") < stops.index("replay_view")
+
+
+@pytest.mark.own_window
+def test_tab_passes_every_panel_and_leaves_it(qtbot, window, runs_dir) -> None:
+    open_run(qtbot, window, make_run(runs_dir))
+    window.activateWindow()
+    passed = list[QWidget]()
+    for spec in window.panels.specs:
+        window.docks.open(spec.name)
+        dock = window.docks.dock(spec.name)
+        qtbot.waitUntil(lambda name=spec.name: window.docks.is_seen(name))
+        for part in dock.findChildren(QWidget):
+            tabbed = part.focusPolicy() & Qt.FocusPolicy.TabFocus
+            if tabbed and part.isVisible() and part.isEnabled():
+                part.setFocus()
+                break
+        while dock.isAncestorOf(window.focusWidget()):
+            passed.append(window.focusWidget())
+            assert len(passed) == len(set(passed)), passed[-1].objectName()
+            qtbot.keyClick(passed[-1], Qt.Key.Key_Tab)
+    names = {part.objectName() for part in passed}
+    assert {"runs_view", "sweep_trials", "health_table", "log_view"} <= names
 
 
 def test_share_comes_before_the_menu_on_its_right(window) -> None:
@@ -145,7 +167,7 @@ def test_every_key_of_the_window_is_listed_and_in_the_manual(window, root: Path)
     rows = [everywhere.child(at) for at in range(everywhere.childCount())]
     listed = {row.text(0): row.text(1) for row in rows}
     assert len(listed) == len(rows), "each once"
-    assert listed["Ctrl+T"] == "Start a new run with the settings on the left"
+    assert listed["Ctrl+T"] == "Start a new run with the settings in Setup"
     assert listed["Ctrl+O"] == "Open agent or run…"
     assert listed["Ctrl+Shift+O"] == "Import from other programs…"
     assert listed["Ctrl+Shift+M"] == "Compare agents…"
