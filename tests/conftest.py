@@ -7,6 +7,7 @@ import gettext
 import logging
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -153,6 +154,14 @@ def scripted() -> Iterator[Callable[[Script], str]]:
     """Give a script an environment id for the length of one test."""
     with registered() as register:
         yield register
+
+
+@pytest.fixture
+def no_nohup() -> Iterator[None]:
+    """Let children be ended by a hang-up, though the tests may run under ``nohup``."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture

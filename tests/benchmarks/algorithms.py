@@ -15,13 +15,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from overestimation import Task, curves, run_in, write
+from overestimation import Task, curves, places, run_in, write
 
 HERE = Path(__file__).with_suffix("")
 ALGORITHMS = ("ddpg", "td3", "tqc")
@@ -37,14 +36,7 @@ TASKS = (
     Task("BipedalWalker-v3", 60_000, ("bias_interval=0",)),
     Task("HalfCheetah-v5", 150_000, _NETWORKS),
 )
-
-
-def places(folder: Path) -> Iterator[tuple[Task, str, int, Path]]:
-    """Yield each run there is to be, with the folder that it alone is made in."""
-    for task in TASKS:
-        for seed in SEEDS:
-            for algorithm in ALGORITHMS:
-                yield task, algorithm, seed, folder / f"{task.env}-{algorithm}-{seed}"
+GRID = (TASKS, SEEDS, ALGORITHMS)
 
 
 def train(folder: Path, jobs: int) -> None:
@@ -64,7 +56,7 @@ def train(folder: Path, jobs: int) -> None:
         (place / "processor_s").write_text(f"{usage.ru_utime + usage.ru_stime:.1f}", "utf-8")
 
     with ThreadPoolExecutor(jobs) as pool:
-        for done in [pool.submit(train_one, *each) for each in places(folder)]:
+        for done in [pool.submit(train_one, *each) for each in places(folder, *GRID)]:
             done.result()
 
 
@@ -77,7 +69,7 @@ def keep(folder: Path) -> None:
 
     for task in TASKS:
         runs, rows = list[dict[str, Any]](), list[list[Any]]()
-        for its, algorithm, seed, place in places(folder):
+        for its, algorithm, seed, place in places(folder, *GRID):
             run = run_in(place) if its is task and (place / "processor_s").exists() else None
             if run is None:
                 continue

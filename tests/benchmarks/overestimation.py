@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,11 +87,16 @@ TASKS = (
 )
 
 
-def places(folder: Path) -> Iterator[tuple[Task, str, int, Path]]:
+def places(
+    folder: Path,
+    tasks: Sequence[Task] = TASKS,
+    seeds: Sequence[int] = SEEDS,
+    algorithms: Sequence[str] = ALGORITHMS,
+) -> Iterator[tuple[Task, str, int, Path]]:
     """Yield each run there is to be, with the folder that it alone is made in."""
-    for task in TASKS:
-        for seed in SEEDS:
-            for algorithm in ALGORITHMS:
+    for task in tasks:
+        for seed in seeds:
+            for algorithm in algorithms:
                 yield task, algorithm, seed, folder / f"{task.env}-{algorithm}-{seed}"
 
 

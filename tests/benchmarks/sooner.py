@@ -17,12 +17,11 @@ import json
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from filelock import FileLock
 
-from tests.benchmarks.zoo import STATES, Peer
+from tests.benchmarks.zoo import STATES, Peer, read
 
 RESULTS = Path(__file__).with_suffix(".json")
 ENV, GOALS, EVERY, MOST_STEPS = "BipedalWalker-v3", (250.0, 300.0), 5_000, 400_000
@@ -35,23 +34,17 @@ class Race:
 
     def __init__(self, side: str, seed: int) -> None:
         self.key = f"{side} {seed}"
-        self.curve: list[list[float]] = read().get(self.key, {}).get("curve", [])
+        self.curve: list[list[float]] = read(RESULTS).get(self.key, {}).get("curve", [])
 
     def add(self, step: int, seconds: float, mean: float) -> bool:
         """Keep an evaluation; return whether the race is over."""
         self.curve.append([step, round(seconds, 1), round(mean, 1)])
         over = mean >= GOALS[-1] or step >= MOST_STEPS
         with FileLock(Path(tempfile.gettempdir()) / "td3-studio-sooner.lock"):
-            results = read() | {self.key: {"over": over, "curve": self.curve}}
+            results = read(RESULTS) | {self.key: {"over": over, "curve": self.curve}}
             RESULTS.write_text(json.dumps(results, indent=None) + "\n", "utf-8")
         print(self.key, step, f"{seconds:.0f} s", f"{mean:.1f}", flush=True)
         return over
-
-
-def read() -> dict[str, Any]:
-    """Return everything measured so far."""
-    found: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    return found
 
 
 def run_ours(seed: int) -> None:
@@ -98,7 +91,7 @@ def run_peer(seed: int, folder: Path) -> None:
 def table() -> str:
     """Return when each seed arrived."""
     lines = ["| | seconds to ≥ 250 (steps) | seconds to ≥ 300 (steps) |", "|---|---|---|"]
-    for key, found in sorted(read().items()):
+    for key, found in sorted(read(RESULTS).items()):
         cells = []
         for goal in GOALS:
             reached = [row for row in found["curve"] if row[2] >= goal]

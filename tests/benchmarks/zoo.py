@@ -100,9 +100,9 @@ class Peer:
         self._model.save(self._folder / "model.zip")
 
 
-def read() -> dict[str, Any]:
+def read(results: Path = RESULTS) -> dict[str, Any]:
     """Return everything measured so far."""
-    found: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    found: dict[str, Any] = json.loads(results.read_text("utf-8")) if results.exists() else {}
     return found
 
 

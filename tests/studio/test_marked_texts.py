@@ -13,7 +13,15 @@ from td3core.cli import doctor, numerics
 from td3core.config.presets import load_presets
 from td3core.experiments.lessons import load_lessons
 from td3core.system.bundled_files import extract
-from tests.support.marked_texts import MAKERS, TECHNICAL, faults, faults_below, name_of, owner_of
+from tests.support.marked_texts import (
+    MAKERS,
+    TECHNICAL,
+    TEMPLATE_FAULTS,
+    faults,
+    faults_below,
+    name_of,
+    owner_of,
+)
 
 ALLOWED = {
     ("plots/compare/table.py", "P("): "a formula",
@@ -77,13 +85,22 @@ def test_no_text_of_the_command_line_escapes_translation() -> None:
 
 
 def test_no_text_that_travels_as_data_escapes_translation() -> None:
-    # Texts built from a file's texts are templates of that file (see below).
     found = [
         each
         for each in faults_below(COMMAND_LINE.parent)
-        if each[0].startswith(DATA) and not each[2].startswith(("no literal", "a value without"))
+        if each[0].startswith(DATA) and not each[2].startswith(TEMPLATE_FAULTS)
     ]
     assert [each for each in found if each[::2] not in ALLOWED_IN_DATA] == []
+
+
+def test_every_message_of_the_core_has_a_template_and_values_for_its_fields() -> None:
+    found = [
+        (module, line, fault)
+        for module, line, fault in faults_below(COMMAND_LINE.parent)
+        if fault.startswith(TEMPLATE_FAULTS)
+    ]
+    passed_on = {f"{TEMPLATE_FAULTS[0]}{each}" for each in PASSED_ON}
+    assert [each for each in found if each[-1] not in passed_on] == []
 
 
 @pytest.mark.parametrize(
@@ -116,6 +133,19 @@ def test_every_exception_is_needed(root: Path, allowed: dict[tuple[str, str], st
         ('TIP = Text("Show the runs")', False),
         ('box.setObjectName("show the runs")', False),
         ('raise RequestError("It cannot be done.")', False),
+        ('raise RequestError(f"{name} is odd.")', True),
+        ('raise RunError("{} is odd.".format(name))', True),
+        ('raise RequestError(name + " is odd.") from None', True),
+        ("raise RequestError(str(problem))", True),
+        ('raise RequestError("{name} is odd.", nome=name)', True),
+        ('raise RequestError("{name} is odd.", name)', True),
+        ('raise RequestError("{size:,} is {{odd}}.", size=3)', False),
+        ("raise RequestError(problem.message)", False),
+        ("raise RequestError(template, **values)", False),
+        ('raise ValueError(f"{name} is odd.")', False),
+        ('warning(SHAPE, f"{name} is odd.")', True),
+        ('warning(SHAPE, "{name} is odd.", name=name)', False),
+        ('Text("%s is odd." % name)', True),
         ('log.error("it was not done")', False),
         ('tr(f"{count} runs")', True),
         ('tr("runs: " + names)', True),

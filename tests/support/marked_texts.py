@@ -8,8 +8,10 @@ from functools import cache
 from pathlib import Path
 
 MAKERS = {"tr", "Text", "counted", "marked"}
-CARRIERS = {"Message", "MessageError", "RequestError", "RunError"}
-"""Classes that take a template, like the functions that make texts."""
+CARRIERS = {"MessageError", "RequestError", "RunError", "ProbeError", "UnexpectedError"}
+"""Classes that take a template, like the functions that make texts, or a text that is made."""
+FINDINGS = {"passed", "warning", "error"}
+"""Functions that take a template after the check that it is about."""
 SHOWN: dict[str, tuple[int, ...]] = {
     # Qt.
     **dict.fromkeys(
@@ -49,6 +51,10 @@ TECHNICAL = {"log", "re", "stderr"}
 _SENTENCE = re.compile(r"[^\W\d_]{2,}[,:;.]? [^\W\d_]{2,}")
 _STYLE = re.compile(r"[\w-]+: [^;{}]+;")
 """A property of a style sheet."""
+_PASSED_ON = (ast.Name, ast.Attribute, ast.Subscript)
+"""How a text that is made elsewhere is passed on."""
+TEMPLATE_FAULTS = ("no literal template: ", "no value for ", "a value without ")
+"""How the faults of calls that make texts begin."""
 _MARKUP = re.compile(r"<[^>]*>|&\w+;")
 
 
@@ -90,12 +96,24 @@ def fields_of(template: str) -> set[str]:
     return {name.partition(".")[0] for _, name, _, _ in string.Formatter().parse(template) if name}
 
 
+def makes_text(call: ast.Call) -> bool:
+    name = name_of(call)
+    # Methods of other objects are called warning and error as well.
+    return name in MAKERS | CARRIERS or (name in FINDINGS and isinstance(call.func, ast.Name))
+
+
 def template_fault(call: ast.Call) -> str:
     """Return the fault in a call that marks a text; empty if there is none."""
-    templates = call.args[: 2 if name_of(call) == "counted" else 1]
+    name = name_of(call)
+    most = 2 if name == "counted" or name in FINDINGS else 1
+    if name in MAKERS | CARRIERS and len(call.args) > most:
+        return f"a value without a name: {ast.unparse(call.args[most])}"
+    templates = call.args[1 if name in FINDINGS else 0 : most]
     given = {item.arg for item in call.keywords}
     used: set[str] = set()
     for template in templates:
+        if name not in MAKERS and isinstance(template, _PASSED_ON):
+            return ""
         if not (isinstance(template, ast.Constant) and isinstance(template.value, str)):
             return f"no literal template: {ast.unparse(template)}"
         wanted = fields_of(template.value) if given else set()
@@ -103,10 +121,17 @@ def template_fault(call: ast.Call) -> str:
         if None not in given and not wanted <= given:
             return f"no value for a field: {template.value}"
     # One of something may need fewer words than several.
-    unused = given - used - ({"n"} if len(templates) == 2 else set())
+    unused = given - used - ({"n"} if name == "counted" else set())
     if None not in given and unused:
         return f"a value without a field: {ast.unparse(templates[0])}"
     return ""
+
+
+def template_faults(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield line and fault of every call that makes a text or message wrongly."""
+    for node in nodes:
+        if isinstance(node, ast.Call) and makes_text(node) and (wrong := template_fault(node)):
+            yield node.lineno, wrong
 
 
 def owner_of(function: ast.Attribute) -> str:
@@ -129,7 +154,7 @@ def marked_in(nodes: Iterable[ast.AST]) -> set[ast.AST]:
         elif isinstance(node, ast.Call):
             name = name_of(node)
             owner = owner_of(node.func) if isinstance(node.func, ast.Attribute) else ""
-            if name in MAKERS | CARRIERS | NOT_SHOWN or owner in TECHNICAL:
+            if makes_text(node) or name in NOT_SHOWN or owner in TECHNICAL:
                 known |= {each for arg in node.args for each in ast.walk(arg)}
         elif isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
             known |= set(ast.walk(node.annotation))
@@ -151,10 +176,9 @@ def faults(source: str) -> Iterator[tuple[int, str]]:
     nodes = list(ast.walk(ast.parse(source)))
     known = marked_in(nodes)
     inside = {part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    yield from template_faults(nodes)
     for node in nodes:
         if isinstance(node, ast.Call):
-            if name_of(node) in MAKERS and (wrong := template_fault(node)):
-                yield node.lineno, wrong
             for literal in shown_in(node):
                 if literal not in known and (text := letters_of(literal)):
                     yield literal.lineno, text

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QTextDocument, QTextDocumentFragment, QWheelEvent
+from PySide6.QtGui import QMouseEvent, QTextDocument, QTextDocumentFragment
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from studio.plots.canvas import PlotCanvas
+from tests.support.wheel import turn_wheel
 from tests.walkthroughs.user import LEFT, NotSeenError, User
 
 _NONE = Qt.MouseButton.NoButton
@@ -65,18 +66,8 @@ class Plot:
     # Doing --------------------------------------------------------------------------------------
 
     def turn_wheel(self, *, ctrl: bool = False) -> None:
-        middle = QPointF(self._middle())
-        wheel = QWheelEvent(
-            middle,
-            QPointF(self._plot.viewport().mapToGlobal(self._middle())),
-            QPoint(),
-            QPoint(0, 120),
-            _NONE,
-            Qt.KeyboardModifier.ControlModifier if ctrl else _NO_KEYS,
-            Qt.ScrollPhase.NoScrollPhase,
-            False,
-        )
-        QApplication.sendEvent(self._plot.viewport(), wheel)
+        keys = Qt.KeyboardModifier.ControlModifier if ctrl else _NO_KEYS
+        turn_wheel(self._plot.viewport(), keys=keys)
 
     def drag(self, by: int) -> None:
         """Drag the curves to the right by this many pixels."""

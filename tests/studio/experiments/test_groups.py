@@ -24,6 +24,7 @@ from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.jobs import Job
+from td3core.protocol.events import Failed
 from td3core.protocol.steering import Verb
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
@@ -87,6 +88,20 @@ def played(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Iterator[type
 
 
 @pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> list[PlayedWorker]:
+    """Return the workers of the runs in processes of their own, all of which are played."""
+    made: list[PlayedWorker] = []
+
+    class Kept(PlayedWorker):
+        def __init__(self, job: Job) -> None:
+            super().__init__(job)
+            made.append(self)
+
+    monkeypatch.setattr("studio.session.controller.ProcessWorker", Kept)
+    return made
+
+
+@pytest.fixture
 def panel(window: MainWindow) -> ManyRunsPanel:
     return window.panels.named("many")
 
@@ -126,13 +141,15 @@ def test_the_panel_is_hidden_until_it_is_used(window, find, played) -> None:
     assert played.last.job.seeds == (0, 1)
 
 
-def test_wrong_seeds_are_refused_at_their_field(window, find, played) -> None:
+@pytest.mark.shared_window
+def test_wrong_seeds_are_refused_at_their_field(window, find) -> None:
     find("seeds_edit").setText("3,3")
     window.start_request.start()
     assert window.banner.text == "Seeds contains 3 twice; name each seed once."
     assert not window.many.busy
 
 
+@pytest.mark.shared_window
 def test_wrong_seeds_are_marked_with_their_reason_until_they_are_right(qtbot, find) -> None:
     field = find("seeds_edit")
     for right in ("3,4", ""):
@@ -148,7 +165,8 @@ def test_wrong_seeds_are_marked_with_their_reason_until_they_are_right(qtbot, fi
         field.clear()
 
 
-def test_a_refusal_of_the_forms_goes_when_they_are_edited(window, find, played) -> None:
+@pytest.mark.shared_window
+def test_a_refusal_of_the_forms_goes_when_they_are_edited(window, find) -> None:
     find("env_combo").setCurrentText("Pendulum-v1")
     find("seeds_edit").setText("3,3")
     for name, edit in (
@@ -361,13 +379,19 @@ def test_a_run_that_cannot_start_does_not_block_the_queue(qtbot, window, find, r
     assert "No/Such-v0" in kept.problem
 
 
-def test_a_start_that_failed_leaves_queue_form_and_message_alone(qtbot, window, find) -> None:
+def test_a_start_that_failed_leaves_queue_form_and_message_alone(
+    qtbot, window, find, workers
+) -> None:
     fill_in(find, STEPS, 40, "2,")
     window.toolbar.action("queue").trigger()
     fill_in(find, "No/Such-v0", 40)
+    find("own_process_check").setChecked(True)
     find("train_button").click()
     ended = []
     window.model.run_ended.connect(ended.append)
+    message = Text("There is no environment No/Such-v0.")
+    workers[0].event_reported.emit(Failed(message=message, details="", request=True))
+    workers[0].finished.emit()
     qtbot.waitUntil(lambda: bool(ended) and not window.many.busy, timeout=PATIENCE_MS)
     # The queue would start the next run in the next turn of the event loop.
     QTimer.singleShot(0, window, partial(ended.append, None))
@@ -376,7 +400,7 @@ def test_a_start_that_failed_leaves_queue_form_and_message_alone(qtbot, window, 
     assert not window.many.queue.claiming
     assert find("env_combo").currentText() == "No/Such-v0"
     assert window.banner.isVisible()
-    assert "No/Such" in window.banner.text
+    assert str(message) in window.banner.text
     find("queue_remove_button").click()
 
 
@@ -452,10 +476,11 @@ def test_toolbar_speaks_of_the_group_that_train_starts_and_stop_ends(
     qtbot.waitUntil(lambda: find("run_title").text() == shown)
 
 
-def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find) -> None:
-    fill_in(find, STEPS, 10_000_000)
+def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find, workers) -> None:
+    fill_in(find, STEPS, 40)
+    find("own_process_check").setChecked(True)
     find("train_button").click()
-    qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING, timeout=PATIENCE_MS)
+    assert window.controller.state is SessionState.STARTING
     assert not find("steps_spin").isEnabled()
     find("prepare_next_button").click()
     find("steps_spin").setValue(30)
@@ -463,6 +488,7 @@ def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find) -> None:
     assert [run.config.steps for run in window.many.queue.runs] == [30]
     find("queue_list").setCurrentRow(0)
     find("queue_remove_button").click()
+    workers[0].finished.emit()
 
 
 @pytest.mark.parametrize(
@@ -513,22 +539,12 @@ def test_a_run_in_a_process_of_its_own_is_shown_and_steered_live(qtbot, window, 
 
 
 @pytest.mark.slow
-def test_where_runs_train_is_remembered(
-    qtbot, window, find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_runs_train_is_remembered(qtbot, window, find, workers, tmp_path: Path) -> None:
     from studio.app import build_window
 
     find("own_process_check").setChecked(True)
     other = build_window(tmp_path / "other")
     assert other.findChild(QWidget, "own_process_check").checkState() is Qt.CheckState.Checked
-    workers = []
-
-    class Played(PlayedWorker):
-        def __init__(self, job: Job) -> None:
-            super().__init__(job)
-            workers.append(self)
-
-    monkeypatch.setattr("studio.session.controller.ProcessWorker", Played)
     other.controller.start(*make_settings({"env": "Pendulum-v1"}), tmp_path)
     assert other.controller.can_leave
     workers[0].finished.emit()

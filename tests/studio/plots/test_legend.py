@@ -4,8 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel
 
 from studio.plots.layers.layer import Entry
@@ -16,6 +15,7 @@ from tests.studio.fake_runs import add_training, make_run
 from tests.studio.plots.layers import redraw
 from tests.studio.window.test_details import open_run, plain_text
 from tests.support.events import started
+from tests.support.wheel import turn_wheel
 
 pytestmark = pytest.mark.shared_window
 
@@ -87,20 +87,6 @@ def test_the_legends_of_one_critic_name_one(qtbot, window) -> None:
     assert (found["plot_q"], found["plot_critic_loss"]) == (["Q₁", "target"], ["Q₁"])
 
 
-def scroll(legend: Legend, notches: int) -> None:
-    wheel = QWheelEvent(
-        QPointF(5, 5),
-        QPointF(5, 5),
-        QPoint(),
-        QPoint(0, 120 * notches),
-        Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
-    QApplication.sendEvent(legend, wheel)
-
-
 def test_what_has_no_room_is_counted_and_shown_by_a_click_or_the_wheel(legend) -> None:
     many = [Entry(text=f"group {number}", colour="curve_1") for number in range(7)]
     legend.set_most_lines(2)
@@ -112,13 +98,13 @@ def test_what_has_no_room_is_counted_and_shown_by_a_click_or_the_wheel(legend) -
         assert plain_text(legend.text()).endswith("+5")
         legend.linkActivated.emit("+")
     assert legend.names == pages[1]
-    scroll(legend, -1)
+    turn_wheel(legend, -1)
     assert legend.names == ["group 3", "group 4"]
     # The same groups with other colours stay in place, others start from the first.
     legend.show_entries([replace(each, colour="curve_2") for each in many])
     assert legend.names == ["group 3", "group 4"]
     for _ in range(5):
-        scroll(legend, 1)
+        turn_wheel(legend, 1)
     assert legend.names == pages[0]
     legend.linkActivated.emit("+")
     legend.show_entries(many[1:])

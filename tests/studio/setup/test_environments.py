@@ -105,14 +105,26 @@ def test_an_own_environment_is_chosen_by_its_file(
     folder = tmp_path / "mine" / "parts"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
-    (folder / "slide.py").write_text(OWN + "\nraise RuntimeError\n")
+    (folder / "slide.py").write_text(OWN)
     choose_file(folder / "slide.py")
     assert picker.currentText() == "parts.slide:Slide"
     assert {"parts.slide:Slide", "parts.slide:Hanging"} <= rows(picker).keys()
-    qtbot.waitUntil(lambda: "RuntimeError" in facts(find), timeout=60_000)
+    qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
     assert "parts" not in sys.modules
-    (folder / "slide.py").write_text(OWN)
-    choose_file(folder / "slide.py")
+
+
+@pytest.mark.slow
+@pytest.mark.own_window
+def test_a_file_that_was_mended_is_chosen_again(
+    qtbot, window, find, tmp_path: Path, choose_file
+) -> None:
+    file = tmp_path / "slide.py"
+    file.write_text(OWN + "\nraise RuntimeError\n")
+    choose_file(file)
+    qtbot.waitUntil(lambda: "RuntimeError" in facts(find), timeout=60_000)
+    assert "slide" not in sys.modules
+    file.write_text(OWN)
+    choose_file(file)
     qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
 
 

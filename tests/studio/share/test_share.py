@@ -322,7 +322,14 @@ def test_the_picture_of_a_comparison_has_all_agents_with_their_names(
     ]
 
 
-def test_an_actor_is_exported_in_every_format_of_the_registry(
+def expect_all_lines(qtbot: QtBot, label: QLabel) -> None:
+    """Wait until a label has room for its lines, of which it has several."""
+    qtbot.waitUntil(
+        lambda: label.height() >= label.heightForWidth(label.width()) > 20, timeout=WAIT_MS
+    )
+
+
+def test_an_actor_is_exported_as_weights_or_in_another_format_of_the_registry(
     qtbot: QtBot,
     shown: ReplayPane,
     share: ShareButton,
@@ -340,20 +347,26 @@ def test_an_actor_is_exported_in_every_format_of_the_registry(
     answer(qtbot, dialog)
     assert status(dialog) == f"Written to {tmp_path / 'actor.safetensors'}: weights."
     assert checkpoint.read_header(tmp_path / "actor.safetensors").env.env_id == "Pendulum-v1"
+    combo.setCurrentText("stable-baselines3 (.zip)")
+    expect_all_lines(qtbot, dialog.explanation)
+
+
+@pytest.mark.slow
+def test_every_line_of_what_an_export_says_can_be_read(
+    qtbot: QtBot,
+    shown: ReplayPane,
+    share: ShareButton,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer_with(monkeypatch, tmp_path / "actor")
+    dialog = opened(share, "export", ExportDialog)
+    combo = dialog.findChild(QComboBox)
+    assert combo is not None
     combo.setCurrentText("NumPy (.py)")
     answer(qtbot, dialog)
     assert status(dialog).startswith(f"Written to {tmp_path / 'actor.py'}: largest error ")
-    # Every line of the message can be read.
-    shown_status = dialog.job.status
-    qtbot.waitUntil(
-        lambda: shown_status.height() >= shown_status.heightForWidth(shown_status.width()) > 20,
-        timeout=WAIT_MS,
-    )
-    combo.setCurrentText("stable-baselines3 (.zip)")
-    about = dialog.explanation
-    qtbot.waitUntil(
-        lambda: about.height() >= about.heightForWidth(about.width()) > 20, timeout=WAIT_MS
-    )
+    expect_all_lines(qtbot, dialog.job.status)
 
 
 def test_a_task_that_is_refused_gives_its_sentence(

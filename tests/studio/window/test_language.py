@@ -160,10 +160,10 @@ def cells_of(view: QAbstractItemView) -> Iterator[str]:
                 yield str(model.data(model.index(row, column), role) or "")
 
 
-def words_left(shown: str, known: set[str]) -> set[str]:
+def words_left(shown: str, known: list[str]) -> set[str]:
     """Return the words of a text that are in no brackets and no known text, nor data."""
     plain = INSIDE.sub("\n", shown.replace("\u200b", ""))
-    for each in sorted(known, key=len, reverse=True):
+    for each in known:
         # Short ones only as a whole: "Steps" is a setting, but many a text has this word.
         if " " in each or "-" in each:
             plain = plain.replace(each, "\n").replace(escape(each), "\n")
@@ -174,19 +174,21 @@ def words_left(shown: str, known: set[str]) -> set[str]:
 
 def escaped(parent: QWidget, window: MainWindow) -> set[tuple[str, str, str]]:
     """Return what escapes in a window or dialog: kind and name of the widget, and the text."""
-    known = described_by_core(window)
-    found = {
+    shown = {
         (type(widget).__name__, widget.objectName(), each)
         for widget in (parent, *parent.findChildren(QWidget))
         if not (isinstance(widget, QTextBrowser) or widget.objectName().startswith(QT_OWN))
         for each in shown_by(widget)
-        if words_left(each, known)
     }
-    for action in parent.findChildren(QAction):
-        for each in (action.text(), action.toolTip()):
-            if action.objectName() and words_left(each, known):
-                found.add(("QAction", action.objectName(), each))
-    return found
+    shown |= {
+        ("QAction", action.objectName(), each)
+        for action in parent.findChildren(QAction)
+        if action.objectName()
+        for each in (action.text(), action.toolTip())
+    }
+    known = sorted(described_by_core(window), key=len, reverse=True)
+    left = {text for text in {each[-1] for each in shown} if words_left(text, known)}
+    return {each for each in shown if each[-1] in left}
 
 
 @pytest.fixture

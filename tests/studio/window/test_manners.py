@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage, QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QImage
 
 from studio.session.controller import SessionState
 from td3core.config import RunConfig, Tunables
@@ -13,6 +12,7 @@ from tests.studio.fake_runs import add_training
 from tests.studio.plots.layers import curves_of
 from tests.studio.window.test_main_job import ASKED, Listener, click, start_pendulum
 from tests.support.events import started
+from tests.support.wheel import turn_wheel
 
 pytestmark = [pytest.mark.slow, pytest.mark.shared_window]
 
@@ -38,21 +38,6 @@ def test_a_number_typed_in_any_way_is_read_or_left_as_it_was(qtbot, find, typed,
     before = find("spin_tau").value()
     type_over(qtbot, find("spin_tau"), typed)
     assert find("spin_tau").value() == (before if value is None else value)
-
-
-def turn_wheel(widget) -> None:
-    centre = QPointF(widget.rect().center())
-    event = QWheelEvent(
-        centre,
-        QPointF(widget.mapToGlobal(centre.toPoint())),
-        QPoint(),
-        QPoint(0, 120),
-        Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
-    QApplication.sendEvent(widget, event)
 
 
 @pytest.mark.parametrize("name", ["slider_tau", "spin_tau", "seed_spin", "preset_combo"])

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,6 @@ from td3core.runs.listing import RunSummary, list_runs, summarise
 from tests.support.marks import release, slow
 
 CHILD = "tests.support.studio_child"
-
-
-@pytest.fixture
-def no_nohup() -> Iterator[None]:
-    """Let children be ended by a hang-up, though the tests may run under ``nohup``."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 def the_run(folder: Path) -> RunSummary | None:

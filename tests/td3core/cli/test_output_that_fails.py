@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -89,14 +88,6 @@ def test_a_reader_that_has_read_enough_is_no_failure(runs_dir: Path, words: list
         )
     assert done.returncode == 0
     assert "Standard output" not in done.stderr
-
-
-@pytest.fixture
-def no_nohup() -> Iterator[None]:
-    """Let children be ended by a hang-up, though the tests may run under ``nohup``."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("number", [*slow(signal.SIGHUP), *release(signal.SIGTERM)])

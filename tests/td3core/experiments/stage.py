@@ -78,3 +78,7 @@ class Actor:
 def finish(actor: Actor) -> None:
     actor.start()
     actor.report(ended(actor.config))
+
+
+def break_the_second(actor: Actor) -> None:
+    actor.report(failed("It broke.")) if actor.seed == 1 else finish(actor)

@@ -21,7 +21,7 @@ from td3core.training.launch import train
 from tests.support.health import breakable_rule
 from tests.support.waiting import eventually
 from tests.td3core.experiments.conftest import STEPS_ENV
-from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
+from tests.td3core.experiments.stage import Actor, Stage, break_the_second, ended, failed, finish
 from tests.td3core.experiments.test_processes import ENDLESS, shortened
 from tests.td3core.helpers import new_group, run, tiny
 
@@ -78,10 +78,8 @@ def test_each_run_of_a_group_is_advised(
 
 
 def test_one_failing_seed_fails_the_command_after_the_others_are_done(command) -> None:
-    def act(actor: Actor) -> None:
-        actor.report(failed("It broke.")) if actor.seed == 1 else finish(actor)
-
-    status, answer = command("train", STEPS_ENV, "--seeds", "3", "--steps", "60", act=act)
+    words = ("train", STEPS_ENV, "--seeds", "3", "--steps", "60")
+    status, answer = command(*words, act=break_the_second)
     assert status == 1
     assert [run["stopped"] for run in answer["runs"]] == ["finished", "failed", "finished"]
     assert answer["runs"][1]["error"] == "It broke."

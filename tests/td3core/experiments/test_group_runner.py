@@ -25,7 +25,7 @@ from td3core.remote.inbox import put
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
 from td3core.text import Text
-from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
+from tests.td3core.experiments.stage import Actor, Stage, break_the_second, ended, failed, finish
 from tests.td3core.helpers import finish as finish_run
 from tests.td3core.helpers import new_group
 
@@ -75,10 +75,7 @@ def test_a_run_that_a_longer_group_still_begins_has_the_schedules_of_the_others(
 
 
 def test_a_run_that_fails_does_not_stop_the_others(make_group, conduct) -> None:
-    def act(actor: Actor) -> None:
-        actor.report(failed("It broke.")) if actor.seed == 1 else finish(actor)
-
-    _, statuses = conduct(make_group((0, 1, 2)), act, jobs=1)
+    _, statuses = conduct(make_group((0, 1, 2)), break_the_second, jobs=1)
     assert [s.state for s in statuses] == [SeedState.FINISHED, SeedState.FAILED, SeedState.FINISHED]
     assert str(statuses[1].message) == "It broke."
 
@@ -111,17 +108,18 @@ def test_stop_saves_what_trains_and_starts_nothing_more(make_group, conduct) -> 
     assert [status.run is None for status in statuses] == [False, True]
 
 
-def test_one_run_is_paused_and_the_others_continue(make_group, conduct) -> None:
-    def act(actor: Actor) -> None:
-        actor.start()
-        if actor.seed == 1:
-            actor.report(ended(actor.config))
+def end_the_second(actor: Actor) -> None:
+    actor.start()
+    if actor.seed == 1:
+        actor.report(ended(actor.config))
 
+
+def test_one_run_is_paused_and_the_others_continue(make_group, conduct) -> None:
     at = {
         (0, SeedState.TRAINING): Command(verb=Verb.PAUSE, seed=0),
         (1, SeedState.FINISHED): Command(verb=Verb.STOP, seed=0),
     }
-    stage, statuses = conduct(make_group((0, 1)), act, at)
+    stage, statuses = conduct(make_group((0, 1)), end_the_second, at)
     assert stage.actors[0].asked == ["pause", "stop"]
     assert stage.actors[1].asked == []
     assert [status.state for status in statuses] == [SeedState.STOPPED, SeedState.FINISHED]
@@ -137,35 +135,31 @@ def test_a_waiting_run_that_is_paused_starts_once_it_is_unpaused(make_group, con
     assert {status.state for status in statuses} == {SeedState.FINISHED}
 
 
-def test_a_stopped_run_can_be_resumed_while_others_train(make_group, conduct) -> None:
-    def act(actor: Actor) -> None:
-        actor.start()
-        if len(actor.stage.actors) > 2:
-            actor.report(ended(actor.config))
+def end_from_the_third_on(actor: Actor) -> None:
+    actor.start()
+    if len(actor.stage.actors) > 2:
+        actor.report(ended(actor.config))
 
+
+def test_a_stopped_run_can_be_resumed_while_others_train(make_group, conduct) -> None:
     at = {
         (0, SeedState.TRAINING): Command(verb=Verb.STOP, seed=0),
         (0, SeedState.STOPPED): Command(verb=Verb.RESUME, seed=0),
         (0, SeedState.FINISHED): Command(verb=Verb.STOP, seed=1),
     }
-    stage, statuses = conduct(make_group((0, 1)), act, at)
+    stage, statuses = conduct(make_group((0, 1)), end_from_the_third_on, at)
     assert [actor.seed for actor in stage.actors] == [0, 1, 0]
     assert [status.state for status in statuses] == [SeedState.FINISHED, SeedState.STOPPED]
 
 
 def test_a_run_is_unpaused_or_resumed_only_if_asked_for_that(make_group, conduct) -> None:
-    def act(actor: Actor) -> None:
-        actor.start()
-        if len(actor.stage.actors) > 2:
-            actor.report(ended(actor.config))
-
     at = {
         (0, SeedState.TRAINING): Command(verb=Verb.RESUME, seed=0),
         (1, SeedState.TRAINING): Command(verb=Verb.STOP, seed=1),
         (1, SeedState.STOPPED): Command(verb=Verb.UNPAUSE, seed=1),
         (2, SeedState.FINISHED): Command(verb=Verb.STOP),
     }
-    stage, statuses = conduct(make_group((0, 1, 2)), act, at)
+    stage, statuses = conduct(make_group((0, 1, 2)), end_from_the_third_on, at)
     assert [actor.asked for actor in stage.actors] == [["stop"], ["stop"], []]
     assert [status.state for status in statuses] == [
         *(SeedState.STOPPED, SeedState.STOPPED, SeedState.FINISHED)
@@ -379,15 +373,10 @@ def test_a_group_obeys_nobody_but_its_user(make_group, conduct) -> None:
 def test_saving_reaches_runs_that_train_and_those_that_wait_still_start(
     make_group, conduct
 ) -> None:
-    def act(actor: Actor) -> None:
-        actor.start()
-        if actor.seed == 1:
-            actor.report(ended(actor.config))
-
     group = make_group((0, 1))
     save, stop = Command(verb=Verb.SAVE), Command(verb=Verb.STOP, seed=0)
     at = {(0, SeedState.STARTING): save, (0, SeedState.TRAINING): stop}
-    stage, statuses = conduct(group, act, at, jobs=1)
+    stage, statuses = conduct(group, end_the_second, at, jobs=1)
     assert stage.actors[0].asked == ["save", "stop"]
     assert [s.state for s in statuses] == [SeedState.STOPPED, SeedState.FINISHED]
 

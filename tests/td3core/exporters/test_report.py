@@ -177,6 +177,7 @@ def trained(runs_dir: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_run_shows_its_live_changes_bias_health_machine_and_command(trained_run: Path) -> None:
     page = written(trained_run)
     assert sections(page) == [
