@@ -135,6 +135,8 @@ class SweepRunner:
                 ending = RunDirectory.open(path).ending()
                 if ending and ending.stopped == "finished":
                     run.state = SeedState.FINISHED
+        # A kill may have come before the last evaluations were judged.
+        self._judge(trial)
 
     def _start_what_fits(self) -> None:
         """Start waiting runs, and begin new trials, while slots are free."""
@@ -203,18 +205,21 @@ class SweepRunner:
     def _follow(self) -> None:
         """Report new evaluations, and stop the trials that are pruned because of them."""
         for trial in self._live.values():
-            new = [run.read() for run in trial.runs]
-            if trial.closing or not any(new):
-                continue
-            for step, value in trial.new_values(self._spec.objective):
-                trial.reported = step
-                # After the last step of the last run, pruning would save nothing.
-                if trial.finished:
-                    break
-                if self._study.report(trial.number, step, value):
-                    trial.pruned_at = step
-                    self._stop(trial)
-                    break
+            if any([run.read() for run in trial.runs]):
+                self._judge(trial)
+
+    def _judge(self, trial: LiveTrial) -> None:
+        if trial.closing:
+            return
+        for step, value in trial.new_values(self._spec.objective):
+            trial.reported = step
+            # After the last evaluation of every run, pruning would save nothing.
+            if step >= self._spec.steps and trial.evaluated_until(self._spec.steps):
+                break
+            if self._study.report(trial.number, step, value):
+                trial.pruned_at = step
+                self._stop(trial)
+                break
 
     def _stop(self, trial: LiveTrial) -> None:
         for run in trial.active:

@@ -84,6 +84,10 @@ class LiveTrial:
         """True if every run has taken its last step."""
         return all(run.state is SeedState.FINISHED for run in self.runs)
 
+    def evaluated_until(self, env_steps: int) -> bool:
+        """Return whether every run has its evaluation at this step."""
+        return all(run.env_steps >= env_steps for run in self.runs)
+
     def new_values(self, objective: str) -> list[tuple[int, float]]:
         """Return (step, objective so far) of the steps that may be reported now.
 

@@ -188,6 +188,40 @@ def test_a_hopeless_trial_is_stopped_and_marked(runs_dir: Path, pruning: str) ->
     assert run.ending().stopped == "user"
 
 
+@pytest.mark.slow
+def test_a_trial_is_not_pruned_at_its_last_evaluation(runs_dir: Path) -> None:
+    def curve(run: RunDirectory) -> Sequence[float]:
+        return [10.0, 20.0, 30.0, -40.0 if "_t005_" in run.path.name else 40.0]
+
+    executor = ScriptedExecutor(curve)
+    state, _ = conduct(runs_dir, executor, trials=6, more="pruning = 'median'")
+    assert (state.trials[5].state, state.trials[5].value) == (TrialStatus.DONE, -40.0)
+    assert executor.stopped == []
+
+
+@pytest.mark.slow
+def test_a_trial_is_pruned_by_its_evaluations_though_a_kill_came_before_they_were_judged(
+    runs_dir: Path,
+) -> None:
+    def curve(run: RunDirectory) -> Sequence[float]:
+        return [-10.0] * 4 if "_t005_" in run.path.name else [10.0] * 4
+
+    class KilledAtItsEnd(ScriptedExecutor):
+        def wait(self, timeout_s: float) -> list[RunEnd]:
+            while not super().wait(timeout_s):
+                pass
+            raise Killed
+
+    pruning = "pruning = 'median'"
+    conduct(runs_dir, ScriptedExecutor(curve), trials=5, more=pruning)
+    with pytest.raises(Killed):
+        conduct(runs_dir, KilledAtItsEnd(curve), trials=6, more=pruning)
+    rest = ScriptedExecutor(curve)
+    state, _ = conduct(runs_dir, rest, trials=6, more=pruning)
+    assert rest.started == []
+    assert str(state.trials[5].reason) == "pruned at step 1,000"
+
+
 @pytest.mark.parametrize(
     ("settings", "searched"),
     [
