@@ -61,8 +61,8 @@ class Executor(Protocol):
     def numerics(self) -> str:
         """The numerics class of its processes."""
 
-    def start(self, run: Path) -> None:
-        """Train this run from its current state.
+    def start(self, run: Path, steps: int) -> None:
+        """Train this run from its current state to the end of this length.
 
         Raises:
             OSError: no other run can be started.
@@ -103,8 +103,8 @@ class LocalExecutor:
         """Number of runs that train at once."""
         return self._slots
 
-    def start(self, run: Path) -> None:
-        """Train this run from its current state.
+    def start(self, run: Path, steps: int) -> None:
+        """Train this run from its current state to the end of this length.
 
         Raises:
             OSError: no other process can be started, or its log cannot be written.
@@ -116,7 +116,7 @@ class LocalExecutor:
             log.close()
             raise
         self._workers[run] = worker
-        worker.train(run, log)
+        worker.train(run, steps, log)
         # Without a spare process, the next run waits for its own to load.
         with contextlib.suppress(OSError):
             self._spare = _Worker(self.numerics)
@@ -164,10 +164,10 @@ class _Worker:
         self._last: Event | None = None
         self.process = RunProcess(Preload(numerics=numerics_class), self._note, self._write)
 
-    def train(self, run: Path, log: IO[bytes]) -> None:
+    def train(self, run: Path, steps: int, log: IO[bytes]) -> None:
         """Train a run from its current state; this object takes over ``log`` and closes it."""
         self._log = log
-        self.process.begin(ResumedRun(run=run, patience_s=PATIENCE_S))
+        self.process.begin(ResumedRun(run=run, steps=steps, patience_s=PATIENCE_S))
 
     def end_of(self, run: Path) -> RunEnd:
         """Return how the run ended."""

@@ -21,6 +21,7 @@ from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
 from td3core.protocol.control import Control
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
+from td3core.runs.listing import has_reached
 from td3core.runs.metadata import write_label
 from td3core.text import NO_TEXT, Text
 
@@ -128,12 +129,12 @@ class SweepRunner:
             trial.failure = problem.message
             return
         for run in runs:
+            run.last_step = config.last_step
             path = self._folder.run_path(trial.number, run.seed)
             if path.is_dir():
                 run.path = path
                 run.read()
-                ending = RunDirectory.open(path).ending()
-                if ending and ending.stopped == "finished":
+                if has_reached(RunDirectory.open(path), config.last_step):
                     run.state = SeedState.FINISHED
         # A kill may have come before the last evaluations were judged.
         self._judge(trial)
@@ -167,7 +168,7 @@ class SweepRunner:
             config, tunables = self._spec.run_settings(trial.settings, run.seed)
             config = replace(config, numerics=self._executor.numerics)
             run.path = self._folder.make_run(trial.number, run.seed, config, tunables, note)
-            self._executor.start(run.path)
+            self._executor.start(run.path, self._spec.steps)
         except (RequestError, OSError) as problem:
             trial.failure = message_of(problem)
             self._stop(trial)
@@ -205,7 +206,8 @@ class SweepRunner:
     def _follow(self) -> None:
         """Report new evaluations, and stop the trials that are pruned because of them."""
         for trial in self._live.values():
-            if any([run.read() for run in trial.runs]):
+            new = [run.read() for run in trial.runs]
+            if any(new):
                 self._judge(trial)
 
     def _judge(self, trial: LiveTrial) -> None:
@@ -214,7 +216,7 @@ class SweepRunner:
         for step, value in trial.new_values(self._spec.objective):
             trial.reported = step
             # After the last evaluation of every run, pruning would save nothing.
-            if step >= self._spec.steps and trial.evaluated_until(self._spec.steps):
+            if step >= self._spec.steps and trial.evaluated:
                 break
             if self._study.report(trial.number, step, value):
                 trial.pruned_at = step

@@ -12,6 +12,7 @@ from td3core.analysis.inspection import inspect
 from td3core.buffer.rows import RowLayout
 from td3core.cli import app
 from td3core.config import to_dict
+from td3core.experiments.jobs import ResumedRun, perform
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Evaluated, Failed, Tuned, Warned
 from td3core.protocol.run_status import RunStatus
@@ -208,8 +209,20 @@ def test_a_run_of_several_environments_killed_in_its_last_evaluation_finishes(
     # Its last step lies beyond the one it was to end at.
     ended = finish(runs_dir, **VALUES | {"num_envs": 3, "steps": 97})
     assert ended.env_steps == 99
-    (ended.run / "ending.json").unlink()
-    assert go_on_well(ended.run).stopped == "finished"
+    for steps in (None, 97):
+        (ended.run / "ending.json").unlink()
+        assert go_on_well(ended.run, steps=steps).stopped == "finished"
+
+
+@pytest.mark.parametrize(("at", "reached"), [(40, 60), (80, 80)])
+def test_a_run_that_was_given_more_steps_ends_where_another_needs_it(
+    runs_dir: Path, at: int, reached: int
+) -> None:
+    longer = stopped(runs_dir, at, **VALUES)
+    job = ResumedRun(run=longer.run, steps=60, patience_s=1.0)
+    found = perform(job, Control(), Told())
+    assert isinstance(found, Ended)
+    assert (found.stopped, found.env_steps) == ("finished", reached)
 
 
 # One at a time -----------------------------------------------------------------------------------

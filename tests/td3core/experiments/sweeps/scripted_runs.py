@@ -54,7 +54,7 @@ class ScriptedExecutor:
         """What runs end with, in place of being finished."""
         self._waits = 0
 
-    def start(self, run: Path) -> None:
+    def start(self, run: Path, steps: int) -> None:
         self.started.append(run.name)
         opened = RunDirectory.open(run)
         done = len(opened.evaluations())
@@ -80,7 +80,8 @@ class ScriptedExecutor:
             if outcome is None:
                 ends.append(RunEnd(run=run, outcome=None, lost=Text("its process was killed")))
                 continue
-            write_ending(run, {"stopped": outcome.stopped, "message": outcome.message})
+            said = {"stopped": outcome.stopped, "message": outcome.message}
+            write_ending(run, said | {"env_steps": RunDirectory.open(run).config.steps})
             ends.append(RunEnd(run=run, outcome=outcome))
         return ends
 

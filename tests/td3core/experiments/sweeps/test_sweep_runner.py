@@ -19,6 +19,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import RunLock
+from td3core.runs.metadata import write_ending
 from td3core.text import Text
 from tests.support.marks import release, slow
 from tests.td3core.experiments.sweeps import scripted_runs
@@ -26,6 +27,7 @@ from tests.td3core.experiments.sweeps.scripted_runs import (
     TEXT,
     Killed,
     ScriptedExecutor,
+    add_evaluation,
     conduct,
     rising,
     state_on_disk,
@@ -457,6 +459,26 @@ def test_a_stopped_sweep_keeps_its_trial_for_the_next_time(runs_dir: Path) -> No
     assert [trial.state for trial in state.trials] == [TrialStatus.RUNNING]
     state, _ = conduct(runs_dir, ScriptedExecutor(rising))
     assert state.count(TrialStatus.DONE) == 4
+
+
+def test_what_a_run_does_after_the_steps_of_its_sweep_does_not_count(runs_dir: Path) -> None:
+    control = Control()
+    conduct(
+        runs_dir,
+        ScriptedExecutor(rising),
+        trials=1,
+        control=control,
+        report=lambda _: control.stop(),
+    )
+    run = runs_dir / "scripted_t000_s0"
+    for step, mean in enumerate((1.0, 2.0, 3.0, 900.0), start=2):
+        add_evaluation(run, step * 1000, mean)
+    # Its user has stopped it at a step that is beyond those of the sweep.
+    write_ending(run, {"stopped": "user", "env_steps": 5500})
+    rest = ScriptedExecutor(rising)
+    state, _ = conduct(runs_dir, rest, trials=1)
+    assert rest.started == []
+    assert (state.trials[0].value, state.trials[0].env_steps) == (3.0, 4000)
 
 
 def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
