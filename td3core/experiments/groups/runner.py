@@ -186,7 +186,11 @@ class GroupRunner:
             self._show(replace(status, state=SeedState.STARTING))
 
     def job_of(self, status: SeedStatus) -> Job:
-        """Return the job of a seed's process: start its run, branch, or resume it."""
+        """Return the job of a seed's process: start its run, branch, or resume it.
+
+        Raises:
+            RequestError: its run cannot be read; started again, it would be trained twice.
+        """
         group = self._group
         if status.run is not None:
             return ResumedRun(
@@ -195,6 +199,8 @@ class GroupRunner:
                 numerics=_class_of(status.run),
                 exact=self._exact,
             )
+        if (unreadable := group.unreadable_runs().get(status.seed)) is not None:
+            raise RequestError(unreadable.message)
         config = group.config_of(status.seed)
         if group.checkpoint is not None:
             header = read_header(group.checkpoint)
