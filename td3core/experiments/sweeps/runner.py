@@ -22,7 +22,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import has_reached
-from td3core.runs.metadata import write_label
+from td3core.runs.metadata import read_label, write_label
 from td3core.text import NO_TEXT, Text
 
 _POLL_S = 0.25
@@ -125,17 +125,17 @@ class SweepRunner:
         try:
             config, tunables = self._spec.run_settings(record.settings, runs[0].seed)
             check_together(config, tunables)
+            for run in runs:
+                run.last_step = config.last_step
+                path = self._folder.run_path(trial.number, run.seed)
+                if path.is_dir():
+                    run.path = path
+                    if has_reached(RunDirectory.open(path), config.last_step):
+                        run.state = SeedState.FINISHED
         except RequestError as problem:
             trial.failure = problem.message
             return
-        for run in runs:
-            run.last_step = config.last_step
-            path = self._folder.run_path(trial.number, run.seed)
-            if path.is_dir():
-                run.path = path
-                run.read()
-                if has_reached(RunDirectory.open(path), config.last_step):
-                    run.state = SeedState.FINISHED
+        self._read(trial)
         # A kill may have come before the last evaluations were judged.
         self._judge(trial)
 
@@ -206,9 +206,22 @@ class SweepRunner:
     def _follow(self) -> None:
         """Report new evaluations, and stop the trials that are pruned because of them."""
         for trial in self._live.values():
-            new = [run.read() for run in trial.runs]
-            if any(new):
+            if self._read(trial):
                 self._judge(trial)
+
+    def _read(self, trial: LiveTrial) -> bool:
+        """Read the evaluations of its runs; return whether there may be new ones.
+
+        A run that cannot be read any more fails its trial, not the sweep.
+        """
+        new = False
+        try:
+            for run in trial.runs:
+                new |= run.read()
+        except RequestError as problem:
+            trial.failure = trial.failure or problem.message
+            self._stop(trial)
+        return new
 
     def _judge(self, trial: LiveTrial) -> None:
         if trial.closing:
@@ -231,6 +244,7 @@ class SweepRunner:
     def _conclude(self) -> None:
         """Record finished trials."""
         for trial in [each for each in self._live.values() if not each.active]:
+            self._read(trial)
             if trial.failure:
                 self._study.fail(trial.number, trial.failure, trial.env_steps)
             elif trial.pruned_at is not None:
@@ -245,8 +259,6 @@ class SweepRunner:
             self._study.use_seconds(self._seconds)
 
     def _complete(self, trial: LiveTrial) -> None:
-        for run in trial.runs:
-            run.read()
         value = trial.value(self._spec.objective)
         if value is None:
             reason = Text("a run has no evaluation, or one that is not finite")
@@ -258,10 +270,10 @@ class SweepRunner:
         for run in trial.runs:
             if run.path is None:
                 continue
-            label = RunDirectory.open(run.path).label()
-            note = f"{label.note.split(' Pruned at')[0]} Pruned at step {trial.pruned_at:,}."
             # A missing note must not fail the sweep.
             with contextlib.suppress(OSError):
+                label = read_label(run.path)
+                note = f"{label.note.split(' Pruned at')[0]} Pruned at step {trial.pruned_at:,}."
                 write_label(run.path, replace(label, note=note))
 
     # Ending -------------------------------------------------------------------------------------

@@ -288,6 +288,29 @@ def test_a_trial_has_no_value_of_a_setting_that_its_algorithm_fixes(tmp_path: Pa
     )
 
 
+def test_a_run_that_cannot_be_read_fails_its_trial_and_the_sweep_goes_on(runs_dir: Path) -> None:
+    def damage(run: RunDirectory) -> None:
+        (run.path / "run.toml").write_text("")
+
+    with pytest.raises(Killed):
+        conduct(runs_dir, ScriptedExecutor(rising, kill_at=3), trials=3)
+    damage(RunDirectory.open(runs_dir / "scripted_t000_s0"))
+
+    class Damaging(ScriptedExecutor):
+        def wait(self, timeout_s: float) -> list[RunEnd]:
+            ends = super().wait(timeout_s)
+            for run in list(self.training):
+                if run.name == "scripted_t001_s0" and self._waits == 2:
+                    damage(RunDirectory.open(run))
+            return ends
+
+    state, _ = conduct(runs_dir, Damaging(rising), trials=3)
+    failed, done = TrialStatus.FAILED, TrialStatus.DONE
+    assert [trial.state for trial in state.trials] == [failed, failed, done]
+    for trial in state.trials[:2]:
+        assert f"{trial.runs[0]}/run.toml cannot be read" in str(trial.reason)
+
+
 # Failures ----------------------------------------------------------------------------------------
 
 
