@@ -22,7 +22,7 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Outcome of a run: ``finished``, ``user`` (it was stopped) or ``failed``."""
+    """Outcome of a run: ``finished``, ``user`` (stopped), ``failed``, ``locked`` (by others)."""
 
     stopped: str
     message: Text = NO_TEXT
@@ -32,7 +32,7 @@ def outcome_of(event: Ended | Failed) -> Outcome:
     """Return the outcome of a run from its last event."""
     if isinstance(event, Ended):
         return Outcome(stopped=event.stopped)
-    stopped = "user" if event.cancelled else "failed"
+    stopped = "user" if event.cancelled else "locked" if event.locked else "failed"
     return Outcome(stopped=stopped, message=event.message)
 
 

@@ -192,6 +192,13 @@ class SweepRunner:
                 trial.failure = Text(
                     "{loss}, {count} times in a row", loss=end.lost, count=run.losses
                 )
+        elif end.outcome.stopped == "locked":
+            # It is not lost: once released, it continues with the sweep.
+            self._message = Text(
+                "{reason} The sweep was stopped; continue it once that process has ended.",
+                reason=end.outcome.message,
+            )
+            self._control.stop()
         elif end.outcome.stopped == "failed":
             trial.failure = trial.failure or end.outcome.message
         elif end.outcome.stopped == "finished":

@@ -13,6 +13,7 @@ from td3core.buffer.rows import RowLayout
 from td3core.cli import app
 from td3core.config import to_dict
 from td3core.experiments.jobs import ResumedRun, perform
+from td3core.experiments.sweeps.executor import outcome_of
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Evaluated, Failed, Tuned, Warned
 from td3core.protocol.run_status import RunStatus
@@ -236,6 +237,8 @@ def test_a_living_run_is_not_touched_by_another_who_would_go_on_with_it(
         file.write("5,60,1.0,1.0,10,0,0.1\n")
     with RunLock(ended.run):
         before = contents(ended.run)
+        refusal, _ = go_on(ended.run)
+        assert outcome_of(refusal).stopped == "locked"
         assert "locked by a living process" in refused(ended.run)
         assert app.main(["resume", str(ended.run)]) == 2
         assert contents(ended.run) == before

@@ -81,6 +81,9 @@ class ScriptedExecutor:
             if outcome is None:
                 ends.append(RunEnd(run=run, outcome=None, lost=Text("its process was killed")))
                 continue
+            if outcome.stopped == "locked":
+                ends.append(RunEnd(run=run, outcome=outcome))
+                continue
             said = {"stopped": outcome.stopped, "message": outcome.message}
             write_ending(run, said | {"env_steps": self._steps})
             ends.append(RunEnd(run=run, outcome=outcome))

@@ -504,6 +504,20 @@ def test_what_a_run_does_after_the_steps_of_its_sweep_does_not_count(runs_dir: P
     assert (state.trials[0].value, state.trials[0].env_steps) == (3.0, 4000)
 
 
+def test_a_sweep_stops_at_a_run_that_another_process_holds_and_trains_it_the_next_time(
+    runs_dir: Path,
+) -> None:
+    message = Text("scripted_t000_s0 is locked by a living process.")
+    executor = ScriptedExecutor(rising)
+    executor.outcomes = {"scripted_t000_s0": Outcome(stopped="locked", message=message)}
+    state, runner = conduct(runs_dir, executor, trials=2)
+    assert not runner.failed
+    assert str(state.message).startswith(f"{message} The sweep was stopped; ")
+    assert [trial.state for trial in state.trials] == [TrialStatus.RUNNING]
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=2)
+    assert state.count(TrialStatus.DONE) == 2
+
+
 def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
