@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from td3core.protocol.steering import Verb
 from td3core.remote.inbox import put
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
+from td3core.runs.metadata import write_ending
 from td3core.text import Text
 from tests.td3core.experiments.stage import Actor, Stage, ended, failed, finish
 from tests.td3core.helpers import finish as finish_run
@@ -132,6 +134,19 @@ def test_an_unreadable_run_of_others_holds_up_no_seed(make_group, conduct, belon
         name = run.path.name.rpartition("_")[0] + "_20000101-000000"
         run.path.rename(run.path.with_name(name))
     _, statuses = conduct(group, finish)
+    assert [status.state for status in statuses] == [SeedState.FINISHED] * 2
+
+
+@pytest.mark.parametrize(("steps", "done"), [(60, True), (97, False)])
+def test_a_run_that_was_given_more_steps_by_itself_has_finished_with_its_group(
+    make_group, conduct, steps: int, done: bool
+) -> None:
+    group = make_group((0, 1), steps=steps)
+    config = replace(group.config_of(0), steps=200)
+    run = RunDirectory.create(group.runs_dir, config, group.tunables, group=group.name)
+    write_ending(run.path, {"stopped": "user", "env_steps": 80})
+    stage, statuses = conduct(group, finish)
+    assert len(stage.actors) == (1 if done else 2)
     assert [status.state for status in statuses] == [SeedState.FINISHED] * 2
 
 
