@@ -98,7 +98,8 @@ class LiveTrial:
 
         The objective is the mean over the runs that have begun, all of them evaluated at that step.
         """
-        begun = [run for run in self.runs if run.state is not SeedState.WAITING]
+        # Also those that wait for a slot again, after a sweep was continued with fewer of them.
+        begun = [run for run in self.runs if run.path is not None]
         if not begun or not all(run.evaluations for run in begun):
             return []
         common = set.intersection(*({step for step, _ in run.evaluations} for run in begun))

@@ -518,6 +518,23 @@ def test_a_sweep_stops_at_a_run_that_another_process_holds_and_trains_it_the_nex
     assert state.count(TrialStatus.DONE) == 2
 
 
+def test_a_trial_is_judged_by_all_its_runs_that_have_begun_though_fewer_train_at_once(
+    runs_dir: Path,
+) -> None:
+    def curve(run: RunDirectory) -> Sequence[float]:
+        return [10.0 * run.config.seed + step for step in range(4)]
+
+    more = "seeds = 2\npruning = 'median'"
+    with pytest.raises(Killed):
+        conduct(runs_dir, ScriptedExecutor(curve, slots=2, kill_at=3), trials=1, more=more)
+    with pytest.raises(Killed):
+        conduct(runs_dir, ScriptedExecutor(curve, kill_at=3), trials=1, more=more)
+    spec = SweepFolder(runs_dir, "scripted").spec()
+    with SweepStudy(SweepFolder(runs_dir, "scripted").study_file, spec) as study:
+        reported = study._frozen(0).intermediate_values
+    assert reported == {1000: 5.0, 2000: 6.0}
+
+
 def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
