@@ -345,6 +345,11 @@ class RunConfig:
         return EnvChoice(self.env, self.env_args)
 
     @property
+    def last_step(self) -> int:
+        """The step the run ends at: several environments together may go beyond ``steps``."""
+        return -(-self.steps // self.num_envs) * self.num_envs
+
+    @property
     def stepping_processes(self) -> int:
         """Number of processes that step the environments; 0 steps them in the training thread."""
         return self.env_processes or int(self.update_while_stepping)

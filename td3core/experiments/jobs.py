@@ -3,7 +3,7 @@
 import importlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -52,7 +52,7 @@ class ResumedRun:
     """Whether its environment may hang, so that only killing the process stops it."""
     patience_s: float = 0.0
     """Seconds that another process may take to save the run and release it. If the run has finished
-    by then, its ending is reported."""
+    by then, or taken more than ``steps``, its ending is reported."""
     exact: bool = False
     """Refuse to resume it if it would not continue bit for bit."""
 
@@ -124,6 +124,10 @@ def _finished_meanwhile(job: ResumedRun, control: Control) -> Ended | None:
     end = time.monotonic() + job.patience_s
     while lock.holder(job.run) is not None and time.monotonic() < end and not control.stopping:
         time.sleep(_LOOK_S)
-    if job.patience_s and (ending := ending_of(job.run)) is not None:
-        return ending if ending.stopped == "finished" else None
-    return None
+    ending = ending_of(job.run) if job.patience_s else None
+    if ending is None:
+        return None
+    steps = ending.env_steps if job.steps is None else job.steps
+    finished = ending.stopped == "finished" and ending.env_steps >= steps
+    # Its user has given it more steps meanwhile, and stopped it again.
+    return replace(ending, stopped="finished") if finished or ending.env_steps > steps else None

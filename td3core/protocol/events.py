@@ -407,6 +407,8 @@ class Failed:
     """True if a number became NaN or infinite: ``message`` names it; the weights were not saved."""
     cancelled: bool = False
     """True if a stop was requested before anything was started: no error."""
+    locked: bool = False
+    """True if another process holds the run, and nothing was started."""
 
     @property
     def env_steps(self) -> int:

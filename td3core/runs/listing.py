@@ -221,6 +221,17 @@ def _mean_of_best(run: RunDirectory) -> float | None:
     return None
 
 
+def has_reached(run: RunDirectory, last_step: int) -> bool:
+    """True if a run of this length has nothing left to do; it may have been given more steps.
+
+    A run that was killed in its last evaluation has taken its last step, but has not ended.
+    """
+    ending = run.ending()
+    taken = max(ending.env_steps if ending else 0, steps_saved(run))
+    finished = ending is not None and ending.stopped == "finished"
+    return taken > last_step or (finished and taken == last_step)
+
+
 def steps_saved(run: RunDirectory) -> int:
     """Return the last step with a checkpoint, by file names and by the header of ``last``."""
     named = (step_in_name(path) for path in glob(run.checkpoints, f"step_*{SUFFIX}"))

@@ -58,6 +58,10 @@ class Holder:
         return Text("a living process (pid {pid} on {host})", pid=self.pid, host=self.host)
 
 
+class LockedError(RequestError):
+    """A living process holds the run."""
+
+
 class RunLock:
     """The right to write to one run. Also a context manager."""
 
@@ -71,7 +75,8 @@ class RunLock:
         """Take the lock and record this process as its holder.
 
         Raises:
-            RequestError: a living process holds it, or the folder cannot be written.
+            LockedError: a living process holds it.
+            RequestError: the folder cannot be written.
         """
         if not self._run.is_dir():
             raise RequestError(
@@ -83,7 +88,7 @@ class RunLock:
             self._acquire_folder()
         except (Timeout, BlockingIOError) as problem:
             who = recorded(self._run) or Holder()
-            raise RequestError(
+            raise LockedError(
                 "{run} is locked by {who}.", run=self._run.name, who=who.in_words()
             ) from problem
         except OSError as problem:

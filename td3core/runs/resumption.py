@@ -154,8 +154,7 @@ def with_total_steps(
         raise RequestError(
             "{run} was imported; branch it, or give it --steps to train it on in place.", run=name
         )
-    # Several environments together may go beyond the last step.
-    if steps is not None and steps < reached:
+    if steps is not None and config.last_step < reached:
         raise RequestError(
             "{key} cannot be {steps}: {run} is at step {reached}.",
             key=SettingName("steps"),
@@ -163,7 +162,7 @@ def with_total_steps(
             run=name,
             reached=reached,
         )
-    if reached >= total and (finished or reached - run.config.num_envs >= total):
+    if reached >= total and (finished or reached > config.last_step):
         raise RequestError(
             "{run} is at step {reached} of {total}; to resume it, give it more steps.",
             run=name,

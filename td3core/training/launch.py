@@ -48,7 +48,7 @@ from td3core.runs.directory import RunDirectory, note_module_folder
 from td3core.runs.journal import Change, changes_of, scheduled
 from td3core.runs.layout import REPLAY, run_of
 from td3core.runs.listing import steps_of_last
-from td3core.runs.lock import RunLock
+from td3core.runs.lock import LockedError, RunLock
 from td3core.runs.resumption import (
     ResumePoint,
     class_on_record,
@@ -279,7 +279,8 @@ def _conduct(
             # Such as sys.exit in an environment: a run that ends early has failed.
             require_no_interrupt(problem)
             if isinstance(problem, RequestError) and trainer is None:
-                outcome = Failed(message=problem.message, details="", request=True)
+                locked = isinstance(problem, LockedError)
+                outcome = Failed(message=problem.message, details="", request=True, locked=locked)
             else:
                 log.debug("the run failed", exc_info=True)
                 outcome = _failure(problem, trainer)

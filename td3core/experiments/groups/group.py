@@ -5,6 +5,7 @@ run's ``run.toml``, so nothing has to be written to two places at once.
 """
 
 import json
+import re
 import shutil
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,12 +16,25 @@ from td3core.config import RunConfig, Tunables, make_settings, pinned, to_dict
 from td3core.config.run_config import HIGHEST_SEED
 from td3core.errors import RequestError, file_reason, unreadable
 from td3core.experiments.groups.seeds import MOST_SEEDS
-from td3core.runs.listing import RunSummary, list_runs, summarise
+from td3core.runs.layout import DESCRIPTION
+from td3core.runs.listing import (
+    RunSummary,
+    UnreadableRun,
+    list_runs,
+    summarise,
+    unreadable_runs,
+)
 from td3core.runs.lock import RunLock, holder
 from td3core.system.files import new_folder, slug, write_atomically
 from td3core.system.regular_files import DAMAGE, read_text
 from td3core.system.timestamp import now
 from td3core.text import SettingName
+
+_NAME = re.compile(r"(?P<env>.+)_[^_]+_s(?P<seed>\d+)_(?P<begun>\d{8}-\d{6}).*")
+"""The name of a run's folder."""
+_BEGUN = re.compile(r"\d{8}-\d{6}")
+_GROUP = re.compile(r'^group = "(?P<name>.*)"$', re.MULTILINE)
+_SEED = re.compile(r"^seed = (?P<seed>\d+)$", re.MULTILINE)
 
 FOLDER, FILE = "groups", "group.json"
 SCHEMA = 1
@@ -107,7 +121,7 @@ class Group:
 
     def discard(self) -> None:
         """Delete the folder of a group that has no runs."""
-        if not self.runs():
+        if not self.runs() and not self.unreadable_runs():
             shutil.rmtree(self.path, ignore_errors=True)
 
     def runs(self) -> dict[int, RunSummary]:
@@ -117,6 +131,34 @@ class Group:
             if run.group == self.name and run.config.seed not in found:
                 found[run.config.seed] = summarise(run)
         return {seed: found[seed] for seed in self.seeds if seed in found}
+
+    def unreadable_runs(self) -> dict[int, UnreadableRun]:
+        """Return its runs that cannot be opened, and those that may be its own, by seed."""
+        found = {}
+        for run in unreadable_runs(self.runs_dir):
+            seed = self._seed_of(run.run)
+            if seed in self.seeds:
+                found[seed] = run
+        return found
+
+    def _seed_of(self, run: Path) -> int | None:
+        """Return the seed of an unreadable run; None if it is certainly no run of the group."""
+        name = _NAME.fullmatch(run.name)
+        seed = int(name["seed"]) if name else None
+        try:
+            text = read_text(run / DESCRIPTION)
+        except (OSError, UnicodeDecodeError):
+            text = ""
+        if line := _SEED.search(text):
+            seed = int(line["seed"])
+        if group := _GROUP.search(text):
+            return seed if group["name"] == self.name else None
+        # The group would be named above this.
+        if "[config]" in text or name is None:
+            return None
+        begun = _BEGUN.search(self.name)
+        earlier = begun is not None and name["begun"] < begun[0]
+        return None if earlier or name["env"] != slug(self.config.env) else seed
 
     def is_training(self) -> bool:
         """Return whether a process trains it, or is about to."""

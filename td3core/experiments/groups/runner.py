@@ -21,6 +21,7 @@ from td3core.protocol.events import Event
 from td3core.protocol.steering import Ask, Verb, steer
 from td3core.runs.branching import changes_from
 from td3core.runs.directory import RunDirectory
+from td3core.runs.listing import has_reached
 from td3core.runs.lock import holder
 from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import AUTO
@@ -136,17 +137,21 @@ class GroupRunner:
         return asked
 
     def _read_statuses(self, only: Collection[int]) -> None:
-        found = self._group.runs()
+        found, steps = self._group.runs(), self._group.config.steps
         for seed in self._group.seeds:
-            status = status_on_disk(seed, self._group.config.steps, found.get(seed))
-            finished = status.state is SeedState.FINISHED and status.env_steps >= status.steps
-            extended = self._group.config.steps > status.steps
-            if only and seed not in only:
+            status = status_on_disk(seed, steps, found.get(seed))
+            finished = status.state is SeedState.FINISHED and status.env_steps >= steps
+            if status.run is not None and not finished:
+                # It may have been given more steps by itself.
+                run = RunDirectory.open(status.run)
+                finished = has_reached(run, self._group.config.last_step)
+            if finished:
+                status = replace(status, state=SeedState.FINISHED, message=NO_TEXT)
+            elif only and seed not in only:
                 over = status.state.is_over
                 status = replace(status, state=status.state if over else SeedState.STOPPED)
-            elif not finished or extended:
+            else:
                 # A run that another process trains is refused by its lock.
-                steps = self._group.config.steps
                 status = replace(status, state=SeedState.WAITING, message=NO_TEXT, steps=steps)
             self._show(status)
 
@@ -186,7 +191,11 @@ class GroupRunner:
             self._show(replace(status, state=SeedState.STARTING))
 
     def job_of(self, status: SeedStatus) -> Job:
-        """Return the job of a seed's process: start its run, branch, or resume it."""
+        """Return the job of a seed's process: start its run, branch, or resume it.
+
+        Raises:
+            RequestError: its run cannot be read; started again, it would be trained twice.
+        """
         group = self._group
         if status.run is not None:
             return ResumedRun(
@@ -195,6 +204,8 @@ class GroupRunner:
                 numerics=_class_of(status.run),
                 exact=self._exact,
             )
+        if (unreadable := group.unreadable_runs().get(status.seed)) is not None:
+            raise RequestError(unreadable.message)
         config = group.config_of(status.seed)
         if group.checkpoint is not None:
             header = read_header(group.checkpoint)

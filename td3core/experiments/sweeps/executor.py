@@ -22,7 +22,7 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Outcome of a run: ``finished``, ``user`` (it was stopped) or ``failed``."""
+    """Outcome of a run: ``finished``, ``user`` (stopped), ``failed``, ``locked`` (by others)."""
 
     stopped: str
     message: Text = NO_TEXT
@@ -32,7 +32,7 @@ def outcome_of(event: Ended | Failed) -> Outcome:
     """Return the outcome of a run from its last event."""
     if isinstance(event, Ended):
         return Outcome(stopped=event.stopped)
-    stopped = "user" if event.cancelled else "failed"
+    stopped = "user" if event.cancelled else "locked" if event.locked else "failed"
     return Outcome(stopped=stopped, message=event.message)
 
 
@@ -61,8 +61,8 @@ class Executor(Protocol):
     def numerics(self) -> str:
         """The numerics class of its processes."""
 
-    def start(self, run: Path) -> None:
-        """Train this run from its current state.
+    def start(self, run: Path, steps: int) -> None:
+        """Train this run from its current state to the end of this length.
 
         Raises:
             OSError: no other run can be started.
@@ -98,8 +98,8 @@ class LocalExecutor:
         self._spare: _Worker | None = None
         self._workers: dict[Path, _Worker] = {}
 
-    def start(self, run: Path) -> None:
-        """Train this run from its current state.
+    def start(self, run: Path, steps: int) -> None:
+        """Train this run from its current state to the end of this length.
 
         Raises:
             OSError: no other process can be started, or its log cannot be written.
@@ -111,7 +111,7 @@ class LocalExecutor:
             log.close()
             raise
         self._workers[run] = worker
-        worker.train(run, log)
+        worker.train(run, steps, log)
         # Without a spare process, the next run waits for its own to load.
         with contextlib.suppress(OSError):
             self._spare = _Worker(self.numerics)
@@ -159,10 +159,10 @@ class _Worker:
         self._last: Event | None = None
         self.process = RunProcess(Preload(numerics=numerics_class), self._note, self._write)
 
-    def train(self, run: Path, log: IO[bytes]) -> None:
+    def train(self, run: Path, steps: int, log: IO[bytes]) -> None:
         """Train a run from its current state; this object takes over ``log`` and closes it."""
         self._log = log
-        self.process.begin(ResumedRun(run=run, patience_s=PATIENCE_S))
+        self.process.begin(ResumedRun(run=run, steps=steps, patience_s=PATIENCE_S))
 
     def end_of(self, run: Path) -> RunEnd:
         """Return how the run ended."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from td3core.config import RunConfig, Tunables
 from td3core.envs import trust
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
@@ -123,12 +125,23 @@ def _class_of_all(
 
 def local_slots(spec: SweepSpec, info: EnvInfo) -> int:
     """Return how many runs of a sweep the free cores and memory of this machine allow at once."""
-    ends = [
-        spec.run_settings({name: spec.values_of(name)[end] for name in spec.space}, 0)
-        for end in (0, -1)
-    ]
-    threads = max(config.torch_threads for config, _ in ends)
-    needed = max(bytes_of_run(config, tunables, info) for config, tunables in ends)
+    chosen = {name: spec.values_of(name)[0] for name in spec.space}
+
+    def with_most(name: str, amount: Callable[[RunConfig, Tunables], int]) -> int:
+        """Choose the value of which a run takes most; return how much."""
+
+        def taken(value: Any) -> int:
+            return amount(*spec.run_settings(chosen | {name: value}, 0))
+
+        chosen[name] = max(spec.values_of(name), key=taken)
+        return taken(chosen[name])
+
+    threads = with_most("threads", lambda config, _: config.torch_threads)
+    needed = bytes_of_run(*spec.run_settings(chosen, 0), info)
+    # One setting after the other: there may be too many combinations. The algorithm comes first,
+    # for it decides which of the others count.
+    for name in sorted(spec.space, key=lambda name: name != "algorithm"):
+        needed = with_most(name, lambda config, rest: bytes_of_run(config, rest, info))
     return allocate(max(free_cores() // threads, 1), needed, threads=threads).jobs
 
 

@@ -76,6 +76,7 @@ class _Job:
     """A run that trains on the cluster."""
 
     run: Path
+    steps: int
     actor: Any
     result: Any
     stopping: bool = False
@@ -104,10 +105,11 @@ class RayExecutor:
         self._jobs: dict[Path, _Job] = {}
         self._asked = 0.0
 
-    def start(self, run: Path) -> None:
-        """Train this run from its current state."""
+    def start(self, run: Path, steps: int) -> None:
+        """Train this run from its current state to the end of this length."""
         actor = _actor_class(numerics.pinning(self.numerics)).remote()
-        self._jobs[run] = _Job(run=run, actor=actor, result=_train(actor, run, None, self._modules))
+        result = _train(actor, run, steps, None, self._modules)
+        self._jobs[run] = _Job(run=run, steps=steps, actor=actor, result=result)
 
     def stop(self, run: Path) -> None:
         """Ask a run to save and end."""
@@ -182,7 +184,8 @@ class RayExecutor:
             return RunEnd(run=job.run, outcome=None, lost=lost)
         if found.get("needs_files"):
             job.shared = False
-            job.result = _train(job.actor, job.run, ray.put(pack(job.run)), self._modules)
+            files = ray.put(pack(job.run))
+            job.result = _train(job.actor, job.run, job.steps, files, self._modules)
             return None
         files = found.pop("files", None)
         if files is not None:
@@ -192,9 +195,9 @@ class RayExecutor:
         return RunEnd(run=job.run, outcome=outcome_of(CODEC.decode(found["event"])))
 
 
-def _train(actor: Any, run: Path, files: Any, modules: tuple[str, ...]) -> Any:
+def _train(actor: Any, run: Path, steps: int, files: Any, modules: tuple[str, ...]) -> Any:
     description = (run / DESCRIPTION).read_bytes()
-    return actor.train.remote(__version__, str(run), description, files, modules)
+    return actor.train.remote(__version__, str(run), steps, description, files, modules)
 
 
 def classes_of_nodes() -> list[tuple[str, ...]]:

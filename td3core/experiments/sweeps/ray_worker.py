@@ -38,6 +38,7 @@ class RayWorker:
         self,
         version: str,
         run: str,
+        steps: int,
         description: bytes,
         files: bytes | None,
         modules: tuple[str, ...] = (),
@@ -47,6 +48,7 @@ class RayWorker:
         Args:
             version: Version of the calling studio; a node with another version refuses.
             run: Its folder on the sweep's own machine.
+            steps: Its length in the sweep.
             description: The contents of its ``run.toml``.
             files: The packed folder, if the node has no access to it.
             modules: The modules that the user allowed, wherever they are on this node.
@@ -61,19 +63,19 @@ class RayWorker:
         trust.allow_named(modules)
         path = Path(run)
         if _same(path / DESCRIPTION, description):
-            return {"event": self._train(path)}
+            return {"event": self._train(path, steps)}
         if files is None or self._files_are_old:
             self._files_are_old = False
             return {"needs_files": True}
         with tempfile.TemporaryDirectory(prefix="td3-studio-run-") as folder:
             path = self._folder = Path(folder) / path.name
             unpack(files, path)
-            event = self._train(path)
+            event = self._train(path, steps)
             self._folder = None
             return {"event": event, "files": pack(path)}
 
-    def _train(self, run: Path) -> bytes:
-        job = ResumedRun(run=run, patience_s=PATIENCE_S)
+    def _train(self, run: Path, steps: int) -> bytes:
+        job = ResumedRun(run=run, steps=steps, patience_s=PATIENCE_S)
         return CODEC.encode(perform(job, self._control, self._on_event))
 
     def stop(self) -> None:

@@ -21,7 +21,8 @@ from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
 from td3core.protocol.control import Control
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
-from td3core.runs.metadata import write_label
+from td3core.runs.listing import has_reached
+from td3core.runs.metadata import read_label, write_label
 from td3core.text import NO_TEXT, Text
 
 _POLL_S = 0.25
@@ -124,17 +125,19 @@ class SweepRunner:
         try:
             config, tunables = self._spec.run_settings(record.settings, runs[0].seed)
             check_together(config, tunables)
+            for run in runs:
+                run.last_step = config.last_step
+                path = self._folder.run_path(trial.number, run.seed)
+                if path.is_dir():
+                    run.path = path
+                    if has_reached(RunDirectory.open(path), config.last_step):
+                        run.state = SeedState.FINISHED
         except RequestError as problem:
             trial.failure = problem.message
             return
-        for run in runs:
-            path = self._folder.run_path(trial.number, run.seed)
-            if path.is_dir():
-                run.path = path
-                run.read()
-                ending = RunDirectory.open(path).ending()
-                if ending and ending.stopped == "finished":
-                    run.state = SeedState.FINISHED
+        self._read(trial)
+        # A kill may have come before the last evaluations were judged.
+        self._judge(trial)
 
     def _start_what_fits(self) -> None:
         """Start waiting runs, and begin new trials, while slots are free."""
@@ -165,7 +168,7 @@ class SweepRunner:
             config, tunables = self._spec.run_settings(trial.settings, run.seed)
             config = replace(config, numerics=self._executor.numerics)
             run.path = self._folder.make_run(trial.number, run.seed, config, tunables, note)
-            self._executor.start(run.path)
+            self._executor.start(run.path, self._spec.steps)
         except (RequestError, OSError) as problem:
             trial.failure = message_of(problem)
             self._stop(trial)
@@ -189,6 +192,13 @@ class SweepRunner:
                 trial.failure = Text(
                     "{loss}, {count} times in a row", loss=end.lost, count=run.losses
                 )
+        elif end.outcome.stopped == "locked":
+            # It is not lost: once released, it continues with the sweep.
+            self._message = Text(
+                "{reason} The sweep was stopped; continue it once that process has ended.",
+                reason=end.outcome.message,
+            )
+            self._control.stop()
         elif end.outcome.stopped == "failed":
             trial.failure = trial.failure or end.outcome.message
         elif end.outcome.stopped == "finished":
@@ -203,18 +213,35 @@ class SweepRunner:
     def _follow(self) -> None:
         """Report new evaluations, and stop the trials that are pruned because of them."""
         for trial in self._live.values():
-            new = [run.read() for run in trial.runs]
-            if trial.closing or not any(new):
-                continue
-            for step, value in trial.new_values(self._spec.objective):
-                trial.reported = step
-                # After the last step of the last run, pruning would save nothing.
-                if trial.finished:
-                    break
-                if self._study.report(trial.number, step, value):
-                    trial.pruned_at = step
-                    self._stop(trial)
-                    break
+            if self._read(trial):
+                self._judge(trial)
+
+    def _read(self, trial: LiveTrial) -> bool:
+        """Read the evaluations of its runs; return whether there may be new ones.
+
+        A run that cannot be read any more fails its trial, not the sweep.
+        """
+        new = False
+        try:
+            for run in trial.runs:
+                new |= run.read()
+        except RequestError as problem:
+            trial.failure = trial.failure or problem.message
+            self._stop(trial)
+        return new
+
+    def _judge(self, trial: LiveTrial) -> None:
+        if trial.closing:
+            return
+        for step, value in trial.new_values(self._spec.objective):
+            trial.reported = step
+            # After the last evaluation of every run, pruning would save nothing.
+            if step >= self._spec.steps and trial.evaluated:
+                break
+            if self._study.report(trial.number, step, value):
+                trial.pruned_at = step
+                self._stop(trial)
+                break
 
     def _stop(self, trial: LiveTrial) -> None:
         for run in trial.active:
@@ -224,6 +251,7 @@ class SweepRunner:
     def _conclude(self) -> None:
         """Record finished trials."""
         for trial in [each for each in self._live.values() if not each.active]:
+            self._read(trial)
             if trial.failure:
                 self._study.fail(trial.number, trial.failure, trial.env_steps)
             elif trial.pruned_at is not None:
@@ -238,8 +266,6 @@ class SweepRunner:
             self._study.use_seconds(self._seconds)
 
     def _complete(self, trial: LiveTrial) -> None:
-        for run in trial.runs:
-            run.read()
         value = trial.value(self._spec.objective)
         if value is None:
             reason = Text("a run has no evaluation, or one that is not finite")
@@ -251,10 +277,10 @@ class SweepRunner:
         for run in trial.runs:
             if run.path is None:
                 continue
-            label = RunDirectory.open(run.path).label()
-            note = f"{label.note.split(' Pruned at')[0]} Pruned at step {trial.pruned_at:,}."
             # A missing note must not fail the sweep.
             with contextlib.suppress(OSError):
+                label = read_label(run.path)
+                note = f"{label.note.split(' Pruned at')[0]} Pruned at step {trial.pruned_at:,}."
                 write_label(run.path, replace(label, note=note))
 
     # Ending -------------------------------------------------------------------------------------

@@ -17,6 +17,9 @@ class TrialRun:
     """One run of a trial."""
 
     seed: int
+    last_step: int = 0
+    """The step it ends at in the sweep; later evaluations do not count, if its user has given it
+    more steps."""
     path: Path | None = None
     """None until its folder is made."""
     state: SeedState = SeedState.WAITING
@@ -36,7 +39,8 @@ class TrialRun:
             return False
         if size == self._read:
             return False
-        self.evaluations = RunDirectory.open(self.path).evaluations()
+        found = RunDirectory.open(self.path).evaluations()
+        self.evaluations = [each for each in found if each[0] <= self.last_step]
         self._read = size
         return True
 
@@ -84,12 +88,18 @@ class LiveTrial:
         """True if every run has taken its last step."""
         return all(run.state is SeedState.FINISHED for run in self.runs)
 
+    @property
+    def evaluated(self) -> bool:
+        """True if every run has its last evaluation."""
+        return all(run.env_steps >= run.last_step for run in self.runs)
+
     def new_values(self, objective: str) -> list[tuple[int, float]]:
         """Return (step, objective so far) of the steps that may be reported now.
 
         The objective is the mean over the runs that have begun, all of them evaluated at that step.
         """
-        begun = [run for run in self.runs if run.state is not SeedState.WAITING]
+        # Also those that wait for a slot again, after a sweep was continued with fewer of them.
+        begun = [run for run in self.runs if run.path is not None]
         if not begun or not all(run.evaluations for run in begun):
             return []
         common = set.intersection(*({step for step, _ in run.evaluations} for run in begun))

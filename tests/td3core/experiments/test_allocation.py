@@ -73,6 +73,23 @@ def test_a_larger_buffer_takes_more_memory_as_far_as_the_run_fills_it() -> None:
     assert short < small < large
 
 
+def test_the_largest_of_all_choices_decides_how_many_runs_of_a_sweep_train_at_once(
+    machine, monkeypatch
+) -> None:
+    machine(16, 8)
+    monkeypatch.setattr("td3core.experiments.sweeps.launch.free_cores", lambda: 16)
+    text = SWEEP.format(more="")
+    jobs = [
+        local_slots(
+            parse(f"{text}{name} = {{ choices = [[64, 64], {largest}, [128, 128]] }}", "sweep"),
+            INFO,
+        )
+        for name in ("actor_hidden", "critic_hidden")
+        for largest in ([32, 32], [8192, 8192])
+    ]
+    assert jobs[0] == jobs[2] > max(jobs[1], jobs[3])
+
+
 SWEEP = """
 environment = "Pendulum-v1"
 steps = 60_000

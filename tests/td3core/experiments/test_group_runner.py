@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from td3core.protocol.steering import Verb
 from td3core.remote.inbox import put
 from td3core.runs.branching import branch_settings
 from td3core.runs.directory import RunDirectory
+from td3core.runs.metadata import write_ending
 from td3core.text import Text
 from tests.td3core.experiments.stage import Actor, Stage, break_the_second, ended, failed, finish
 from tests.td3core.helpers import finish as finish_run
@@ -89,6 +91,61 @@ def test_a_process_that_cannot_be_started_does_not_stop_the_others(make_group, c
     _, statuses = conduct(make_group((0, 1)), act)
     assert [status.state for status in statuses] == [SeedState.FAILED, SeedState.FINISHED]
     assert "Resource temporarily unavailable" in str(statuses[0].message)
+
+
+def truncated(text: str) -> str:
+    return text[: text.index("[config]") + 40]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace("schema = 1", "schema = 99"),
+        truncated,
+        lambda _: "",
+    ],
+    ids=["newer", "truncated", "empty"],
+)
+def test_a_run_that_cannot_be_read_is_not_trained_again(
+    make_group, conduct, damage: Callable[[str], str]
+) -> None:
+    group = make_group((0, 1))
+    run = RunDirectory.create(group.runs_dir, group.config_of(1), group.tunables, group=group.name)
+    description = run.path / "run.toml"
+    description.write_text(damage(description.read_text()))
+    stage, statuses = conduct(group, finish)
+    assert [actor.seed for actor in stage.actors] == [0]
+    assert [status.state for status in statuses] == [SeedState.FINISHED, SeedState.FAILED]
+    assert f"{run.path.name}/run.toml cannot be read: " in str(statuses[1].message)
+    group.discard()
+    assert group.path.is_dir()
+
+
+@pytest.mark.parametrize("belongs", ["nowhere", "to another group", "to an earlier time"])
+def test_an_unreadable_run_of_others_holds_up_no_seed(make_group, conduct, belongs: str) -> None:
+    group = make_group((0, 1))
+    owner = "another" if belongs == "to another group" else ""
+    run = RunDirectory.create(group.runs_dir, group.config_of(1), group.tunables, group=owner)
+    (run.path / "run.toml").write_text(truncated((run.path / "run.toml").read_text()))
+    if belongs == "to an earlier time":
+        (run.path / "run.toml").write_text("")
+        name = run.path.name.rpartition("_")[0] + "_20000101-000000"
+        run.path.rename(run.path.with_name(name))
+    _, statuses = conduct(group, finish)
+    assert [status.state for status in statuses] == [SeedState.FINISHED] * 2
+
+
+@pytest.mark.parametrize(("steps", "done"), [(60, True), (97, False)])
+def test_a_run_that_was_given_more_steps_by_itself_has_finished_with_its_group(
+    make_group, conduct, steps: int, done: bool
+) -> None:
+    group = make_group((0, 1), steps=steps)
+    config = replace(group.config_of(0), steps=200)
+    run = RunDirectory.create(group.runs_dir, config, group.tunables, group=group.name)
+    write_ending(run.path, {"stopped": "user", "env_steps": 80})
+    stage, statuses = conduct(group, finish)
+    assert len(stage.actors) == (1 if done else 2)
+    assert [status.state for status in statuses] == [SeedState.FINISHED] * 2
 
 
 def test_a_process_that_is_killed_leaves_its_run_interrupted(make_group, conduct) -> None:

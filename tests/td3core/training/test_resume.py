@@ -12,6 +12,8 @@ from td3core.analysis.inspection import inspect
 from td3core.buffer.rows import RowLayout
 from td3core.cli import app
 from td3core.config import to_dict
+from td3core.experiments.jobs import ResumedRun, perform
+from td3core.experiments.sweeps.executor import outcome_of
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Evaluated, Failed, Tuned, Warned
 from td3core.protocol.run_status import RunStatus
@@ -208,8 +210,20 @@ def test_a_run_of_several_environments_killed_in_its_last_evaluation_finishes(
     # Its last step lies beyond the one it was to end at.
     ended = finish(runs_dir, **VALUES | {"num_envs": 3, "steps": 97})
     assert ended.env_steps == 99
-    (ended.run / "ending.json").unlink()
-    assert go_on_well(ended.run).stopped == "finished"
+    for steps in (None, 97):
+        (ended.run / "ending.json").unlink()
+        assert go_on_well(ended.run, steps=steps).stopped == "finished"
+
+
+@pytest.mark.parametrize(("at", "reached"), [(40, 60), (80, 80)])
+def test_a_run_that_was_given_more_steps_ends_where_another_needs_it(
+    runs_dir: Path, at: int, reached: int
+) -> None:
+    longer = stopped(runs_dir, at, **VALUES)
+    job = ResumedRun(run=longer.run, steps=60, patience_s=1.0)
+    found = perform(job, Control(), Told())
+    assert isinstance(found, Ended)
+    assert (found.stopped, found.env_steps) == ("finished", reached)
 
 
 # One at a time -----------------------------------------------------------------------------------
@@ -223,6 +237,8 @@ def test_a_living_run_is_not_touched_by_another_who_would_go_on_with_it(
         file.write("5,60,1.0,1.0,10,0,0.1\n")
     with RunLock(ended.run):
         before = contents(ended.run)
+        refusal, _ = go_on(ended.run)
+        assert outcome_of(refusal).stopped == "locked"
         assert "locked by a living process" in refused(ended.run)
         assert app.main(["resume", str(ended.run)]) == 2
         assert contents(ended.run) == before

@@ -52,10 +52,11 @@ class ScriptedExecutor:
         self.stopped: list[str] = []
         self.outcomes: dict[str, Outcome | None] = {}
         """What runs end with, in place of being finished."""
-        self._waits = 0
+        self._waits, self._steps = 0, 0
 
-    def start(self, run: Path) -> None:
+    def start(self, run: Path, steps: int) -> None:
         self.started.append(run.name)
+        self._steps = steps
         opened = RunDirectory.open(run)
         done = len(opened.evaluations())
         curve = list(enumerate(self._curve(opened), start=1))[done:]
@@ -80,7 +81,11 @@ class ScriptedExecutor:
             if outcome is None:
                 ends.append(RunEnd(run=run, outcome=None, lost=Text("its process was killed")))
                 continue
-            write_ending(run, {"stopped": outcome.stopped, "message": outcome.message})
+            if outcome.stopped == "locked":
+                ends.append(RunEnd(run=run, outcome=outcome))
+                continue
+            said = {"stopped": outcome.stopped, "message": outcome.message}
+            write_ending(run, said | {"env_steps": self._steps})
             ends.append(RunEnd(run=run, outcome=outcome))
         return ends
 

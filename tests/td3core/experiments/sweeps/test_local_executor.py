@@ -52,7 +52,7 @@ def test_a_run_has_ended_though_a_thread_of_its_environment_keeps_the_process_al
     monkeypatch.setattr("td3core.experiments.job_process.MessageProcess", Lingering)
     monkeypatch.setattr("td3core.experiments.job_process.EXIT_S", 0.0)
     executor, run = LocalExecutor(1, tmp_path), Path("run")
-    executor.start(run)
+    executor.start(run, 60)
     assert executor.wait(PATIENCE_S) == [RunEnd(run=run, outcome=Outcome(stopped="finished"))]
     executor.close()
 

@@ -48,8 +48,8 @@ def test_a_node_without_the_folder_trains_on_a_copy_and_hands_it_back(tmp_path: 
     worker = RayWorker()
     elsewhere = str(tmp_path / "elsewhere" / run.path.name)
     description = (run.path / "run.toml").read_bytes()
-    assert worker.train(__version__, elsewhere, description, None) == {"needs_files": True}
-    found = worker.train(__version__, elsewhere, description, pack(run.path))
+    assert worker.train(__version__, elsewhere, 60, description, None) == {"needs_files": True}
+    found = worker.train(__version__, elsewhere, 60, description, pack(run.path))
     assert CODEC.decode(found["event"]).stopped == "finished"
     snapshot, _ = worker.news()
     for files in (snapshot, found["files"]):
@@ -65,15 +65,16 @@ def test_a_restarted_worker_asks_for_the_newest_files(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path, config, tunables)
     worker, old = RayWorker(restarted=True), pack(run.path)
     elsewhere = str(tmp_path / "elsewhere")
-    assert worker.train(__version__, elsewhere, b"", old) == {"needs_files": True}
-    found = worker.train(__version__, elsewhere, b"", old)
+    assert worker.train(__version__, elsewhere, 20, b"", old) == {"needs_files": True}
+    found = worker.train(__version__, elsewhere, 20, b"", old)
     assert CODEC.decode(found["event"]).stopped == "finished"
 
 
 def test_a_node_with_another_version_trains_nothing(tmp_path: Path) -> None:
     config, tunables = tiny(steps=20)
     run = RunDirectory.create(tmp_path, config, tunables)
-    found = RayWorker().train("0.0.1", str(run.path), (run.path / "run.toml").read_bytes(), None)
+    description = (run.path / "run.toml").read_bytes()
+    found = RayWorker().train("0.0.1", str(run.path), 20, description, None)
     outcome = outcome_of(CODEC.decode(found["event"]))
     assert outcome.stopped == "failed"
     assert str(outcome.message).endswith("the sweep 0.0.1: install the same version.")
@@ -87,7 +88,7 @@ def test_a_node_imports_the_code_that_is_allowed_by_name_and_no_other(
     stranger.write("theirs_env")
     config, tunables = tiny("theirs_env:Slide", steps=20)
     run = RunDirectory.create(tmp_path / "runs", config, tunables)
-    call = __version__, str(run.path), (run.path / "run.toml").read_bytes(), None
+    call = __version__, str(run.path), 20, (run.path / "run.toml").read_bytes(), None
     refused = CODEC.decode(RayWorker().train(*call, modules=("others_env",))["event"])
     assert "theirs_env.py, which you have not allowed" in str(refused.message)
     assert stranger.imported == set()

@@ -19,6 +19,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import RunLock
+from td3core.runs.metadata import write_ending
 from td3core.text import Text
 from tests.support.marks import release, slow
 from tests.td3core.experiments.sweeps import scripted_runs
@@ -26,6 +27,7 @@ from tests.td3core.experiments.sweeps.scripted_runs import (
     TEXT,
     Killed,
     ScriptedExecutor,
+    add_evaluation,
     conduct,
     rising,
     state_on_disk,
@@ -188,6 +190,40 @@ def test_a_hopeless_trial_is_stopped_and_marked(runs_dir: Path, pruning: str) ->
     assert run.ending().stopped == "user"
 
 
+@pytest.mark.slow
+def test_a_trial_is_not_pruned_at_its_last_evaluation(runs_dir: Path) -> None:
+    def curve(run: RunDirectory) -> Sequence[float]:
+        return [10.0, 20.0, 30.0, -40.0 if "_t005_" in run.path.name else 40.0]
+
+    executor = ScriptedExecutor(curve)
+    state, _ = conduct(runs_dir, executor, trials=6, more="pruning = 'median'")
+    assert (state.trials[5].state, state.trials[5].value) == (TrialStatus.DONE, -40.0)
+    assert executor.stopped == []
+
+
+@pytest.mark.slow
+def test_a_trial_is_pruned_by_its_evaluations_though_a_kill_came_before_they_were_judged(
+    runs_dir: Path,
+) -> None:
+    def curve(run: RunDirectory) -> Sequence[float]:
+        return [-10.0] * 4 if "_t005_" in run.path.name else [10.0] * 4
+
+    class KilledAtItsEnd(ScriptedExecutor):
+        def wait(self, timeout_s: float) -> list[RunEnd]:
+            while not super().wait(timeout_s):
+                pass
+            raise Killed
+
+    pruning = "pruning = 'median'"
+    conduct(runs_dir, ScriptedExecutor(curve), trials=5, more=pruning)
+    with pytest.raises(Killed):
+        conduct(runs_dir, KilledAtItsEnd(curve), trials=6, more=pruning)
+    rest = ScriptedExecutor(curve)
+    state, _ = conduct(runs_dir, rest, trials=6, more=pruning)
+    assert rest.started == []
+    assert str(state.trials[5].reason) == "pruned at step 1,000"
+
+
 @pytest.mark.parametrize(
     ("settings", "searched"),
     [
@@ -250,6 +286,29 @@ def test_a_trial_has_no_value_of_a_setting_that_its_algorithm_fixes(tmp_path: Pa
             ],
         )
     )
+
+
+def test_a_run_that_cannot_be_read_fails_its_trial_and_the_sweep_goes_on(runs_dir: Path) -> None:
+    def damage(run: RunDirectory) -> None:
+        (run.path / "run.toml").write_text("")
+
+    with pytest.raises(Killed):
+        conduct(runs_dir, ScriptedExecutor(rising, kill_at=3), trials=3)
+    damage(RunDirectory.open(runs_dir / "scripted_t000_s0"))
+
+    class Damaging(ScriptedExecutor):
+        def wait(self, timeout_s: float) -> list[RunEnd]:
+            ends = super().wait(timeout_s)
+            for run in list(self.training):
+                if run.name == "scripted_t001_s0" and self._waits == 2:
+                    damage(RunDirectory.open(run))
+            return ends
+
+    state, _ = conduct(runs_dir, Damaging(rising), trials=3)
+    failed, done = TrialStatus.FAILED, TrialStatus.DONE
+    assert [trial.state for trial in state.trials] == [failed, failed, done]
+    for trial in state.trials[:2]:
+        assert f"{trial.runs[0]}/run.toml cannot be read" in str(trial.reason)
 
 
 # Failures ----------------------------------------------------------------------------------------
@@ -423,6 +482,57 @@ def test_a_stopped_sweep_keeps_its_trial_for_the_next_time(runs_dir: Path) -> No
     assert [trial.state for trial in state.trials] == [TrialStatus.RUNNING]
     state, _ = conduct(runs_dir, ScriptedExecutor(rising))
     assert state.count(TrialStatus.DONE) == 4
+
+
+def test_what_a_run_does_after_the_steps_of_its_sweep_does_not_count(runs_dir: Path) -> None:
+    control = Control()
+    conduct(
+        runs_dir,
+        ScriptedExecutor(rising),
+        trials=1,
+        control=control,
+        report=lambda _: control.stop(),
+    )
+    run = runs_dir / "scripted_t000_s0"
+    for step, mean in enumerate((1.0, 2.0, 3.0, 900.0), start=2):
+        add_evaluation(run, step * 1000, mean)
+    # Its user has stopped it at a step that is beyond those of the sweep.
+    write_ending(run, {"stopped": "user", "env_steps": 5500})
+    rest = ScriptedExecutor(rising)
+    state, _ = conduct(runs_dir, rest, trials=1)
+    assert rest.started == []
+    assert (state.trials[0].value, state.trials[0].env_steps) == (3.0, 4000)
+
+
+def test_a_sweep_stops_at_a_run_that_another_process_holds_and_trains_it_the_next_time(
+    runs_dir: Path,
+) -> None:
+    message = Text("scripted_t000_s0 is locked by a living process.")
+    executor = ScriptedExecutor(rising)
+    executor.outcomes = {"scripted_t000_s0": Outcome(stopped="locked", message=message)}
+    state, runner = conduct(runs_dir, executor, trials=2)
+    assert not runner.failed
+    assert str(state.message).startswith(f"{message} The sweep was stopped; ")
+    assert [trial.state for trial in state.trials] == [TrialStatus.RUNNING]
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=2)
+    assert state.count(TrialStatus.DONE) == 2
+
+
+def test_a_trial_is_judged_by_all_its_runs_that_have_begun_though_fewer_train_at_once(
+    runs_dir: Path,
+) -> None:
+    def curve(run: RunDirectory) -> Sequence[float]:
+        return [10.0 * run.config.seed + step for step in range(4)]
+
+    more = "seeds = 2\npruning = 'median'"
+    with pytest.raises(Killed):
+        conduct(runs_dir, ScriptedExecutor(curve, slots=2, kill_at=3), trials=1, more=more)
+    with pytest.raises(Killed):
+        conduct(runs_dir, ScriptedExecutor(curve, kill_at=3), trials=1, more=more)
+    spec = SweepFolder(runs_dir, "scripted").spec()
+    with SweepStudy(SweepFolder(runs_dir, "scripted").study_file, spec) as study:
+        reported = study._frozen(0).intermediate_values
+    assert reported == {1000: 5.0, 2000: 6.0}
 
 
 def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
