@@ -347,7 +347,9 @@ def _place(about: Mapping[str, Any], value: Any) -> float:
         return number / max(len(about["choices"]) - 1, 1)
     low, high = float(about["low"]), float(about["high"])
     if about["log"]:
-        number, low, high = math.log(number), math.log(low), math.log(high)
+        # A damaged state may hold a value beyond the range.
+        number = math.log(number) if number > 0 else math.nan
+        low, high = math.log(low), math.log(high)
     return (number - low) / (high - low)
 
 

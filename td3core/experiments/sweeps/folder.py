@@ -19,6 +19,7 @@ from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
+from td3core.runs.json_values import number, text, whole
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.system.files import make_folder, sync_folder, write_atomically
 from td3core.system.numerics import AUTO
@@ -28,6 +29,8 @@ from td3core.text import NO_TEXT, Text, from_plain, plain
 SWEEPS = "sweeps"
 _FILE, _STATE, _STOP = "sweep.toml", "state.json", "stop"
 _LARGEST_STATE = 64 * 2**20
+_MOST_TEXT = 10_000
+"""Most characters of a name, a path or a value."""
 _MAY_CHANGE = ("trials", "jobs", "time_limit_min")
 
 
@@ -282,27 +285,69 @@ def _plain_state(state: SweepState) -> dict[str, Any]:
     return found | {"trials": trials, "message": plain(state.message)}
 
 
-def _state_of(found: dict[str, Any], *, running: bool) -> SweepState:
+def _state_of(found: Mapping[str, Any], *, running: bool) -> SweepState:
     """Return a written state, perhaps of an earlier version.
 
     Raises:
-        ValueError, TypeError, KeyError: it is invalid.
+        ValueError, TypeError, KeyError, AttributeError, OverflowError: it is invalid.
     """
-    trials = tuple(
-        TrialState(
-            **{
-                **each,
-                "state": TrialStatus(each["state"]),
-                "runs": tuple(each["runs"]),
-                "reason": from_plain(each.get("reason", "")),
-            }
-        )
-        for each in found["trials"]
+    left = found.get("time_left_s")
+    return SweepState(
+        **{name: text(found[name], _MOST_TEXT) for name in _TEXTS},
+        wanted=whole(found["wanted"]),
+        seconds=number(found.get("seconds", 0.0)),
+        time_left_s=None if left is None else number(left),
+        running=running,
+        message=from_plain(found.get("message", "")),
+        trials=tuple(_trial_of(each) for each in found["trials"]),
+        space={
+            text(name, _MOST_TEXT): _dimension_of(each)
+            for name, each in found.get("space", {}).items()
+        },
     )
-    message = from_plain(found.get("message", ""))
-    # Written by earlier versions.
-    found.pop("steps_per_trial", None)
-    return SweepState(**{**found, "trials": trials, "message": message, "running": running})
+
+
+_TEXTS = ("name", "environment", "objective", "path")
+
+
+def _trial_of(found: Mapping[str, Any]) -> TrialState:
+    value = found.get("value")
+    return TrialState(
+        number=whole(found["number"]),
+        state=TrialStatus(found["state"]),
+        settings={
+            text(name, _MOST_TEXT): _setting_of(each) for name, each in found["settings"].items()
+        },
+        value=None if value is None else number(value),
+        env_steps=whole(found.get("env_steps", 0)),
+        seconds=number(found.get("seconds", 0.0)),
+        runs=tuple(text(each, _MOST_TEXT) for each in found["runs"]),
+        reason=from_plain(found.get("reason", "")),
+    )
+
+
+def _dimension_of(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dimension of the search space that a plot can draw."""
+    if "choices" in found:
+        choices = [_setting_of(each) for each in found["choices"]]
+        if not choices:
+            raise ValueError("no choices")
+        return {"choices": choices}
+    low, high, log = found["low"], found["high"], found["log"] is True
+    if not number(low) < number(high) or (log and low <= 0):
+        raise ValueError("not a range")
+    return dict(found) | {"low": low, "high": high, "log": log}
+
+
+def _setting_of(value: Any) -> Any:
+    """Return the value of a setting: nothing, text, a number, a switch, or a list of these."""
+    if isinstance(value, list):
+        return [_setting_of(each) for each in value]
+    if isinstance(value, str):
+        return text(value, _MOST_TEXT)
+    if value is not None:
+        number(value)
+    return value
 
 
 def sweep_names(runs_dir: Path) -> list[str]:

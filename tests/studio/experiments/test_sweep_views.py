@@ -118,6 +118,16 @@ def test_a_trial_whose_algorithm_fixes_a_setting_is_drawn_with_the_others(
     ] == ["", -np.inf]
 
 
+def test_a_value_that_no_logarithm_has_is_not_drawn(plots: SweepPlots) -> None:
+    state = state_of(6)
+    beyond = replace(state.trials[2], settings={"actor_lr": 0.0, "tau": -1.0})
+    plots.show_view(View.SLICES)
+    plots.show_state(replace(state, trials=(*state.trials[:2], beyond, *state.trials[3:])))
+    for row in range(2):
+        (points,) = plots.area.getItem(row, 0).listDataItems()
+        assert np.isfinite(points.getData()[0]).sum() == 5
+
+
 def test_negative_values_have_a_minus_sign(qtbot, plots: SweepPlots) -> None:
     plots.show_view(View.SLICES)
     axis = plots.area.getItem(0, 0).getAxis("left")
