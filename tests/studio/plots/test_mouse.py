@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QImage, QWheelEvent
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
@@ -22,6 +22,7 @@ from td3core.config import make_settings
 from td3core.protocol.metrics import METRICS
 from td3core.protocol.rows import EVALUATION_METRICS
 from tests.studio.fake_runs import add_training, make_run, open_record
+from tests.studio.plot_mouse import double_click, turn_wheel
 from tests.studio.plots.layers import curves_of, layer_of
 
 pytestmark = pytest.mark.shared_window
@@ -53,37 +54,19 @@ def ranges(card) -> tuple[list[float], list[float]]:
     return list(x), list(y)
 
 
-def turn_wheel(card, keys: Qt.KeyboardModifier) -> None:
-    middle = QPointF(card.plot.viewport().rect().center())
-    wheel = QWheelEvent(
-        middle,
-        QPointF(card.plot.viewport().mapToGlobal(middle.toPoint())),
-        QPoint(),
-        QPoint(0, 120),
-        Qt.MouseButton.NoButton,
-        keys,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
-    QApplication.sendEvent(card.plot.viewport(), wheel)
-
-
 def test_the_wheel_zooms_x_and_with_ctrl_y_and_a_double_click_fits(qtbot, plots) -> None:
     card = plots.card("plot_return")
     fitted = ranges(card)
-    turn_wheel(card, Qt.KeyboardModifier.NoModifier)
+    turn_wheel(card.plot)
     x, y = ranges(card)
     assert x[1] - x[0] < fitted[0][1] - fitted[0][0]
     assert y == fitted[1]
     # All plots show the same part.
     assert ranges(plots.card("plot_q"))[0] == x
-    turn_wheel(card, Qt.KeyboardModifier.ControlModifier)
+    turn_wheel(card.plot, Qt.KeyboardModifier.ControlModifier)
     assert ranges(card)[0] == x
     assert ranges(card)[1][1] - ranges(card)[1][0] < y[1] - y[0]
-    middle = card.plot.viewport().rect().center()
-    QTest.mouseClick(card.plot.viewport(), Qt.MouseButton.LeftButton, pos=middle)
-    QTest.mouseDClick(card.plot.viewport(), Qt.MouseButton.LeftButton, pos=middle)
-    QTest.mouseRelease(card.plot.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    double_click(card.plot)
     qtbot.waitUntil(lambda: ranges(card) == fitted, timeout=10_000)
 
 
