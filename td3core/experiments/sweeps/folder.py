@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -235,13 +235,14 @@ class SweepFolder:
 
     # State --------------------------------------------------------------------------------------
 
-    def write_state(self, state: SweepState) -> None:
-        """Write the state of the sweep for the window.
+    def write_state(self, state: SweepState, *, durable: bool = True) -> None:
+        """Write the state of the sweep for the window; flushed to disk if ``durable``.
 
         Raises:
             OSError: it cannot be written.
         """
-        write_atomically(self.path / _STATE, json.dumps(_plain_state(state)).encode())
+        data = json.dumps(_plain_of(state)).encode()
+        write_atomically(self.path / _STATE, data, durable=durable)
 
     def read_state(self) -> SweepState | None:
         """Return the state last written; ``running`` tells whether the sweep's process is alive."""
@@ -277,12 +278,12 @@ class SweepFolder:
         return True
 
 
-def _plain_state(state: SweepState) -> dict[str, Any]:
-    trials = [asdict(replace(each, reason=NO_TEXT)) for each in state.trials]
-    for each, trial in zip(trials, state.trials, strict=True):
-        each["reason"] = plain(trial.reason)
-    found = asdict(replace(state, trials=(), message=NO_TEXT))
-    return found | {"trials": trials, "message": plain(state.message)}
+def _plain_of(each: SweepState | TrialState) -> dict[str, Any]:
+    found = {name: getattr(each, name) for name in each.__slots__}
+    if isinstance(each, SweepState):
+        trials = [_plain_of(trial) for trial in each.trials]
+        return found | {"trials": trials, "message": plain(each.message)}
+    return found | {"reason": plain(each.reason)}
 
 
 def _state_of(found: Mapping[str, Any], *, running: bool) -> SweepState:
