@@ -8,14 +8,14 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables
 from td3core.errors import RequestError, file_reason, unknown_name, unwritable
 from td3core.experiments.sweeps.file import parse
-from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.experiments.sweeps.spec import SweepSpec, with_module
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
@@ -116,10 +116,13 @@ class SweepFolder:
     def spec(self) -> SweepSpec:
         """Return the spec that the sweep was started with, or last continued with.
 
+        Its environment names the module that its runs record.
+
         Raises:
             RequestError: it cannot be read.
         """
-        return parse(self.text(), self.name, begun=True)
+        spec = parse(self.text(), self.name, begun=True)
+        return self._with_module(spec, spec.environment)
 
     def text(self) -> str:
         """Return the sweep's own copy of its file.
@@ -170,7 +173,7 @@ class SweepFolder:
             raise unwritable(self.path, problem) from problem
 
     def _require_same(self, spec: SweepSpec) -> None:
-        before = self._with_module(self.spec(), spec)
+        before = self._with_module(self.spec(), spec.environment)
         for name in SweepSpec.__dataclass_fields__:
             if name not in _MAY_CHANGE and getattr(before, name) != getattr(spec, name):
                 raise RequestError(
@@ -181,14 +184,13 @@ class SweepFolder:
                     may=", ".join(_MAY_CHANGE),
                 )
 
-    def _with_module(self, before: SweepSpec, now: SweepSpec) -> SweepSpec:
+    def _with_module(self, spec: SweepSpec, default: str) -> SweepSpec:
         """Return the file's spec with the module of its environment, which the file does not name.
 
-        The runs record it; without runs, that of ``now`` is used.
+        The runs record it; without runs, that of the environment ``default`` is used.
         """
-        env = next((config.env for config in self._configs()), now.environment)
-        module, colon, _ = env.rpartition(":")
-        return replace(before, environment=f"{module}{colon}{before.environment}")
+        env = next((config.env for config in self._configs()), default)
+        return with_module(spec, env.rpartition(":")[0])
 
     # Runs ---------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from td3core.experiments.sweeps import launch
 from td3core.experiments.sweeps.executor import Outcome, RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+from td3core.experiments.sweeps.spec import with_module
 from td3core.experiments.sweeps.state import importance_of, read_sweep, state_of
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
@@ -147,7 +148,7 @@ def test_another_sweep_of_the_same_name_is_refused(runs_dir: Path) -> None:
 
 def test_runs_of_another_sweep_whose_name_begins_alike_are_not_its_own(runs_dir: Path) -> None:
     text = TEXT.format(trials=1, more="").replace("Pendulum-v1", "Own-v0")
-    other = launch.with_module(parse(text, "own_tqc"), "my_module")
+    other = with_module(parse(text, "own_tqc"), "my_module")
     values = {"tau": 0.5, "gamma": 0.9, "numerics": "avx2"}
     SweepFolder(runs_dir, "own_tqc").make_run(0, 0, *other.run_settings(values, 0), "")
     folder, spec = SweepFolder(runs_dir, "own"), parse(text, "own")
@@ -162,14 +163,15 @@ def test_a_sweep_of_an_environment_of_a_module_continues_with_the_same_module(
 ) -> None:
     folder = SweepFolder(runs_dir, "own")
     text = TEXT.format(trials=1, more="").replace("Pendulum-v1", "Own-v0")
-    spec = launch.with_module(parse(text, "own"), "my_module")
+    spec = with_module(parse(text, "own"), "my_module")
     for _ in range(2):
         # Killed before its first run, too.
         folder.begin(text, spec)
     folder.make_run(0, 0, *spec.run_settings({"tau": 0.5, "gamma": 0.9}, 0), "")
     folder.begin(text, spec)
+    assert folder.spec() == spec
     with pytest.raises(RequestError, match="another environment"):
-        folder.begin(text, launch.with_module(parse(text, "own"), "another_module"))
+        folder.begin(text, with_module(parse(text, "own"), "another_module"))
 
 
 @pytest.mark.parametrize("pruning", slow("median", "asha"))
