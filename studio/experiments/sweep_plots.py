@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,11 @@ class SweepPlots(QWidget):
         self._state: SweepState | None = None
         self._importance: Mapping[str, float] | None = None
         self._no_importance, self._columns = "", 1
+        self._subject: tuple[Any, ...] = ()
+        """What the axes depend on: a zoom is kept while it is the same."""
+        self._boxes: list[pg.ViewBox] = []
+        self._zoomed: set[tuple[int, int]] = set()
+        """The box and the axis, x or y, that the user has moved or zoomed."""
         self.area = pg.GraphicsLayoutWidget()
         self.area.setObjectName("sweep_plots")
         self.area.setAccessibleName(tr("Plots of the sweep"))
@@ -102,6 +108,7 @@ class SweepPlots(QWidget):
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.area.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.area.customContextMenuRequested.connect(self._show_menu)
+        self.area.scene().sigMouseClicked.connect(self._on_click)
         # A pyqtgraph label does not wrap, and plots shown after it keep its width.
         self._note = make_label("sweep_note", muted=True)
         self._note.setWordWrap(True)
@@ -128,8 +135,8 @@ class SweepPlots(QWidget):
 
     def show_state(self, state: SweepState | None) -> None:
         """Draw the trials of a sweep."""
-        if state != self._state:
-            self._state = state
+        before, self._state = self._state, state
+        if _drawn_of(before) != _drawn_of(state):
             self.draw()
 
     def show_importance(self, importance: Mapping[str, float] | None, missing: str = "") -> None:
@@ -151,11 +158,26 @@ class SweepPlots(QWidget):
             self.draw()
 
     def draw(self) -> None:
-        """Redraw the view."""
+        """Redraw the view; what the user has zoomed keeps its range."""
+        state = self._state
+        subject = (self._view, state and (state.name, state.objective, state.space))
+        if subject != self._subject:
+            self._zoomed.clear()
+        self._subject = subject
+        kept = {(box, axis): self._boxes[box].viewRange()[axis] for box, axis in self._zoomed}
+        self._boxes.clear()
         self.area.clear()
         self._note.clear()
         self._legend = ()
-        drawn = [t for t in self._trials() if t.value is not None and t.state in _DRAWN]
+        self._draw_view()
+        self.drawn = bool(self._legend)
+        self._zoomed &= {(box, axis) for box in range(len(self._boxes)) for axis in (0, 1)}
+        for box, axis in self._zoomed:
+            name = ("xRange", "yRange")[axis]
+            self._boxes[box].setRange(**{name: kept[box, axis]}, padding=0)
+
+    def _draw_view(self) -> None:
+        drawn = _drawn(self._trials())
         if self._state is None or not drawn:
             self._say(tr("Shown after the first trial."))
         elif self._view is View.BEST:
@@ -166,7 +188,6 @@ class SweepPlots(QWidget):
             self._draw_slices(drawn)
         else:
             self._draw_importance()
-        self.drawn = bool(self._legend)
 
     def _trials(self) -> tuple[TrialState, ...]:
         return self._state.trials if self._state else ()
@@ -183,7 +204,20 @@ class SweepPlots(QWidget):
             plot.getAxis(name).setPen(self._theme.border)
             plot.getAxis(name).setTextPen(self._theme.muted)
             plot.getAxis(name).enableAutoSIPrefix(False)
+        box = plot.getViewBox()
+        box.sigRangeChangedManually.connect(partial(self._on_zoom, len(self._boxes)))
+        self._boxes.append(box)
         return plot
+
+    def _on_zoom(self, box: int, moved: Sequence[bool]) -> None:
+        self._zoomed |= {(box, axis) for axis in (0, 1) if moved[axis]}
+
+    @Slot(object)
+    def _on_click(self, event: Any) -> None:
+        """Show everything again after a double click."""
+        if event.double() and event.button() is Qt.MouseButton.LeftButton and self._zoomed:
+            self._zoomed.clear()
+            self.draw()
 
     # Exporting ----------------------------------------------------------------------------------
 
@@ -333,6 +367,18 @@ class SweepPlots(QWidget):
         plot.setLabel("bottom", tr("importance"), color=self._theme.muted)
 
 
+def _drawn(trials: Sequence[TrialState]) -> list[TrialState]:
+    return [each for each in trials if each.value is not None and each.state in _DRAWN]
+
+
+def _drawn_of(state: SweepState | None) -> tuple[Any, ...] | None:
+    """Return what the plots show of a sweep; its times and its running trials change all along."""
+    if state is None:
+        return None
+    trials = state.trials
+    return state.name, state.objective, state.space, len(trials), _drawn(trials)
+
+
 def _number(about: Mapping[str, Any], value: Any) -> float:
     """Return the position of a value on the axis of its setting; for a choice its index."""
     if "choices" in about:
@@ -347,7 +393,9 @@ def _place(about: Mapping[str, Any], value: Any) -> float:
         return number / max(len(about["choices"]) - 1, 1)
     low, high = float(about["low"]), float(about["high"])
     if about["log"]:
-        number, low, high = math.log(number), math.log(low), math.log(high)
+        # A damaged state may hold a value beyond the range.
+        number = math.log(number) if number > 0 else math.nan
+        low, high = math.log(low), math.log(high)
     return (number - low) / (high - low)
 
 

@@ -41,6 +41,7 @@ class TrialTable(QAbstractTableModel):
         """Show the trials of a sweep; rows of the same sweep keep their positions."""
         trials = state.trials if state else ()
         names = tuple(state.space) if state else ()
+        before = self._shown()
         self._best = state.best.number if state and state.best else None
         self._states = names_of_states(running=state is not None and state.running)
         if names != self._names or len(trials) < len(self.trials):
@@ -54,8 +55,16 @@ class TrialTable(QAbstractTableModel):
             self.trials = trials
             self.endInsertRows()
         self.trials = trials
-        if count:
-            self.dataChanged.emit(self.index(0, 0), self.index(count - 1, self.columnCount() - 1))
+        pairs = enumerate(zip(before, self._shown(), strict=False))
+        changed = [row for row, (old, new) in pairs if old != new]
+        if changed:
+            last = self.index(changed[-1], self.columnCount() - 1)
+            self.dataChanged.emit(self.index(changed[0], 0), last)
+
+    def _shown(self) -> list[tuple[TrialState, Text, bool]]:
+        """Return what the rows show."""
+        states, best = self._states, self._best
+        return [(each, states[each.state], each.number == best) for each in self.trials]
 
     def rowCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Return the number of trials."""

@@ -5,15 +5,14 @@ its directory entry is flushed to disk.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from td3core.protocol.events import Phase
+from td3core.runs.json_values import number, text, whole
 from td3core.runs.messages import as_keys, from_keys
-from td3core.runs.metadata import MOST_STEPS
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import DAMAGE, read_text
 from td3core.text import NO_TEXT, Text
@@ -90,8 +89,8 @@ class Status:
         values = {_KEYS.get(name, name): getattr(self, name) for name in self.__slots__}
         for name in ("answers", "warnings"):
             values[name] = [_as_keys(each) for each in values[name]]
-        text = json.dumps({"schema": _SCHEMA} | values)
-        write_atomically(run / STATUS, text.encode(), durable=False)
+        data = json.dumps({"schema": _SCHEMA} | values).encode()
+        write_atomically(run / STATUS, data, durable=False)
 
     @classmethod
     def read(cls, run: Path) -> "Status | None":
@@ -104,12 +103,14 @@ class Status:
 
 def _parse(found: Mapping[str, Any]) -> Status:
     threshold = found["reward_threshold"]
-    values: dict[str, Any] = {name: _text(found[_KEYS.get(name, name)]) for name in _TEXTS}
-    values |= {name: _whole(found[name]) for name in _COUNTS}
-    values |= {name: _number(found[name]) for name in _NUMBERS}
+    values: dict[str, Any] = {
+        name: text(found[_KEYS.get(name, name)], MOST_TEXT) for name in _TEXTS
+    }
+    values |= {name: whole(found[name]) for name in _COUNTS}
+    values |= {name: number(found[name]) for name in _NUMBERS}
     return Status(
         **values,
-        reward_threshold=None if threshold is None else _number(threshold),
+        reward_threshold=None if threshold is None else number(threshold),
         phase=Phase(found["phase"]),
         answers=tuple(_answer(each) for each in found["answers"][-_MOST_ENTRIES:]),
         warnings=tuple(_warning(each) for each in found["warnings"][-_MOST_ENTRIES:]),
@@ -127,37 +128,17 @@ def _as_keys(each: RequestOutcome | Notice) -> dict[str, Any]:
 
 def _answer(found: Mapping[str, Any]) -> RequestOutcome:
     return RequestOutcome(
-        request=_text(found["request"]),
+        request=text(found["request"], MOST_TEXT),
         done=found["done"] is True,
-        env_steps=_whole(found["env_steps"]),
-        revision=_whole(found["revision"]),
+        env_steps=whole(found["env_steps"]),
+        revision=whole(found["revision"]),
         message=from_keys(found, MOST_TEXT),
     )
 
 
 def _warning(found: Mapping[str, Any]) -> Notice:
     return Notice(
-        number=_whole(found["number"]),
-        env_steps=_whole(found["env_steps"]),
+        number=whole(found["number"]),
+        env_steps=whole(found["env_steps"]),
         message=from_keys(found, MOST_TEXT),
     )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not text")
-    # JSON may hold lone surrogates.
-    return value[:MOST_TEXT].encode(errors="replace").decode()
-
-
-def _whole(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= MOST_STEPS:
-        raise ValueError("not a count")
-    return value
-
-
-def _number(value: Any) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError("not a finite number")
-    return number

@@ -7,7 +7,7 @@ from PySide6.QtGui import QMouseEvent, QTextDocument, QTextDocumentFragment
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from studio.plots.canvas import PlotCanvas
-from tests.support.wheel import turn_wheel
+from tests.support.mouse import turn_wheel
 from tests.walkthroughs.user import LEFT, NotSeenError, User
 
 _NONE = Qt.MouseButton.NoButton

@@ -64,7 +64,8 @@ def sweep(
 ) -> CommandResult:
     """The command ``sweep``."""
     from td3core.experiments.sweeps.folder import SweepFolder
-    from td3core.experiments.sweeps.launch import SweepRequest, read_sweep_file, with_module
+    from td3core.experiments.sweeps.launch import SweepRequest, read_sweep_file
+    from td3core.experiments.sweeps.spec import with_module
 
     folder = runs_folder(runs_dir)
     if target in _ACTIONS and not Path(target).is_file():
@@ -77,13 +78,16 @@ def sweep(
             return _stop(found)
         if target == "show":
             return _show(found, as_json=as_json)
-        spec, text = with_module(found.spec(), env_module), found.text()
+        spec, text = found.spec(), found.text()
+        if env_module is not None:
+            spec = with_module(spec, env_module)
     elif name is not None:
         raise RequestError("sweep takes one file, or resume, show or stop and a name.")
     else:
         text, spec = read_sweep_file(target, env_module)
-    # A sweep file cannot name a module, so the user did; but its settings may come from anyone.
-    allow_typed(EnvChoice(spec.environment))
+    if env_module is not None:
+        # Of the user; the settings of the file, and the module that runs name, may be anyone's.
+        allow_typed(EnvChoice(spec.environment))
     obtain_consent(*spec.env_choices(), given=trust_env)
     request = SweepRequest(text=text, spec=spec, runs_dir=folder, jobs=jobs, ray=ray)
     with told_of_all_runs(sinks):

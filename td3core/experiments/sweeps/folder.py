@@ -8,17 +8,18 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from td3core.config import RunConfig, Tunables
 from td3core.errors import RequestError, unknown_name, unreadable, unwritable
 from td3core.experiments.sweeps.file import parse
-from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.experiments.sweeps.spec import SweepSpec, with_module
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
+from td3core.runs.json_values import number, text, whole
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.system.files import make_folder, sync_folder, write_atomically
 from td3core.system.numerics import AUTO
@@ -28,6 +29,8 @@ from td3core.text import NO_TEXT, Text, from_plain, plain
 SWEEPS = "sweeps"
 _FILE, _STATE, _STOP = "sweep.toml", "state.json", "stop"
 _LARGEST_STATE = 64 * 2**20
+_MOST_TEXT = 10_000
+"""Most characters of a name, a path or a value."""
 _MAY_CHANGE = ("trials", "jobs", "time_limit_min")
 
 
@@ -113,10 +116,13 @@ class SweepFolder:
     def spec(self) -> SweepSpec:
         """Return the spec that the sweep was started with, or last continued with.
 
+        Its environment names the module that its runs record.
+
         Raises:
             RequestError: it cannot be read.
         """
-        return parse(self.text(), self.name, begun=True)
+        spec = parse(self.text(), self.name, begun=True)
+        return self._with_module(spec, spec.environment)
 
     def text(self) -> str:
         """Return the sweep's own copy of its file.
@@ -163,7 +169,7 @@ class SweepFolder:
             raise unwritable(self.path, problem) from problem
 
     def _require_same(self, spec: SweepSpec) -> None:
-        before = self._with_module(self.spec(), spec)
+        before = self._with_module(self.spec(), spec.environment)
         for name in SweepSpec.__dataclass_fields__:
             if name not in _MAY_CHANGE and getattr(before, name) != getattr(spec, name):
                 raise RequestError(
@@ -174,14 +180,13 @@ class SweepFolder:
                     may=", ".join(_MAY_CHANGE),
                 )
 
-    def _with_module(self, before: SweepSpec, now: SweepSpec) -> SweepSpec:
+    def _with_module(self, spec: SweepSpec, default: str) -> SweepSpec:
         """Return the file's spec with the module of its environment, which the file does not name.
 
-        The runs record it; without runs, that of ``now`` is used.
+        The runs record it; without runs, that of the environment ``default`` is used.
         """
-        env = next((config.env for config in self._configs()), now.environment)
-        module, colon, _ = env.rpartition(":")
-        return replace(before, environment=f"{module}{colon}{before.environment}")
+        env = next((config.env for config in self._configs()), default)
+        return with_module(spec, env.rpartition(":")[0])
 
     # Runs ---------------------------------------------------------------------------------------
 
@@ -228,13 +233,14 @@ class SweepFolder:
 
     # State --------------------------------------------------------------------------------------
 
-    def write_state(self, state: SweepState) -> None:
-        """Write the state of the sweep for the window.
+    def write_state(self, state: SweepState, *, durable: bool = True) -> None:
+        """Write the state of the sweep for the window; flushed to disk if ``durable``.
 
         Raises:
             OSError: it cannot be written.
         """
-        write_atomically(self.path / _STATE, json.dumps(_plain_state(state)).encode())
+        data = json.dumps(_plain_of(state)).encode()
+        write_atomically(self.path / _STATE, data, durable=durable)
 
     def read_state(self) -> SweepState | None:
         """Return the state last written; ``running`` tells whether the sweep's process is alive."""
@@ -270,35 +276,77 @@ class SweepFolder:
         return True
 
 
-def _plain_state(state: SweepState) -> dict[str, Any]:
-    trials = [asdict(replace(each, reason=NO_TEXT)) for each in state.trials]
-    for each, trial in zip(trials, state.trials, strict=True):
-        each["reason"] = plain(trial.reason)
-    found = asdict(replace(state, trials=(), message=NO_TEXT))
-    return found | {"trials": trials, "message": plain(state.message)}
+def _plain_of(each: SweepState | TrialState) -> dict[str, Any]:
+    found = {name: getattr(each, name) for name in each.__slots__}
+    if isinstance(each, SweepState):
+        trials = [_plain_of(trial) for trial in each.trials]
+        return found | {"trials": trials, "message": plain(each.message)}
+    return found | {"reason": plain(each.reason)}
 
 
-def _state_of(found: dict[str, Any], *, running: bool) -> SweepState:
+def _state_of(found: Mapping[str, Any], *, running: bool) -> SweepState:
     """Return a written state, perhaps of an earlier version.
 
     Raises:
-        ValueError, TypeError, KeyError: it is invalid.
+        ValueError, TypeError, KeyError, AttributeError, OverflowError: it is invalid.
     """
-    trials = tuple(
-        TrialState(
-            **{
-                **each,
-                "state": TrialStatus(each["state"]),
-                "runs": tuple(each["runs"]),
-                "reason": from_plain(each.get("reason", "")),
-            }
-        )
-        for each in found["trials"]
+    left = found.get("time_left_s")
+    return SweepState(
+        **{name: text(found[name], _MOST_TEXT) for name in _TEXTS},
+        wanted=whole(found["wanted"]),
+        seconds=number(found.get("seconds", 0.0)),
+        time_left_s=None if left is None else number(left),
+        running=running,
+        message=from_plain(found.get("message", "")),
+        trials=tuple(_trial_of(each) for each in found["trials"]),
+        space={
+            text(name, _MOST_TEXT): _dimension_of(each)
+            for name, each in found.get("space", {}).items()
+        },
     )
-    message = from_plain(found.get("message", ""))
-    # Written by earlier versions.
-    found.pop("steps_per_trial", None)
-    return SweepState(**{**found, "trials": trials, "message": message, "running": running})
+
+
+_TEXTS = ("name", "environment", "objective", "path")
+
+
+def _trial_of(found: Mapping[str, Any]) -> TrialState:
+    value = found.get("value")
+    return TrialState(
+        number=whole(found["number"]),
+        state=TrialStatus(found["state"]),
+        settings={
+            text(name, _MOST_TEXT): _setting_of(each) for name, each in found["settings"].items()
+        },
+        value=None if value is None else number(value),
+        env_steps=whole(found.get("env_steps", 0)),
+        seconds=number(found.get("seconds", 0.0)),
+        runs=tuple(text(each, _MOST_TEXT) for each in found["runs"]),
+        reason=from_plain(found.get("reason", "")),
+    )
+
+
+def _dimension_of(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dimension of the search space that a plot can draw."""
+    if "choices" in found:
+        choices = [_setting_of(each) for each in found["choices"]]
+        if not choices:
+            raise ValueError("no choices")
+        return {"choices": choices}
+    low, high, log = found["low"], found["high"], found["log"] is True
+    if not number(low) < number(high) or (log and low <= 0):
+        raise ValueError("not a range")
+    return dict(found) | {"low": low, "high": high, "log": log}
+
+
+def _setting_of(value: Any) -> Any:
+    """Return the value of a setting: nothing, text, a number, a switch, or a list of these."""
+    if isinstance(value, list):
+        return [_setting_of(each) for each in value]
+    if isinstance(value, str):
+        return text(value, _MOST_TEXT)
+    if value is not None:
+        number(value)
+    return value
 
 
 def sweep_names(runs_dir: Path) -> list[str]:

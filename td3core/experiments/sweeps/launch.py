@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,7 @@ from td3core.experiments.sweeps.executor import Executor, LocalExecutor
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.runner import SweepRunner
-from td3core.experiments.sweeps.spec import SweepSpec
+from td3core.experiments.sweeps.spec import SweepSpec, with_module
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.runs.lock import RunLock
@@ -63,14 +63,8 @@ def read_sweep_file(target: str, env_module: str | None = None) -> tuple[str, Sw
         text = (files("resources") / "sweeps" / f"{target}{SUFFIX}").read_text("utf-8")
     else:
         text = _read(path)
-    return text, with_module(parse(text, path.stem), env_module)
-
-
-def with_module(spec: SweepSpec, env_module: str | None) -> SweepSpec:
-    """Return a sweep with the module that registers its environment."""
-    if env_module is None:
-        return spec
-    return replace(spec, environment=f"{env_module}:{spec.environment}")
+    spec = parse(text, path.stem)
+    return text, with_module(spec, env_module) if env_module else spec
 
 
 def conduct(

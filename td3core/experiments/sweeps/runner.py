@@ -27,6 +27,8 @@ from td3core.text import NO_TEXT, Text
 
 _POLL_S = 0.25
 _STATE_EVERY_S = 1.0
+_TIMES_EVERY_S = 10.0
+"""How often the state is written while nothing but its times changes."""
 _MOST_LOSSES = 3
 _GIVE_UP_AFTER = 5
 _SAVE_S = 60.0
@@ -53,7 +55,9 @@ class SweepRunner:
         self._began = time.monotonic()
         self._used_before = study.seconds_used()
         self._ended_before = 0
-        self._shown_at = 0.0
+        self._shown_at = self._written_at = 0.0
+        self._written: SweepState | None = None
+        """The state last written, without its times."""
 
     def run(self) -> SweepState:
         """Conduct the sweep; return its state at the end. Ctrl-C kills all runs.
@@ -71,7 +75,8 @@ class SweepRunner:
                     self._take(end)
                 self._follow()
                 self._conclude()
-                self._show()
+                if time.monotonic() - self._shown_at >= _STATE_EVERY_S:
+                    self._show()
                 if self._must_stop():
                     self._stop_all()
                     break
@@ -342,13 +347,18 @@ class SweepRunner:
             message=self._message,
             rate=self._rate(),
         )
-        if final or time.monotonic() - self._shown_at >= _STATE_EVERY_S:
-            self._shown_at = time.monotonic()
-            # The state is only for display; the study has everything.
-            with contextlib.suppress(OSError):
-                self._folder.write_state(state)
-            self._report(state)
+        self._shown_at = time.monotonic()
+        # The state is only for display; the study has everything.
+        with contextlib.suppress(OSError):
+            self._write(state, final=final)
+        self._report(state)
         return state
+
+    def _write(self, state: SweepState, *, final: bool) -> None:
+        now, timeless = time.monotonic(), replace(state, seconds=0.0, time_left_s=None)
+        if final or timeless != self._written or now - self._written_at >= _TIMES_EVERY_S:
+            self._folder.write_state(state, durable=final)
+            self._written, self._written_at = timeless, now
 
     def _rate(self) -> float:
         """Return the number of trials concluded per second, in this process."""

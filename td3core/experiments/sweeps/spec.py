@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from td3core.config import RunConfig, Tunables, given
@@ -142,6 +142,12 @@ class SweepSpec:
         config, tunables = self.run_settings(first, 0)
         owner = config if hasattr(config, name) else tunables
         return (given(owner, name),)
+
+
+def with_module(spec: SweepSpec, module: str) -> SweepSpec:
+    """Return a sweep whose environment is registered by a module; empty for none."""
+    env_id = spec.environment.rpartition(":")[2]
+    return replace(spec, environment=f"{module}:{env_id}" if module else env_id)
 
 
 def _any_value(dimension: Dimension) -> Any:

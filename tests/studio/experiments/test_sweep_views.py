@@ -22,6 +22,7 @@ from td3core.config import label_of
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
 from td3core.protocol.trial_status import TrialStatus
 from td3core.system.files import make_folder
+from tests.support.mouse import double_click, turn_wheel
 
 PATIENCE_MS = 30_000
 WIDTH = 330
@@ -116,6 +117,93 @@ def test_a_trial_whose_algorithm_fixes_a_setting_is_drawn_with_the_others(
     assert [
         table.data(table.index(2, 4), role) for role in (Qt.ItemDataRole.DisplayRole, SORT)
     ] == ["", -np.inf]
+
+
+def ranges(plots: SweepPlots) -> list[list[float]]:
+    """Return what the first plot shows along x and y."""
+    plots.grab()
+    return plots.area.getItem(0, 0).getViewBox().viewRange()
+
+
+def zoom(plots: SweepPlots) -> list[list[float]]:
+    """Turn the wheel in the first plot; return what it shows then."""
+    box = plots.area.getItem(0, 0).getViewBox()
+    middle = plots.area.mapFromScene(box.sceneBoundingRect().center())
+    turn_wheel(plots.area.viewport(), at=middle)
+    return ranges(plots)
+
+
+def test_a_running_sweep_draws_only_new_trials(
+    plots: SweepPlots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn_at: list[int] = []
+    monkeypatch.setattr(plots, "draw", lambda: drawn_at.append(len(plots._trials())))
+    begun = TrialState(number=6, state=TrialStatus.RUNNING, settings={"tau": 0.01})
+    state = replace(state_of(6), running=True)
+    state = replace(state, trials=(*state.trials, begun))
+    plots.show_state(state)
+    assert drawn_at == [7]
+    later = replace(begun, value=-900.0, env_steps=1_000)
+    plots.show_state(replace(state, seconds=9.0, time_left_s=3.0))
+    plots.show_state(replace(state, trials=(*state.trials[:6], later)))
+    assert drawn_at == [7]
+    ended = replace(later, state=TrialStatus.DONE)
+    plots.show_state(replace(state, trials=(*state.trials[:6], ended)))
+    assert drawn_at == [7, 7]
+
+
+@pytest.mark.parametrize("view", [View.BEST, View.PARALLEL, View.SLICES])
+def test_what_is_zoomed_in_a_view_stays_when_trials_are_added(
+    plots: SweepPlots, view: View
+) -> None:
+    plots.show_state(state_of(4))
+    plots.show_view(view)
+    fitted = ranges(plots)
+    zoomed = zoom(plots)
+    assert zoomed != fitted
+    plots.show_state(state_of(6))
+    plots.set_theme(load_theme("dark"))
+    assert ranges(plots) == zoomed
+    double_click(plots.area.viewport())
+    whole = ranges(plots)
+    assert whole != zoomed
+    assert zoom(plots) != whole
+    plots.show_view(View.IMPORTANCE)
+    plots.show_view(view)
+    assert ranges(plots) == whole
+    assert zoom(plots) != whole
+    # Another sweep is shown in full, too.
+    plots.show_state(replace(state_of(6), name="other"))
+    assert ranges(plots) == whole
+
+
+def test_only_the_rows_of_trials_that_changed_are_drawn_again(qtbot) -> None:
+    begun = TrialState(number=6, state=TrialStatus.RUNNING, settings={"tau": 0.01})
+    state = replace(state_of(6), running=True)
+    state = replace(state, trials=(*state.trials, begun))
+    table = TrialTable(load_theme("light"))
+    table.show_state(state)
+    rows: list[tuple[int, int]] = []
+    table.dataChanged.connect(lambda first, last: rows.append((first.row(), last.row())))
+    table.show_state(replace(state, seconds=1.0))
+    assert rows == []
+    later = replace(begun, value=-900.0, state=TrialStatus.DONE)
+    table.show_state(replace(state, trials=(*state.trials[:6], later)))
+    assert rows == [(6, 6)]
+    best = replace(begun, value=9.0, state=TrialStatus.DONE)
+    table.show_state(replace(state, trials=(*state.trials[:6], best)))
+    # The sixth is no longer the best.
+    assert rows == [(6, 6), (5, 6)]
+
+
+def test_a_value_that_no_logarithm_has_is_not_drawn(plots: SweepPlots) -> None:
+    state = state_of(6)
+    beyond = replace(state.trials[2], settings={"actor_lr": 0.0, "tau": -1.0})
+    plots.show_view(View.SLICES)
+    plots.show_state(replace(state, trials=(*state.trials[:2], beyond, *state.trials[3:])))
+    for row in range(2):
+        (points,) = plots.area.getItem(row, 0).listDataItems()
+        assert np.isfinite(points.getData()[0]).sum() == 5
 
 
 def test_negative_values_have_a_minus_sign(qtbot, plots: SweepPlots) -> None:

@@ -15,7 +15,7 @@ from tests.studio.fake_runs import add_training, make_run
 from tests.studio.plots.layers import redraw
 from tests.studio.window.test_details import open_run, plain_text
 from tests.support.events import started
-from tests.support.wheel import turn_wheel
+from tests.support.mouse import turn_wheel
 
 pytestmark = pytest.mark.shared_window
 

@@ -23,7 +23,7 @@ from td3core.protocol.metrics import METRICS
 from td3core.protocol.rows import EVALUATION_METRICS
 from tests.studio.fake_runs import add_training, make_run, open_record
 from tests.studio.plots.layers import curves_of, layer_of
-from tests.support.wheel import turn_wheel
+from tests.support.mouse import double_click, turn_wheel
 
 pytestmark = pytest.mark.shared_window
 
@@ -66,10 +66,7 @@ def test_the_wheel_zooms_x_and_with_ctrl_y_and_a_double_click_fits(qtbot, plots)
     turn_wheel(card.plot.viewport(), keys=Qt.KeyboardModifier.ControlModifier)
     assert ranges(card)[0] == x
     assert ranges(card)[1][1] - ranges(card)[1][0] < y[1] - y[0]
-    middle = card.plot.viewport().rect().center()
-    QTest.mouseClick(card.plot.viewport(), Qt.MouseButton.LeftButton, pos=middle)
-    QTest.mouseDClick(card.plot.viewport(), Qt.MouseButton.LeftButton, pos=middle)
-    QTest.mouseRelease(card.plot.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    double_click(card.plot.viewport())
     qtbot.waitUntil(lambda: ranges(card) == fitted, timeout=10_000)
 
 

@@ -12,7 +12,7 @@ from tests.studio.fake_runs import add_training
 from tests.studio.plots.layers import curves_of
 from tests.studio.window.test_main_job import ASKED, Listener, click, start_pendulum
 from tests.support.events import started
-from tests.support.wheel import turn_wheel
+from tests.support.mouse import turn_wheel
 
 pytestmark = [pytest.mark.slow, pytest.mark.shared_window]
 

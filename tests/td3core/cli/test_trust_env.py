@@ -18,6 +18,11 @@ from td3core.cli import app, consent, doctor
 from td3core.cli.numerics import command_line
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
+from td3core.experiments.sweeps.file import parse
+from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+from td3core.experiments.sweeps.launch import SweepRequest
+from td3core.experiments.sweeps.spec import SweepSpec, with_module
+from td3core.experiments.sweeps.state import read_sweep
 from td3core.exporters import stable_baselines3_zip
 from td3core.runs.directory import RunDirectory
 from td3core.system import allowed_code, numerics
@@ -442,6 +447,35 @@ def test_a_sweep_of_a_stranger_imports_nothing(
     assert app.main(["sweep", "resume", "s", "--runs-dir", str(runs_dir)]) == 2
     assert capsys.readouterr().err.count("--trust-env") == 2
     assert stranger.imported == set()
+
+
+def test_a_sweep_is_continued_with_the_module_that_its_runs_name_once_that_is_allowed(
+    stranger: Stranger,
+    runs_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stranger.write(NAME)
+    text = SWEEP.split("[space", maxsplit=1)[0] + "[space]\ntau.choices = [0.1, 0.2]\n"
+    folder, spec = SweepFolder(runs_dir, "slid"), with_module(parse(text, "slid"), NAME)
+    folder.begin(text, spec)
+    folder.make_run(0, 0, *spec.run_settings({"tau": 0.1}, 0), "")
+    begun: list[SweepSpec] = []
+
+    def conduct(request: SweepRequest, *_: object) -> tuple[SweepState, bool]:
+        begun.append(request.spec)
+        return read_sweep(folder), False
+
+    monkeypatch.setattr("td3core.experiments.sweeps.launch.conduct", conduct)
+    resume = ["sweep", "resume", "slid", "--runs-dir", str(runs_dir)]
+    assert app.main(resume) == 2
+    assert "--trust-env" in capsys.readouterr().err
+    assert stranger.imported == set()
+    # The same as without the option: the user names the module of the runs.
+    for more in (["--trust-env"], ["--env-module", NAME]):
+        assert app.main([*resume, *more]) == 0
+    assert begun == [spec, spec]
+    assert spec.environment == ENV
 
 
 # Seeing it and taking it back --------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """How a sweep goes: trials, seeds, pruning, failures, kills; without any training."""
 
 import contextlib
+import math
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +14,8 @@ from td3core.experiments.sweeps import launch
 from td3core.experiments.sweeps.executor import Outcome, RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
-from td3core.experiments.sweeps.state import importance_of, read_sweep
+from td3core.experiments.sweeps.spec import with_module
+from td3core.experiments.sweeps.state import importance_of, read_sweep, state_of
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.protocol.trial_status import TrialStatus
@@ -32,6 +34,8 @@ from tests.td3core.experiments.sweeps.scripted_runs import (
     rising,
     state_on_disk,
 )
+
+RUNNER = "td3core.experiments.sweeps.runner"
 
 
 def settings_of(state: SweepState) -> list[dict[str, object]]:
@@ -146,7 +150,7 @@ def test_another_sweep_of_the_same_name_is_refused(runs_dir: Path) -> None:
 
 def test_runs_of_another_sweep_whose_name_begins_alike_are_not_its_own(runs_dir: Path) -> None:
     text = TEXT.format(trials=1, more="").replace("Pendulum-v1", "Own-v0")
-    other = launch.with_module(parse(text, "own_tqc"), "my_module")
+    other = with_module(parse(text, "own_tqc"), "my_module")
     values = {"tau": 0.5, "gamma": 0.9, "numerics": "avx2"}
     SweepFolder(runs_dir, "own_tqc").make_run(0, 0, *other.run_settings(values, 0), "")
     folder, spec = SweepFolder(runs_dir, "own"), parse(text, "own")
@@ -161,14 +165,15 @@ def test_a_sweep_of_an_environment_of_a_module_continues_with_the_same_module(
 ) -> None:
     folder = SweepFolder(runs_dir, "own")
     text = TEXT.format(trials=1, more="").replace("Pendulum-v1", "Own-v0")
-    spec = launch.with_module(parse(text, "own"), "my_module")
+    spec = with_module(parse(text, "own"), "my_module")
     for _ in range(2):
         # Killed before its first run, too.
         folder.begin(text, spec)
     folder.make_run(0, 0, *spec.run_settings({"tau": 0.5, "gamma": 0.9}, 0), "")
     folder.begin(text, spec)
+    assert folder.spec() == spec
     with pytest.raises(RequestError, match="another environment"):
-        folder.begin(text, launch.with_module(parse(text, "own"), "another_module"))
+        folder.begin(text, with_module(parse(text, "own"), "another_module"))
 
 
 @pytest.mark.parametrize("pruning", slow("median", "asha"))
@@ -466,6 +471,55 @@ def test_what_ends_a_sweep_is_told_though_its_study_cannot_be_written_either(
             conduct(runs_dir, Breaking(rising))
 
 
+# The state on disk -------------------------------------------------------------------------------
+
+
+def test_the_state_of_a_sweep_is_built_only_when_it_is_shown(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[SweepState] = []
+
+    def build(*args: Any, **about: Any) -> SweepState:
+        built.append(state_of(*args, **about))
+        return built[-1]
+
+    monkeypatch.setattr(f"{RUNNER}.state_of", build)
+    monkeypatch.setattr(f"{RUNNER}._STATE_EVERY_S", math.inf)
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=1)
+    assert built == [state]
+
+
+def test_a_state_that_has_not_changed_is_not_written_again_until_its_times_are_old(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(ScriptedExecutor):
+        left = 20
+
+        def wait(self, timeout_s: float) -> list[RunEnd]:
+            self.left -= 1
+            if self.left == 0:
+                monkeypatch.setattr(f"{RUNNER}._TIMES_EVERY_S", 0.0)
+            return [] if self.left >= 0 else super().wait(timeout_s)
+
+    written: list[SweepState] = []
+
+    def write(folder: SweepFolder, state: SweepState, *, durable: bool) -> None:
+        written.append(state)
+        writing(folder, state, durable=durable)
+
+    writing = SweepFolder.write_state
+    monkeypatch.setattr(SweepFolder, "write_state", write)
+    monkeypatch.setattr(f"{RUNNER}._STATE_EVERY_S", 0.0)
+    monkeypatch.setattr(f"{RUNNER}._TIMES_EVERY_S", math.inf)
+    shown: list[SweepState] = []
+    state, _ = conduct(runs_dir, Slow(rising), trials=1, report=shown.append)
+    first, times, *rest = written
+    assert [shown.index(each) for each in (first, times)] == [0, 19]
+    assert times.seconds > first.seconds
+    assert rest[-1] == state
+    assert SweepFolder(runs_dir, "scripted").read_state() == state
+
+
 # Stopping ----------------------------------------------------------------------------------------
 
 
@@ -545,7 +599,7 @@ def test_a_run_that_hangs_does_not_hold_up_the_end_of_a_sweep_for_ever(
         def wait(self, timeout_s: float) -> list[RunEnd]:
             return []
 
-    monkeypatch.setattr("td3core.experiments.sweeps.runner._SAVE_S", 0.05)
+    monkeypatch.setattr(f"{RUNNER}._SAVE_S", 0.05)
     control, executor = Control(), Hanging(rising)
     state, _ = conduct(runs_dir, executor, control=control, report=lambda _: control.stop())
     assert executor.stopped == ["scripted_t000_s0"]

@@ -1,8 +1,12 @@
 """A sweep's state for the window keeps its texts, and is read from earlier versions."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
 from td3core.protocol.trial_status import TrialStatus
@@ -64,5 +68,51 @@ def test_a_damaged_text_is_no_state(tmp_path: Path) -> None:
     (file,) = folder.path.glob("*.json")
     found = json.loads(file.read_text())
     found["message"] = {"template": "{missing}", "values": {"count": 2}}
+    file.write_text(json.dumps(found))
+    assert folder.read_state() is None
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        (["name"], 5),
+        (["path"], None),
+        (["wanted"], "two"),
+        (["wanted"], -1),
+        (["seconds"], "long"),
+        (["time_left_s"], []),
+        (["trials"], 3),
+        (["trials", 0], "first"),
+        (["trials", 0, "number"], "0"),
+        (["trials", 0, "state"], "lost"),
+        (["trials", 0, "settings"], [1]),
+        (["trials", 0, "settings"], None),
+        (["trials", 0, "settings", "tau"], {}),
+        (["trials", 0, "settings", "tau"], float("nan")),
+        (["trials", 0, "value"], "x"),
+        (["trials", 0, "value"], float("inf")),
+        (["trials", 0, "env_steps"], 1.5),
+        (["trials", 0, "seconds"], "x"),
+        (["trials", 0, "runs"], [7]),
+        (["space"], []),
+        (["space", "tau"], 1),
+        (["space", "tau", "low"], 0.0),
+        (["space", "tau", "high"], 0.001),
+        (["space", "tau", "high"], None),
+        (["space", "tau", "choices"], []),
+    ],
+)
+def test_a_state_with_a_damaged_field_is_no_state(
+    tmp_path: Path, path: Sequence[Any], wrong: object
+) -> None:
+    folder = made(tmp_path)
+    folder.write_state(STATE)
+    (file,) = folder.path.glob("*.json")
+    found = json.loads(file.read_text())
+    *outer, last = path
+    place = found
+    for step in outer:
+        place = place[step]
+    place[last] = wrong
     file.write_text(json.dumps(found))
     assert folder.read_state() is None
