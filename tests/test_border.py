@@ -132,6 +132,13 @@ def test_the_window_starts_without_torch_optuna_the_manual_or_the_sources_of_its
     assert read < 50, "source files were read"
 
 
+def test_the_commands_are_there_without_numpy_or_torch(root: Path) -> None:
+    """Otherwise even --help would wait for them."""
+    code = "import sys, td3core.cli.app; print(sorted({'numpy', 'torch'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
 @pytest.mark.slow
 def test_importing_the_core_loads_neither_the_window_nor_optuna(root: Path) -> None:
     code = (

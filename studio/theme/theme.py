@@ -123,7 +123,8 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     sheet = Template(style).substitute(ChainMap(colours, sizes), **icons)
     if sheet != app.styleSheet():
         with _nothing_collected():
-            if app.style().name() != _STYLE:
+            # Under a style sheet, which is this program's own, the style has no name.
+            if not app.styleSheet() and app.style().name() != _STYLE:
                 app.setStyle(_STYLE)
             app.setPalette(_palette(theme))
             app.setStyleSheet(sheet)

@@ -17,6 +17,7 @@ from studio.setup.setup_panel import SetupPanel
 from studio.tasks.background_task import BackgroundTask
 from td3core.config import make_settings, to_dict
 from td3core.errors import RequestError
+from td3core.system.regular_files import MALFORMED
 
 
 class SessionMemory(QObject):
@@ -45,7 +46,7 @@ class SessionMemory(QObject):
         try:
             values = json.loads(str(self._settings.value("forms", "{}")))
             config, tunables = make_settings(values)
-        except (ValueError, TypeError, AttributeError, RequestError):
+        except MALFORMED:
             return
         self._setup.show_settings(config)
         self._live.show_tunables(tunables)
@@ -53,7 +54,7 @@ class SessionMemory(QObject):
 
     def _restore_quantities(self) -> None:
         """Restore the quantities added to the plots in the last session."""
-        with contextlib.suppress(ValueError, TypeError, AttributeError):
+        with contextlib.suppress(*MALFORMED):
             found = json.loads(str(self._settings.value("plot_quantities", "{}")))
             for name, columns in found.items():
                 if name in self._plots.names and isinstance(columns, list):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from td3core.cli.consent import obtain_consent
-from td3core.cli.film.progress import FilmReporter
 from td3core.cli.numerics import require_class
 from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
 from td3core.cli.paths import find_checkpoint, require_writable_name
@@ -104,6 +103,7 @@ def replay_command(
 ) -> CommandResult:
     """The command ``replay``."""
     from td3core import checkpoint as files
+    from td3core.cli.film.progress import FilmReporter
     from td3core.exporters.film.frames import environment_of
     from td3core.exporters.video import record
 

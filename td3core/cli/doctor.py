@@ -96,6 +96,9 @@ def examine_numerics() -> Iterator[Diagnosis]:
             **values,
         )
     yield Diagnosis(tr("numerics class"), str(classes), True)
+    ignored = numerics.ignored()
+    if ignored is not None:
+        yield Diagnosis(tr("numerics class"), str(ignored), False)
     for name, value in numerics.slowing_variables().items():
         if name == "OPENBLAS_CORETYPE" and numerics.overridden():
             said = tr("{value} in the environment is not followed", value=value)

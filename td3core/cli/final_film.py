@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,8 +11,10 @@ from td3core.cli.sinks import Sinks
 from td3core.cli.terminal import CommandResult, log
 from td3core.errors import MessageError, RequestError, require_no_interrupt, unwritable
 from td3core.exporters.live.registry import TENSORBOARD
-from td3core.runs.directory import RunDirectory
 from td3core.text import Text, marked
+
+if TYPE_CHECKING:
+    from td3core.runs.directory import RunDirectory
 
 FinalFilm = Annotated[
     bool, typer.Option("--film", help=marked("Show the best agent in TensorBoard at the end."))
@@ -66,6 +68,8 @@ def with_films(answer: CommandResult, folder: Path | None) -> CommandResult:
 
 def try_to_show_film(run: Path, folder: Path) -> None:
     """Try to film a finished run: after a failure, the command still reports the run."""
+    from td3core.runs.directory import RunDirectory
+
     try:
         show_film(RunDirectory.open(run), folder)
     except MessageError as problem:
@@ -73,7 +77,7 @@ def try_to_show_film(run: Path, folder: Path) -> None:
         log(Text("There is no film: {reason}", reason=problem.message))
 
 
-def show_film(run: RunDirectory, folder: Path) -> ShownFilm:
+def show_film(run: "RunDirectory", folder: Path) -> ShownFilm:
     """Film the best agent of a run for TensorBoard, unless it shows that agent already.
 
     Raises:

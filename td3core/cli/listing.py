@@ -14,7 +14,6 @@ from td3core.cli.paths import runs_folder
 from td3core.cli.terminal import CommandResult, log, print_result, printable, return_cell
 from td3core.config.value_text import plain_return
 from td3core.errors import RequestError
-from td3core.protocol import wording
 from td3core.text import Text, tr
 
 if TYPE_CHECKING:
@@ -75,6 +74,8 @@ def _line(*values: str) -> str:
 
 
 def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", title: str) -> Table:
+    from td3core.protocol.wording import STATES
+
     columns = (tr("state"), tr("steps"), tr("last return"), tr("best return"))
     table = Table(Column(tr("run"), overflow="fold"), *columns, title=title)
     for each in summaries:
@@ -84,7 +85,7 @@ def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", tit
         lines = (each.run.name, each.full_title, parent, group)
         names = "\n  ".join(escape(printable(text)) for text in lines if text)
         steps = tr("{done:,} of {steps:,}", done=each.env_steps, steps=each.steps)
-        table.add_row(names, str(wording.STATES[each.state]), steps, *shown)
+        table.add_row(names, str(STATES[each.state]), steps, *shown)
     for run in unreadable:
         names = "\n  ".join(escape(printable(text)) for text in (run.run.name, str(run.message)))
         table.add_row(names, tr("damaged"), "-", "-", "-")

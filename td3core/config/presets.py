@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from td3core.config.algorithms import fixed_by
 from td3core.errors import RequestError, brief, file_reason, unknown_name, unwritable
 from td3core.system.bundled_files import known_keys, reading
 from td3core.system.files import make_folder, slug, write_atomically
-from td3core.system.regular_files import read_text
+from td3core.system.regular_files import exists, read_text
 from td3core.text import SettingName, Text
 
 PLUS = " + "
@@ -174,8 +175,11 @@ def _files_of(name: str) -> list[Path]:
 
 def _new_file(name: str) -> Path:
     # The name is free text; the path must stay within the folder.
-    safe = slug(name) or "preset"
-    return user_presets_dir() / f"{safe}-{zlib.crc32(name.encode()):08x}.toml"
+    stem = f"{slug(name) or 'preset'}-{zlib.crc32(name.encode()):08x}"
+    ends = chain([""], (f"-{n}" for n in count(2)))
+    paths = (user_presets_dir() / f"{stem}{end}.toml" for end in ends)
+    # A file in the way holds something else, or a preset that this version cannot read.
+    return next(path for path in paths if not exists(path))
 
 
 def _differences(config: RunConfig, tunables: Tunables) -> dict[str, Any]:

@@ -135,9 +135,13 @@ class RunDirectory:
         the folder had to be made again.
 
         Raises:
-            RequestError: the folder cannot be written; nothing is left of the run.
+            RequestError: the folder cannot be written, or a name that the run records is no text;
+                nothing is left of the run.
         """
         created = now()
+        folder = trust.folder_to_note(config.env)
+        for name in (folder, *((parent.run, parent.checkpoint) if parent else ())):
+            _require_text(name)
         path: Path | None = None
         try:
             path = new_folder(runs_dir, config, tunables).absolute()
@@ -147,7 +151,6 @@ class RunDirectory:
                 run._entries = list(schedule)
                 write_atomically(run.journal_file, journal.text_of(schedule).encode())
             description = describe(config, tunables, created)
-            folder = trust.folder_to_note(config.env)
             if folder:
                 description["module_folder"] = folder
             if parent is not None:
@@ -445,6 +448,15 @@ class RunDirectory:
                 if found.env_steps == env_steps and len(found.lengths) == len(found.returns):
                     return EvaluationResult(found.returns, found.lengths, found.seed)
         return None
+
+
+def _require_text(name: str) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError as problem:
+        raise RequestError(
+            "The name {name} is not valid UTF-8, so a run cannot record it; rename it.", name=name
+        ) from problem
 
 
 def training_columns() -> tuple[str, ...]:

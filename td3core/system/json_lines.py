@@ -18,13 +18,11 @@ from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, get_origin
 
-import numpy as np
-from numpy.typing import NDArray
-
 from td3core.text import Text, from_plain, plain, plain_float
 
 if TYPE_CHECKING:
     from cattrs import Converter
+    from numpy.typing import NDArray
 
 FORMAT = 1
 _DTYPES = "biuf"
@@ -101,6 +99,9 @@ class LineBuffer:
 
 def _number(value: object) -> object:
     """Return a NumPy scalar as a Python one."""
+    # Imported here and below: at the top it would delay every command.
+    import numpy as np
+
     if isinstance(value, np.generic):
         return _plain_float(value) if isinstance(value, np.floating) else value.item()
     raise TypeError(f"{type(value).__name__} has no form in JSON")
@@ -114,7 +115,7 @@ def _float_of(value: Any, _: type) -> float:
     return float(value["number"] if isinstance(value, dict) else value)
 
 
-def _plain_array(array: NDArray[Any]) -> object:
+def _plain_array(array: "NDArray[Any]") -> object:
     """Return an array as JSON values; its bytes are little-endian, in C order."""
     if array.dtype.kind not in _DTYPES:
         raise TypeError(f"an array of {array.dtype} is not sent")
@@ -123,8 +124,10 @@ def _plain_array(array: NDArray[Any]) -> object:
     return {"dtype": dtype.str, "shape": list(array.shape), "data": data}
 
 
-def _array_of(value: Any, _: type) -> NDArray[Any]:
+def _array_of(value: Any, _: type) -> "NDArray[Any]":
     """Return the array, read-only."""
+    import numpy as np
+
     dtype = np.dtype(str(value["dtype"]))
     if dtype.kind not in _DTYPES:
         raise LineError(f"an array of {dtype}")
@@ -148,7 +151,7 @@ def _anything_of(value: Any, _: type) -> Any:
         case {"template": str(), "values": dict()}:
             return _text_of(value, Text)
         case {"dtype": str(), "shape": list(), "data": str()}:
-            return _array_of(value, np.ndarray)
+            return _array_of(value, object)
         case dict():
             return {name: _anything_of(each, object) for name, each in value.items()}
         case list():
@@ -157,6 +160,8 @@ def _anything_of(value: Any, _: type) -> Any:
 
 
 def _is_array(kind: Any) -> bool:
+    import numpy as np
+
     return kind is np.ndarray or get_origin(kind) is np.ndarray
 
 

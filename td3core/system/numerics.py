@@ -17,7 +17,7 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 
-from td3core.errors import RequestError
+from td3core.errors import RequestError, brief
 from td3core.system import processor
 from td3core.text import SettingName, Text
 
@@ -81,18 +81,33 @@ def numpy_is_held_back() -> bool:
 def pin() -> None:
     """Choose the kernels of this process and its children. Call before NumPy is loaded.
 
-    Takes the class in ``TD3_STUDIO_NUMERICS``, else the fastest. Does nothing if NumPy is loaded
-    already, or if that class is not usable: :func:`current` returns the outcome.
+    Takes the class in ``TD3_STUDIO_NUMERICS``, or the fastest if that is unset or :func:`ignored`.
+    Does nothing if NumPy is loaded already: :func:`current` returns the outcome.
     """
     if "numpy" in sys.modules or "scipy" in sys.modules:
         return
-    wanted = os.environ.get(VARIABLE, "")
-    name = wanted if wanted in available() else natural()
+    name = _wanted() if _wanted() in available() else natural()
     before = os.environ.get(_CORE_VARIABLE)
     if name in _CORE:
         os.environ[_CORE_VARIABLE] = _CORE[name]
         if before is not None and before.lower() != _CORE[name].lower():
             _overridden.append(before)
+
+
+def _wanted() -> str:
+    return os.environ.get(VARIABLE, "").strip().lower()
+
+
+def ignored() -> Text | None:
+    """Return a sentence if ``TD3_STUDIO_NUMERICS`` names no class of this processor."""
+    if _wanted() in ("", AUTO, *available()):
+        return None
+    return Text(
+        "{value} in {variable} is not followed: this processor has {available}.",
+        value=brief(repr(os.environ[VARIABLE])),
+        variable=VARIABLE,
+        available=", ".join(available()),
+    )
 
 
 def current() -> str:

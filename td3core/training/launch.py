@@ -327,7 +327,8 @@ def _prepare(
     envs = resources.enter_context(VectorEnv(config, info))
     agent = make_agent(config, plan.tunables, info.sizes)
     record, words, deviations = _numerics(plan, info)
-    for message in plan.notices:
+    ignored = numerics.ignored()
+    for message in (*plan.notices, *([ignored] if ignored else [])):
         step = plan.point.env_steps if plan.point else 0
         report(Warned(env_steps=step, message=message, no_deviation=True))
     directory = plan.directory(config)

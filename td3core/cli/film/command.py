@@ -8,7 +8,6 @@ from td3core.cli.agents import Seed, film_file
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film import film_options
 from td3core.cli.film.answer import film_entries
-from td3core.cli.film.progress import FilmReporter
 from td3core.cli.film.side_by_side import compared_agents, film_side_by_side
 from td3core.cli.film.tensorboard import film_for_tensorboard
 from td3core.cli.numerics import require_class
@@ -45,6 +44,7 @@ def film(
 ) -> CommandResult:
     """The command ``film``."""
     from td3core.checkpoint import load
+    from td3core.cli.film.progress import FilmReporter
     from td3core.exporters.film.frames import environment_of
     from td3core.exporters.film.growth import FilmSettings, record_growth
     from td3core.exporters.film.side_by_side import ComparisonSettings

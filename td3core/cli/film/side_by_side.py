@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from td3core.cli.consent import obtain_consent
 from td3core.cli.film.answer import film_entries
-from td3core.cli.film.progress import FilmReporter
 from td3core.cli.numerics import require_class
 from td3core.cli.paths import find_checkpoint
 from td3core.cli.terminal import CommandResult, console, print_result
@@ -28,6 +27,7 @@ def film_side_by_side(
 ) -> CommandResult:
     """Film agents that play in lockstep; return the answer of the command."""
     from td3core.checkpoint import load
+    from td3core.cli.film.progress import FilmReporter
     from td3core.exporters.film.frames import environment_of
     from td3core.exporters.film.side_by_side import record_side_by_side
 

@@ -2,6 +2,7 @@
 
 import gc
 
+import pytest
 from PySide6.QtCore import QEvent, QRect, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QStyle, QStyleOptionHeader, QTreeWidget
 from pytestqt.qtbot import QtBot
@@ -34,6 +35,18 @@ def test_no_closed_window_is_collected_while_qt_styles_all_widgets(
     assert watcher.collecting
     assert not any(watcher.collecting)
     assert gc.isenabled()
+
+
+def test_a_change_of_theme_does_not_install_the_style_again(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would restyle every widget once more."""
+    apply_theme(qapp, load_theme("light"))
+    installed: list[str] = []
+    monkeypatch.setattr(qapp, "setStyle", installed.append)
+    for name in ("dark", "light"):
+        apply_theme(qapp, load_theme(name))
+    assert installed == []
 
 
 def test_the_arrow_of_a_sorted_column_leaves_its_title_free(

@@ -244,11 +244,15 @@ def test_the_first_click_on_best_puts_the_best_first(qtbot, browser, runs_dir) -
     assert (first.path, worse.path != better.path) == (better.path.absolute(), True)
 
 
-def test_the_settings_file_of_another_version_is_no_obstacle(qtbot, tmp_path) -> None:
+@pytest.mark.parametrize("forms", ['{"env": 3, "unknown": true}', "[" * 50_000])
+def test_the_settings_file_of_another_version_or_a_damaged_one_is_no_obstacle(
+    qtbot, tmp_path, forms
+) -> None:
     settings = QSettings(
         QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
     )
-    settings.setValue("forms", '{"env": 3, "unknown": true}')
+    settings.setValue("forms", forms)
+    settings.setValue("plot_quantities", forms)
     settings.setValue("open_run", "/nowhere")
     settings.sync()
     window = build_window(tmp_path / "runs")

@@ -32,6 +32,14 @@ def test_it_names_what_in_the_environment_slows_the_libraries(
     assert found["ATEN_CPU_CAPABILITY"] == "default in the environment may slow the libraries"
 
 
+def test_it_says_that_the_class_chosen_is_none_of_this_processor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(numerics.VARIABLE, "banana")
+    said = [each.value for each in doctor.examine_numerics() if each.ok is False]
+    assert said[0].startswith("'banana' in TD3_STUDIO_NUMERICS is not followed")
+
+
 def test_the_processor_is_named() -> None:
     first = next(each for each in doctor.examine() if each.what == "processor")
     assert first.value.startswith(processor.name())

@@ -86,6 +86,18 @@ def test_of_two_files_with_one_name_the_one_in_use_is_replaced_and_both_are_dele
     assert not list(own_presets.iterdir())
 
 
+def test_saving_a_preset_keeps_a_file_of_that_name_that_cannot_be_read(own_presets: Path) -> None:
+    save_preset("swing", *make_settings({"env": "Pendulum-v1", "steps": 5}))
+    (path,) = own_presets.iterdir()
+    newer = path.read_text() + "a_setting_to_come = 3\n"
+    path.write_text(newer)
+    for steps in (7, 8):
+        save_preset("swing", *make_settings({"env": "Pendulum-v1", "steps": steps}))
+    assert path.read_text() == newer
+    assert len(list(own_presets.iterdir())) == 2
+    assert load_presets()["swing"].values == {"steps": 8}
+
+
 def test_a_preset_that_cannot_be_deleted_is_refused_with_the_reason(
     own_presets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

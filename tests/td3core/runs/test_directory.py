@@ -7,9 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from td3core.envs import trust
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import list_runs, summarise
+from td3core.runs.metadata import Parent
 from td3core.runs.new_run import default_runs_dir
 from td3core.runs.tables import Table, keep_rows, read_last_row, read_table
 from td3core.system import files
@@ -67,6 +69,20 @@ def test_a_run_that_cannot_be_described_or_locked_leaves_no_folder_behind(
     with pytest.raises(RequestError, match="cannot be written: No space left on device"):
         RunDirectory.create(runs_dir, *tiny())
     assert list(runs_dir.iterdir()) == []
+
+
+@pytest.mark.parametrize("odd", ["module_folder", "parent"])
+def test_a_run_that_would_record_a_name_that_is_no_text_is_refused(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, odd: str
+) -> None:
+    name = "bad\udcff"
+    parent = Parent(run=name, checkpoint="last.safetensors", env_steps=60)
+    if odd == "module_folder":
+        monkeypatch.setattr(trust, "folder_to_note", lambda _: f"/{name}")
+    with pytest.raises(RequestError, match="is not valid UTF-8") as refused:
+        RunDirectory.create(runs_dir, *tiny(), parent if odd == "parent" else None)
+    assert name in str(refused.value)
+    assert not runs_dir.exists()
 
 
 def test_a_file_in_the_place_of_the_runs_folder_is_refused(tmp_path: Path) -> None:

@@ -86,6 +86,19 @@ def test_kernels_are_pinned_against_the_environment_and_children_inherit_them() 
     assert in_a_process(PINNED, **{numerics.VARIABLE: "avx2"})[:3] == ["avx2", "Haswell", ""]
 
 
+@portable
+def test_a_class_is_chosen_in_any_case_and_one_that_the_processor_lacks_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert in_a_process(PINNED, **{numerics.VARIABLE: "AVX2"})[0] == "avx2"
+    assert in_a_process(PINNED, **{numerics.VARIABLE: "banana"})[0] == numerics.natural()
+    for usable in ("", "auto", "AVX2"):
+        monkeypatch.setenv(numerics.VARIABLE, usable)
+        assert numerics.ignored() is None
+    monkeypatch.setenv(numerics.VARIABLE, "banana")
+    assert str(numerics.ignored()).startswith("'banana' in TD3_STUDIO_NUMERICS is not followed")
+
+
 def kernels_of(name: str) -> str:
     return {"avx512": "SkylakeX", "avx2": "Haswell"}[name]
 

@@ -12,6 +12,7 @@ from td3core.algorithm.fused import kernel, kernel_cache
 from td3core.algorithm.fused.update import FusedUpdate
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Started, Warned
+from td3core.system import numerics
 from tests.support.lives import differences
 from tests.support.marks import slow
 from tests.td3core.helpers import finish, run, same, tensors
@@ -66,6 +67,20 @@ def test_torch_and_the_compiled_update_take_the_same_course(runs_dir: Path) -> N
     for name, array in compiled.items():
         if name.startswith(("actor.", "critic1.", "critic2.")):
             assert abs(array - plain[name]).max() < 1e-4, name
+
+
+def test_a_run_and_a_resumed_one_say_that_the_class_chosen_is_none_of_this_processor(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(numerics.VARIABLE, "banana")
+    _, begun = run(runs_dir / "begun", **VALUES)
+    ended = stopped(runs_dir / "resumed", 66, **VALUES)
+    outcome, resumed = go_on(ended.run)
+    assert isinstance(outcome, Ended)
+    for told in (begun, resumed):
+        (warned,) = told.all(Warned)
+        assert "'banana' in TD3_STUDIO_NUMERICS is not followed" in str(warned.message)
+        assert warned.no_deviation
 
 
 def test_where_the_kernel_is_missing_a_resumed_run_says_that_digits_differ(
