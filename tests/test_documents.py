@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import os
 import re
 import shlex
 import subprocess
@@ -270,6 +271,41 @@ def test_the_example_of_a_saved_agent_works_as_it_is_written() -> None:
     mean, last = done.stdout.split()
     assert -2000 < float(mean) < 0
     assert last == "True"
+
+
+def training(folder: Path) -> list[str]:
+    """Write the example of training into a folder, much shorter; return the command to run it."""
+    (example,) = (b for b in blocks(MANUAL / "python-api.md", "python") if "outcome = train(" in b)
+    (folder / "program.py").write_text(example.replace('"steps": 5000', '"steps": 300'))
+    return [sys.executable, str(folder / "program.py")]
+
+
+def trained(command: list[str]) -> tuple[list[str], str]:
+    """Run the example; return the names of its runs, and what it printed as errors."""
+    folder = Path(command[1]).parent
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 1
+    return [path.name for path in (folder / "runs").iterdir()], done.stderr
+
+
+@pytest.mark.slow
+def test_the_example_of_training_trains_one_agent(tmp_path: Path) -> None:
+    runs, errors = trained(training(tmp_path))
+    assert (len(runs), errors) == (1, "")
+
+
+@pytest.mark.slow
+def test_without_the_guard_of_the_example_the_child_says_so_and_does_not_train(
+    tmp_path: Path,
+) -> None:
+    command = training(tmp_path)
+    text = Path(command[1]).read_text()
+    Path(command[1]).write_text(text.replace('if __name__ == "__main__"', "if True"))
+    runs, errors = trained(command)
+    assert len(runs) == 1
+    assert 'Put the training under if __name__ == "__main__":.' in errors
 
 
 # The README and the tables -----------------------------------------------------------------------

@@ -9,6 +9,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from td3core.arrays import Floats
+from td3core.envs.info_means import rate_of
 from td3core.errors import reason_of
 
 log = logging.getLogger(__name__)
@@ -69,8 +70,8 @@ class ActionRepeat(gym.Wrapper[Any, Any, Any, Any]):
     def __init__(self, env: gym.Env[Any, Any], times: int) -> None:
         super().__init__(env)
         self._times, self._cut = times, False
-        rate = env.metadata.get("render_fps")
-        if isinstance(rate, int | float):
+        rate = rate_of(env.metadata.get("render_fps"))
+        if rate is not None:
             self.metadata = {**env.metadata, "render_fps": rate / times}
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, Any]:

@@ -83,6 +83,12 @@ def number_of(value: Any) -> float | None:
         return None
 
 
+def rate_of(value: Any) -> float | None:
+    """Return a rate or duration as :func:`number_of` reads it; None unless finite and positive."""
+    number = number_of(value)
+    return number if number is not None and 0 < number < math.inf else None
+
+
 def entries_of(info: Any, depth: int = _DEEPEST) -> Iterator[tuple[str, float | None]]:
     """Yield the entries of ``info`` as :func:`number_of` reads them; nested ones by dotted name."""
     if not isinstance(info, Mapping):

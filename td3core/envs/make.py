@@ -96,11 +96,15 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     env = _make_gym_env(choice, render)
     try:
         _require_suitable(choice.env_id, env)
-        if render and "rgb_array" not in env.metadata.get("render_modes", ()):
+        if render and "rgb_array" not in (env.metadata.get("render_modes") or ()):
             raise rendering_error(choice.env_id)
-    except RequestError:
+    except BaseException as problem:
         close_quietly(env)
-        raise
+        if isinstance(problem, RequestError):
+            raise
+        # Reading a space that the environment lacks is like failing to make it.
+        require_no_interrupt(problem)
+        raise _creation_error(choice, problem) from problem
     if render:
         draw_faster(env)
     return AgentView(env if choice.action_repeat == 1 else ActionRepeat(env, choice.action_repeat))

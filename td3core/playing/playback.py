@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from td3core.arrays import Floats
 from td3core.config.env_choice import EnvChoice
+from td3core.envs.info_means import rate_of
 from td3core.envs.make import make_env
 from td3core.envs.rendering import DEFAULT_FPS
 from td3core.errors import RunError
@@ -81,10 +82,7 @@ class Playback:
     @property
     def fps(self) -> float:
         """Steps per second at the environment's own speed."""
-        rate = self.env.metadata.get("render_fps")
-        if isinstance(rate, int | float) and 0 < rate < math.inf:
-            return float(rate)
-        return float(DEFAULT_FPS)
+        return rate_of(self.env.metadata.get("render_fps")) or float(DEFAULT_FPS)
 
     def advance(self) -> RolloutStep:
         """Take the next step.

@@ -163,6 +163,23 @@ def _restore(before: str | None) -> None:
         os.environ[_SAFE] = before
 
 
+def require_main_imported() -> None:
+    """Refuse work that a program's main file starts whenever it is imported.
+
+    A spawned process imports that file before its target; without a guard it would do everything
+    again. Multiprocessing refuses to start processes for the same reason.
+
+    Raises:
+        RequestError: this is a spawned process that is still importing.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise RequestError(
+            "A child process imported the program's main file, which trains again. Put the training"
+            " under {guard}.",
+            guard='if __name__ == "__main__":',
+        )
+
+
 class ChildProcess:
     """Runs ``target(pipe, *work)`` in a new process; :attr:`pipe` is this end of the pipe.
 

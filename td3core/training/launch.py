@@ -3,7 +3,8 @@
 These are plain functions. The command line calls them directly, the window in a QThread; both pass
 a :class:`~td3core.protocol.control.Control` for requests and a ``report`` callback. All events of a
 run go to ``report``, in this thread; the last one is also returned. Errors are not raised: they
-become :class:`~td3core.protocol.events.Failed`.
+become :class:`~td3core.protocol.events.Failed`. Only a child process that trains while it imports
+the program's main file gets a :class:`~td3core.errors.RequestError`, so that nothing after it runs.
 """
 
 import logging
@@ -60,6 +61,7 @@ from td3core.runs.resumption import (
     with_total_steps,
 )
 from td3core.system import blas, numerics
+from td3core.system.child_process import require_main_imported
 from td3core.system.isolation import Isolation
 from td3core.text import Text
 from td3core.training.divergence import DivergedError
@@ -260,6 +262,7 @@ def _conduct(
     plan: Callable[[ExitStack], RunPlan], control: Control, listeners: Listeners
 ) -> Ended | Failed:
     """Execute a plan, from preparation to the recorded ending; return the outcome."""
+    require_main_imported()
     outcome: Ended | Failed
     trainer: Trainer | None = None
     access: RemoteAccess | None = None

@@ -80,6 +80,7 @@ def check_size(info: EnvInfo) -> Finding:
 def check_shapes(probe: Rollout) -> Finding:
     """Check shape and data type of the observations against the declared space."""
     space = probe.space
+    other_dtype: Finding | None = None
     for i, obs in enumerate(probe.observations):
         if obs.shape != space.shape:
             return error(
@@ -91,8 +92,8 @@ def check_shapes(probe: Rollout) -> Finding:
             )
         if not _is_numeric(obs):
             return error(SHAPE, "The observation at {place} is not numeric.", place=_place(i))
-        if obs.dtype != space.dtype:
-            return warning(
+        if obs.dtype != space.dtype and other_dtype is None:
+            other_dtype = warning(
                 SHAPE,
                 "The observation at {place} is {found}, but the space declares {declared}. The"
                 " agent gets float32 either way; .astype(np.{declared}) makes them agree.",
@@ -100,7 +101,7 @@ def check_shapes(probe: Rollout) -> Finding:
                 found=str(obs.dtype),
                 declared=str(space.dtype),
             )
-    return passed(
+    return other_dtype or passed(
         SHAPE,
         "Shape {shape} and data type {dtype} as declared.",
         shape=space.shape,
@@ -109,12 +110,13 @@ def check_shapes(probe: Rollout) -> Finding:
 
 
 def check_values(probe: Rollout) -> Finding:
-    """Check that observations are finite, within their bounds and of moderate size."""
+    """Check that observations are finite, within their bounds and of moderate size.
+
+    Their shapes must have passed :func:`check_shapes`.
+    """
     space = probe.space
     largest = 0.0
     for i, obs in enumerate(probe.observations):
-        if obs.shape != space.shape or not _is_numeric(obs):
-            return error(VALUES, "The observation at {place} is unusable.", place=_place(i))
         with np.errstate(over="ignore"):
             single = obs.astype(np.float32)
         finite = np.isfinite(single)

@@ -33,8 +33,10 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
     try:
         probe = run_probe(choice, STEPS)
         numbers += (name for name, usable in probe.info.items() if usable)
-        findings.append(checks.check_shapes(probe))
-        findings.append(checks.check_values(probe))
+        shapes = checks.check_shapes(probe)
+        findings.append(shapes)
+        if shapes.level is not Level.ERROR:
+            findings.append(checks.check_values(probe))
         findings.append(checks.check_rewards(np.array(probe.rewards)))
         findings.append(checks.check_repeatable(choice, probe))
         end_steps = _END_STEPS if thorough else _QUICK_END_STEPS

@@ -3,9 +3,9 @@
 import math
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -17,6 +17,8 @@ from td3core.envs.info_means import entries_of
 from td3core.envs.make import make_env
 from td3core.errors import MessageError, RequestError, reason_of, require_no_interrupt
 from td3core.text import Text
+
+T = TypeVar("T")
 
 SEED = 1
 
@@ -63,7 +65,7 @@ def run_probe(
     source = np.random.default_rng(SEED)
     started, env = time.monotonic(), _guarded(Text("construction"), make_env, choice)
     try:
-        obs, _ = _guarded(Text("reset"), env.env.reset, seed=SEED)
+        obs = _reset(env, Text("reset"), SEED)
         space = env.env.observation_space
         assert isinstance(space, Box)
         probe = Rollout([_array(obs)], [], [], space)
@@ -74,7 +76,7 @@ def run_probe(
             _append(probe, result, number)
             _guarded(place, _note_info, probe, result[-1])
             if probe.ends[-1]:
-                _guarded(Text("second reset"), env.env.reset, seed=SEED + number)
+                _reset(env, Text("second reset"), SEED + number)
             if number >= least and time.monotonic() - started > limit_s:
                 break
         return probe
@@ -82,29 +84,54 @@ def run_probe(
         env.close()
 
 
+def _reset(env: AgentView, place: Text, seed: int) -> Any:
+    """Return the first observation of an episode."""
+    result = _guarded(place, env.env.reset, seed=seed)
+    _require_parts(result, 2, "reset()", Text("observation and info"))
+    obs, info = result
+    # None is harmless, but a number is the second one of an observation.
+    if not (info is None or isinstance(info, Mapping)):
+        raise ProbeError(
+            "reset() returned {type} instead of a dictionary as info.", type=type(info).__name__
+        )
+    return obs
+
+
 def _append(probe: Rollout, result: Any, number: int) -> None:
     """Add the result of ``step`` to the probe."""
+    parts = Text("observation, reward, terminated, truncated and info")
+    _require_parts(result, 5, "step()", parts)
+    obs, reward, terminated, truncated, _ = result
+    problem = Text("The reward of random step {number} is not a number.", number=number)
+    probe.rewards.append(_converted(reward, float, problem))
+    probe.observations.append(_array(obs))
+    ends = []
+    for name, value in (("terminated", terminated), ("truncated", truncated)):
+        problem = Text(
+            "The value of {name} of random step {number} is neither true nor false.",
+            name=name,
+            number=number,
+        )
+        ends.append(_converted(value, bool, problem))
+    probe.ends.append(any(ends))
+
+
+def _require_parts(result: Any, count: int, call: str, parts: Text) -> None:
+    """Check that ``call`` returned a tuple of ``count`` values, named by ``parts``."""
     if not isinstance(result, tuple):
         raise ProbeError(
-            "step() returned {type} instead of observation, reward, terminated, truncated and"
-            " info.",
+            "{call} returned {type} instead of {parts}.",
+            call=call,
             type=type(result).__name__,
+            parts=parts,
         )
-    if len(result) != 5:
+    if len(result) != count:
         raise ProbeError(
-            "step() returned {count} values instead of observation, reward, terminated, truncated"
-            " and info.",
+            "{call} returned {count} values instead of {parts}.",
+            call=call,
             count=len(result),
+            parts=parts,
         )
-    obs, reward, terminated, truncated, _ = result
-    try:
-        probe.rewards.append(float(reward))
-    except (TypeError, ValueError):
-        raise ProbeError(
-            "The reward of random step {number} is not a number.", number=number
-        ) from None
-    probe.observations.append(_array(obs))
-    probe.ends.append(bool(terminated or truncated))
 
 
 def _note_info(probe: Rollout, info: Any) -> None:
@@ -133,10 +160,16 @@ def _guarded(place: Text, call: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 
 def _array(obs: Any) -> NDArray[Any]:
+    problem = Text("An observation is not an array of numbers.")
+    return _converted(obs, np.array, problem)
+
+
+def _converted(value: Any, convert: Callable[[Any], T], problem: Text) -> T:
+    """Convert what the environment returned, which may be of any class and raise anything."""
     try:
-        return np.array(obs)
-    except ValueError:
-        raise ProbeError("An observation is not an array of numbers.") from None
+        return convert(value)
+    except Exception:
+        raise ProbeError(problem) from None
 
 
 def _act_dim(env: AgentView) -> int:

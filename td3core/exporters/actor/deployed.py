@@ -15,6 +15,7 @@ from td3core.checkpoint import Checkpoint, Origin, load
 from td3core.checkpoint.agent import agent_of, spec_of
 from td3core.config.networks import ACTOR
 from td3core.envs.agent_view import AgentView
+from td3core.envs.info_means import rate_of
 from td3core.errors import RequestError
 from td3core.exporters.film.frames import environment_of, naming_environment
 from td3core.inference.normaliser import OBS_CLIP, Normaliser
@@ -227,8 +228,7 @@ def _flattened(space: Box) -> str:
 def _control_rate(env: AgentView, repeat: int) -> float | None:
     """Return decisions per second of simulated time."""
     # ``dt`` first: some environments, such as Pendulum, render at a rate other than their physics.
-    step = getattr(env.unwrapped, "dt", None)
-    if isinstance(step, int | float) and step > 0:
+    step = rate_of(getattr(env.unwrapped, "dt", None))
+    if step is not None:
         return float(f"{1 / (step * repeat):.6g}")
-    rate = env.metadata.get("render_fps")
-    return float(rate) if isinstance(rate, int | float) and rate > 0 else None
+    return rate_of(env.metadata.get("render_fps"))

@@ -57,6 +57,16 @@ class Short(Odd):
         return super().obs()[:2]
 
 
+class LaterShort(Odd):
+    def obs(self) -> Any:
+        return super().obs().astype(np.float64)[: 2 if self.count == 4 else 3]
+
+
+class Words(Odd):
+    def obs(self) -> Any:
+        return ["left", "right", "up"]
+
+
 class Outside(Odd):
     def obs(self) -> Any:
         return super().obs() + np.float32(7.0)
@@ -136,6 +146,72 @@ class OldFashioned(Odd):
         return super().step(action)[:4]
 
 
+class ObservationOnly(Odd):
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return super().reset(seed=seed)[0]
+
+
+class TwoNumbers(ObservationOnly):
+    observation_space = Box(-5.0, 5.0, (2,))
+
+    def obs(self) -> Any:
+        return super().obs()[:2]
+
+
+class PairOfNumbers(Odd):
+    observation_space = Box(-5.0, 5.0, (2,))
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return 0.0, 0.0
+
+
+class ThreeParts(Odd):
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return *super().reset(seed=seed), 0.0
+
+
+class LaterObservationOnly(Odd):
+    episodes = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.episodes += 1
+        both = super().reset(seed=seed)
+        return both if self.episodes == 1 else both[0]
+
+
+class ManyEnds(Odd):
+    def step(self, action: Any) -> Outcome:
+        obs, reward, terminated, truncated, info = super().step(action)
+        return obs, reward, np.array([terminated] * 2), truncated, info  # type: ignore[return-value]
+
+
+class ManyLimits(Odd):
+    def step(self, action: Any) -> Outcome:
+        obs, reward, _, truncated, info = super().step(action)
+        return obs, reward, True, np.array([truncated] * 2), info  # type: ignore[return-value]
+
+
+class Tensor:
+    """What can neither be counted nor judged, as a tensor of several elements on a device."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("more than one element")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("on a device")
+
+
+class ManyRewards(Odd):
+    def reward(self) -> Any:
+        return Tensor()
+
+
+class OnADevice(Odd):
+    def obs(self) -> Any:
+        return Tensor()
+
+
 class Numeric(Odd):
     def step(self, action: Any) -> Outcome:
         obs, reward, terminated, truncated, info = super().step(action)
@@ -186,6 +262,8 @@ def told(report: CheckReport, level: Level) -> dict[str, str]:
 FAULTS: list[tuple[type[Odd], Level, str, str]] = [
     (Double, Level.WARNING, "shape", ".astype(np.float32) makes them agree"),
     (Short, Level.ERROR, "shape", "at reset has shape (2,), but the space declares (3,)"),
+    (LaterShort, Level.ERROR, "shape", "at random step 4 has shape (2,), but the space declares"),
+    (Words, Level.ERROR, "shape", "at reset is not numeric"),
     (Outside, Level.WARNING, "values", "outside the bounds"),
     (NotANumber, Level.ERROR, "values", "random step 7 contains nan"),
     (TooLarge, Level.ERROR, "values", "finite float32"),
@@ -200,6 +278,15 @@ FAULTS: list[tuple[type[Odd], Level, str, str]] = [
     (Wordy, Level.ERROR, "steps", "random step 1 is not a number"),
     (Broken, Level.ERROR, "steps", "at random step 5 (test_check.py, line"),
     (OldFashioned, Level.ERROR, "steps", "4 values instead of observation, reward"),
+    (ObservationOnly, Level.ERROR, "steps", "reset() returned ndarray instead of observation and"),
+    (TwoNumbers, Level.ERROR, "steps", "reset() returned ndarray instead of observation and info"),
+    (PairOfNumbers, Level.ERROR, "steps", "reset() returned float instead of a dictionary as info"),
+    (ThreeParts, Level.ERROR, "steps", "reset() returned 3 values instead of observation and info"),
+    (LaterObservationOnly, Level.ERROR, "steps", "reset() returned ndarray instead of"),
+    (ManyEnds, Level.ERROR, "steps", "terminated of random step 1 is neither true nor false"),
+    (ManyLimits, Level.ERROR, "steps", "truncated of random step 1 is neither true nor false"),
+    (ManyRewards, Level.ERROR, "steps", "reward of random step 1 is not a number"),
+    (OnADevice, Level.ERROR, "steps", "observation is not an array of numbers"),
     (Wide, Level.WARNING, "actions", "action 1, -1e+06 to 1e+06, is very wide"),
     (Narrow, Level.WARNING, "actions", "action 0, -1e-05 to 1e-05, is very narrow"),
     (Picture, Level.WARNING, "observations", "27,648 numbers"),
@@ -215,7 +302,7 @@ def test_a_fault_is_found_and_said_in_a_sentence(
     report = examine(EnvChoice(named(kind)), thorough=False)
     assert says in told(report, level)[check]
     assert all(str(each.message).endswith(".") for each in report.findings)
-    if kind not in (Short, Picture):
+    if kind is not Picture:
         others = {str(each.check) for each in report.findings if each.level is not Level.OK}
         assert others == {check}, "one fault is one finding"
 
@@ -343,6 +430,16 @@ def test_an_error_stops_a_run_before_anything_is_written(named: Any, runs_dir: P
         failed.message
     )
     assert said.all(Started) == []
+    assert not runs_dir.exists()
+
+
+@pytest.mark.parametrize("kind", [ObservationOnly, ManyEnds])
+def test_a_run_is_refused_on_what_does_not_follow_gymnasium(
+    named: Any, runs_dir: Path, kind: type[Odd]
+) -> None:
+    failed, _ = fail(runs_dir, named(kind), env_check=True)
+    assert failed.request
+    assert f"{kind.__name__}-v0 cannot be trained on: " in str(failed.message)
     assert not runs_dir.exists()
 
 

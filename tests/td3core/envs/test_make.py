@@ -190,6 +190,37 @@ def test_an_environment_that_cannot_be_built_is_refused_with_its_reason(
         make_env(env_id)
 
 
+def test_an_environment_without_spaces_is_refused_and_closed() -> None:
+    class Bare(gym.Env[Any, Any]):
+        closed = 0
+
+        def close(self) -> None:
+            type(self).closed += 1
+
+    gym.register("Bare-v0", Bare)
+    try:
+        with pytest.raises(RequestError, match=r"Bare-v0 cannot be made: .*'action_space'\.$"):
+            check_env("Bare-v0")
+    finally:
+        del gym.registry["Bare-v0"]
+    assert Bare.closed == 1
+
+
+def test_render_modes_of_none_are_none_at_all() -> None:
+    class Unseen(known.StepsEnv):
+        metadata = {"render_modes": None}
+
+        def __init__(self, render_mode: str | None = None) -> None:
+            super().__init__()
+
+    gym.register("Unseen-v0", Unseen)
+    try:
+        with pytest.raises(RequestError, match="Unseen-v0"):
+            make_env("Unseen-v0", render=True)
+    finally:
+        del gym.registry["Unseen-v0"]
+
+
 def test_an_environment_that_knows_no_render_mode_can_be_used() -> None:
     class Plain(known.StepsEnv):
         def __init__(self) -> None:
