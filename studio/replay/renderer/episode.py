@@ -108,7 +108,7 @@ class RenderedEpisode:
                 env_id=self._env_id,
                 reason=lines[0].rstrip("."),
             ) from problem
-        return rgb_frame(rendered, self._env_id)
+        return rgb_frame(rendered, self._env_id, playback.step.number)
 
 
 def _cropped(picture: Picture, model: Picture) -> Picture:

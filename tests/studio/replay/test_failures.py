@@ -76,7 +76,11 @@ def test_an_environment_that_cannot_be_shown_is_refused(
 @pytest.mark.parametrize(
     ("env", "sentence"),
     [
-        ("Mute-v0", "scripted_stage:Mute-v0 cannot render images (render mode rgb_array)."),
+        (
+            "Mute-v0",
+            "scripted_stage:Mute-v0 returned no picture at step 0: expected uint8 (height, width,"
+            " 3), got NoneType.",
+        ),
         ("Blind-v0", "scripted_stage:Blind-v0 cannot draw itself here: no display."),
     ],
 )
