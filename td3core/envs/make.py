@@ -96,7 +96,7 @@ def make_env(which: EnvChoice | str, *, render: bool = False) -> AgentView:
     env = _make_gym_env(choice, render)
     try:
         _require_suitable(choice.env_id, env)
-        if render and "rgb_array" not in env.metadata.get("render_modes", ()):
+        if render and "rgb_array" not in (env.metadata.get("render_modes") or ()):
             raise rendering_error(choice.env_id)
     except RequestError:
         close_quietly(env)
@@ -133,6 +133,8 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     except BaseException as problem:
         # An environment is third-party code and may raise anything, or call sys.exit.
         require_no_interrupt(problem)
+        if render and _unexpected_argument(problem) == "render_mode":
+            raise rendering_error(env_id) from problem
         raise _creation_error(choice, problem) from problem
 
 
@@ -354,9 +356,8 @@ def _dependency_error(env_id: str, problem: Exception) -> RequestError:
 
 def _creation_error(choice: EnvChoice, problem: BaseException) -> RequestError:
     env_id, given = choice.env_id, choice.kwargs
-    unexpected = re.search(r"unexpected keyword argument '(\w+)'", str(problem))
-    if unexpected and unexpected[1] in given:
-        name = unexpected[1]
+    name = _unexpected_argument(problem)
+    if name in given:
         return RequestError(
             "{key} cannot contain {name} = {value}: {env_id} has no such argument.",
             key=SettingName("env_args"),
@@ -375,6 +376,11 @@ def _creation_error(choice: EnvChoice, problem: BaseException) -> RequestError:
     return RequestError(
         "{env_id} cannot be made: {reason}.", env_id=env_id, reason=_reason(problem)
     )
+
+
+def _unexpected_argument(problem: BaseException) -> str:
+    found = re.search(r"unexpected keyword argument '(\w+)'", str(problem))
+    return found[1] if found else ""
 
 
 def _reason(problem: BaseException) -> str:

@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -190,14 +190,24 @@ def test_an_environment_that_cannot_be_built_is_refused_with_its_reason(
         make_env(env_id)
 
 
-def test_an_environment_that_knows_no_render_mode_can_be_used() -> None:
-    class Plain(known.StepsEnv):
-        def __init__(self) -> None:
-            super().__init__()
+class NoRenderMode(known.StepsEnv):
+    def __init__(self) -> None:
+        super().__init__()
 
-    gym.register("Scripted/Plain-v0", Plain)
+
+class NoRenderModes(known.StepsEnv):
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": None}
+
+
+@pytest.mark.parametrize("plain", [NoRenderMode, NoRenderModes])
+def test_an_environment_that_knows_no_render_mode_can_be_used_but_not_drawn(
+    plain: type[gym.Env[Any, Any]],
+) -> None:
+    gym.register("Scripted/Plain-v0", plain)
     try:
         assert check_env("Scripted/Plain-v0").obs_dim == 3
+        with pytest.raises(RequestError, match=r"^Scripted/Plain-v0 cannot render images"):
+            make_env("Scripted/Plain-v0", render=True)
     finally:
         gym.registry.pop("Scripted/Plain-v0")
 
