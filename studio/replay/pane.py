@@ -212,6 +212,7 @@ class ReplayPane(QWidget):
         player, controls = self._player, self.controls
         player.frame_ready.connect(self._show_frame)
         player.loaded.connect(self._show_loaded)
+        player.undrawn.connect(self._show_undrawn)
         player.refused.connect(self.show_message)
         player.code_refused.connect(self._show_code_refused)
         player.crashed.connect(self.show_message)
@@ -356,6 +357,10 @@ class ReplayPane(QWidget):
             why = loaded.no_picture
             self.view.show_text(tr("{why} The instruments show its numbers.", why=why))
         self.show_message(NO_TEXT)
+
+    @Slot(object)
+    def _show_undrawn(self, why: Text) -> None:
+        self.show_message(Text("{why} The last picture stays.", why=why))
 
     @Slot()
     def _show_agent(self) -> None:

@@ -47,6 +47,8 @@ class Player(QObject):
     """Carries a :class:`~studio.replay.renderer.protocol.Frame`, a new or an earlier one."""
     loaded = Signal(object)
     """Carries a :class:`~studio.replay.renderer.protocol.Loaded`; its first picture follows."""
+    undrawn = Signal(object)
+    """Why a step of the agent has no picture of its own, a ``Text``; once per agent."""
     refused = Signal(object)
     code_refused = Signal(object)
     """After ``refused``: the code that needs consent
@@ -397,6 +399,8 @@ class Player(QObject):
                 self.steps_measured.emit(reply)
             case protocol.Swept():
                 self.swept.emit(reply)
+            case protocol.Undrawn(message=message):
+                self.undrawn.emit(quoted(message))
             case protocol.Pushed(steps=steps):
                 self.pushes = steps
             case protocol.Captured():

@@ -75,7 +75,7 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
     name = name.strip()
     if not name or len(name) > 80 or any(ord(c) < 32 for c in name):
         raise RequestError("A preset needs a name of at most 80 characters.")
-    if any(preset.name == name for preset in _bundled()):
+    if _is_bundled(name):
         raise RequestError("{name} is the name of a bundled preset; choose another.", name=name)
     preset = preset_of(name, config, tunables)
     folder, files_of_name = user_presets_dir(), _files_of(name)
@@ -158,14 +158,23 @@ def _bundled() -> tuple[Preset, ...]:
     return tuple(parse_preset(text) for text in texts)
 
 
+def _is_bundled(name: str) -> bool:
+    return any(preset.name == name for preset in _bundled())
+
+
 def _own() -> list[tuple[Path, Preset]]:
-    """Return the user's readable presets with their files, which may have any name."""
+    """Return the user's readable presets with their files, which may have any name.
+
+    A preset with the name of a bundled one is left out: one name must mean one set of values.
+    """
     found = []
     for path in sorted(user_presets_dir().glob("*.toml")):
         try:
-            found.append((path, parse_preset(read_text(path))))
+            preset = parse_preset(read_text(path))
         except (RequestError, OSError, UnicodeDecodeError):
             continue
+        if not _is_bundled(preset.name):
+            found.append((path, preset))
     return found
 
 

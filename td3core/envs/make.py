@@ -37,6 +37,8 @@ from td3core.system.imported_code import ImportedCode
 from td3core.text import SettingName, Text
 
 _GYMNASIUMS = ("gymnasium", "shimmy")
+_REGISTERED_FIRST = frozenset(gym.registry)
+"""What importing Gymnasium registers: its own environments, and those of installed plug-ins."""
 
 _LARGEST_WHOLE = 2.0**53
 """Beyond this, float64 does not represent every whole number."""
@@ -137,6 +139,8 @@ def _make_gym_env(choice: EnvChoice, render: bool) -> gym.Env[Any, Any]:
     except BaseException as problem:
         # An environment is third-party code and may raise anything, or call sys.exit.
         require_no_interrupt(problem)
+        if render and _unexpected_argument(problem) == "render_mode":
+            raise rendering_error(env_id) from problem
         raise _creation_error(choice, problem) from problem
 
 
@@ -196,7 +200,9 @@ def _id_or_spec(env_id: str) -> str | EnvSpec:
     found = getattr(importlib.import_module(module), name, None)
     if isinstance(found, type) and issubclass(found, gym.Env):
         return EnvSpec(id=name, entry_point=env_id)
-    if name in gym.registry or name in (each.rpartition("-v")[0] for each in _ids_of(module)):
+    # The class of an id may lie in another package than the module that registers it.
+    ids = [*_ids_of(module), *(each for each in gym.registry if not _is_gymnasiums(each))]
+    if name in gym.registry or name in (each.rpartition("-v")[0] for each in ids):
         return env_id
     raise _unknown_in_module(module, name)
 
@@ -243,10 +249,19 @@ def registered_elsewhere() -> list[str]:
     """Return the ids registered by other packages, without the known environments."""
     return [
         env_id
-        for env_id, spec in gym.registry.items()
+        for env_id in gym.registry
         # Gymnasium's others are older versions, have discrete actions, or convert older ones.
-        if find_known(env_id) is None and _package_of(spec.entry_point) not in _GYMNASIUMS
+        if find_known(env_id) is None and not _is_gymnasiums(env_id)
     ]
+
+
+def _is_gymnasiums(env_id: str) -> bool:
+    """Return whether Gymnasium registers an environment itself.
+
+    Others may register its classes, too, with arguments of their own.
+    """
+    package = _package_of(gym.registry[env_id].entry_point)
+    return env_id in _REGISTERED_FIRST and package in _GYMNASIUMS
 
 
 def _ids_of(module: str) -> list[str]:
@@ -358,9 +373,8 @@ def _dependency_error(env_id: str, problem: Exception) -> RequestError:
 
 def _creation_error(choice: EnvChoice, problem: BaseException) -> RequestError:
     env_id, given = choice.env_id, choice.kwargs
-    unexpected = re.search(r"unexpected keyword argument '(\w+)'", str(problem))
-    if unexpected and unexpected[1] in given:
-        name = unexpected[1]
+    name = _unexpected_argument(problem)
+    if name in given:
         return RequestError(
             "{key} cannot contain {name} = {value}: {env_id} has no such argument.",
             key=SettingName("env_args"),
@@ -379,6 +393,11 @@ def _creation_error(choice: EnvChoice, problem: BaseException) -> RequestError:
     return RequestError(
         "{env_id} cannot be made: {reason}.", env_id=env_id, reason=_reason(problem)
     )
+
+
+def _unexpected_argument(problem: BaseException) -> str:
+    found = re.search(r"unexpected keyword argument '(\w+)'", str(problem))
+    return found[1] if found else ""
 
 
 def _reason(problem: BaseException) -> str:

@@ -72,17 +72,34 @@ def draw(env: gym.Env[Any, Any]) -> Any:
     return env.render()
 
 
-def rgb_frame(rendered: object, env_id: str) -> NDArray[np.uint8]:
+def rgb_frame(rendered: object, env_id: str, step: int) -> NDArray[np.uint8]:
     """Return the rendered image as RGB (height, width, 3), 0 to 255.
 
     Raises:
-        RequestError: it is not an image.
+        RequestError: it is not an image; the message names the ``step`` and what was returned.
     """
     if not isinstance(rendered, np.ndarray) or rendered.ndim != 3 or rendered.shape[2] != 3:
-        raise rendering_error(env_id)
+        raise _picture_error(rendered, env_id, step)
+    # Other numbers have no common scale: floats may mean 0 to 1.
+    whole = rendered.dtype.kind in "iu" and rendered.size > 0
+    if not whole or rendered.min() < 0 or rendered.max() > 255:
+        raise _picture_error(rendered, env_id, step)
     return np.ascontiguousarray(rendered, dtype=np.uint8)
 
 
+def _picture_error(rendered: object, env_id: str, step: int) -> RequestError:
+    found = type(rendered).__name__
+    if isinstance(rendered, np.ndarray):
+        found = f"{rendered.dtype} {rendered.shape}"
+    return RequestError(
+        "{env_id} returned no picture at step {step}: expected uint8 (height, width, 3), got"
+        " {found}.",
+        env_id=env_id,
+        step=step,
+        found=found,
+    )
+
+
 def rendering_error(env_id: str) -> RequestError:
-    """Return the error for an environment that renders no images."""
+    """Return the error for an environment without the render mode for images."""
     return RequestError("{env_id} cannot render images (render mode rgb_array).", env_id=env_id)

@@ -12,12 +12,22 @@ from td3core.playing.playback import Playback
 from td3core.playing.side_by_side import SideBySide
 from td3core.playing.step import RolloutStep
 
+LastPictures = dict[int, Picture]
+"""The picture drawn last, by agent."""
+
 
 class RenderedEpisode:
     """A single agent, or several side by side, drawn as one picture."""
 
     def __init__(
-        self, playing: SideBySide, log: EpisodeLog, env_id: str, camera: Camera, *, draws: bool
+        self,
+        playing: SideBySide,
+        log: EpisodeLog,
+        env_id: str,
+        camera: Camera,
+        last: LastPictures,
+        *,
+        draws: bool,
     ) -> None:
         """Show an episode.
 
@@ -26,12 +36,16 @@ class RenderedEpisode:
             log: The steps of the first agent.
             env_id: Their environment.
             camera: The camera.
+            last: Pictures of earlier episodes, shown where drawing fails; updated.
             draws: False for an environment that cannot render.
         """
         self.log = log
         self._playing, self._env_id, self._camera, self._draws = playing, env_id, camera, draws
-        self._pictures: dict[int, Picture] = {}
-        """Pictures of the current step, by agent."""
+        self._last = last
+        self._drawn: set[int] = set()
+        """The agents whose last picture is that of the current step."""
+        self.undrawn = ""
+        """Why a step was shown with an earlier picture, if one was."""
 
     @property
     def index(self) -> int:
@@ -57,22 +71,23 @@ class RenderedEpisode:
     def advance(self) -> None:
         """Take one step."""
         for at in self._playing.advance():
-            self._pictures.pop(at, None)
+            self._drawn.discard(at)
 
     def picture(self) -> Picture:
         """Draw the current step, the agents side by side, all in the size of the first.
 
-        The picture is one black pixel if nothing can be drawn.
+        Where drawing fails, the last picture stays. The picture is one black pixel if nothing can
+        be drawn.
 
         Raises:
-            RequestError: the environment cannot be drawn.
+            RequestError: the environment cannot be drawn, and there is no earlier picture.
         """
         if not self._draws:
             return np.zeros((1, 1, 3), np.uint8)
         for at, playback in enumerate(self._playing.playbacks):
-            if at not in self._pictures:
-                self._pictures[at] = self._draw(playback)
-        first, *others = (self._pictures[at] for at in sorted(self._pictures))
+            if at not in self._drawn:
+                self._redraw(at, playback)
+        first, *others = (self._last[at] for at in sorted(self._last))
         if not others:
             return first
         return np.concatenate([first, *(_cropped(each, first) for each in others)], axis=1)
@@ -87,7 +102,7 @@ class RenderedEpisode:
 
     def redraw(self) -> None:
         """Draw the current step again at the next request: the camera has changed."""
-        self._pictures.clear()
+        self._drawn.clear()
 
     def close(self) -> None:
         """Close the environments."""
@@ -96,6 +111,15 @@ class RenderedEpisode:
     @property
     def _first(self) -> Playback:
         return self._playing.playbacks[0]
+
+    def _redraw(self, at: int, playback: Playback) -> None:
+        try:
+            self._last[at] = self._draw(playback)
+        except RequestError as problem:
+            if at not in self._last:
+                raise
+            self.undrawn = str(problem)
+        self._drawn.add(at)
 
     def _draw(self, playback: Playback) -> Picture:
         try:
@@ -108,7 +132,7 @@ class RenderedEpisode:
                 env_id=self._env_id,
                 reason=lines[0].rstrip("."),
             ) from problem
-        return rgb_frame(rendered, self._env_id)
+        return rgb_frame(rendered, self._env_id, playback.step.number)
 
 
 def _cropped(picture: Picture, model: Picture) -> Picture:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from studio.replay.renderer import protocol
 from studio.replay.renderer.camera import Camera
-from studio.replay.renderer.episode import RenderedEpisode
+from studio.replay.renderer.episode import LastPictures, RenderedEpisode
 from td3core import checkpoint
 from td3core.checkpoint.agent import agent_of, facts_of, spec_of
 from td3core.envs.make import forget_changed_code
@@ -75,6 +75,7 @@ class LoadedAgents:
             _require_same_environment(agent, self.first)
         self._pushes: Pushes | None = None
         self._camera = camera
+        self._last: LastPictures = {}
 
     @property
     def first(self) -> LoadedAgent:
@@ -107,7 +108,8 @@ class LoadedAgents:
         except RequestError:
             playing.close()
             raise
-        return RenderedEpisode(playing, log, self.first.env_id, self._camera, draws=draws)
+        env_id, camera = self.first.env_id, self._camera
+        return RenderedEpisode(playing, log, env_id, camera, self._last, draws=draws)
 
     def push(self, step: int) -> tuple[int, ...]:
         """Push those agents that can be pushed, from this step on; return all such steps."""

@@ -71,6 +71,7 @@ class Renderer:
         self._loops = False
         self._step_sender = StepSender()
         self._no_picture = ""
+        self._undrawn_sent = False
         self._camera = Camera()
 
     def serve(self) -> None:
@@ -257,7 +258,7 @@ class Renderer:
         self._load_now, self._ticket, self._seed = None, load.ticket, load.seed
         # Never two at once: a second OpenGL renderer in a process may draw black pictures.
         self._close_episode()
-        self._steps_wanted = 0
+        self._steps_wanted, self._undrawn_sent = 0, False
         allowed_code.replace(load.allowed | remembered())
         self._agents = LoadedAgents(load, self._camera)
         self._begin_first_episode()
@@ -343,6 +344,9 @@ class Renderer:
             steps=episode.steps,
         )
         picture = episode.picture()
+        if episode.undrawn and not self._undrawn_sent:
+            self._send(protocol.Undrawn(episode.undrawn))
+            self._undrawn_sent = True
         self._recording.add(picture, frame)
         return picture, frame
 

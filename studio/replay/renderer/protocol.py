@@ -238,6 +238,12 @@ class Drawn(NamedTuple):
     frame: Frame
 
 
+class Undrawn(NamedTuple):
+    """A step could not be drawn, the first of the loaded agent: its last picture stays."""
+
+    message: str
+
+
 class Pushed(NamedTuple):
     """The steps, counted from 1, at which agents are pushed, if they can be."""
 
@@ -269,6 +275,8 @@ class Crashed(NamedTuple):
     details: str
 
 
-Reply = Block | Loaded | Frame | Drawn | Captured | Pushed | Steps | Swept | Refused | Crashed
+Reply = (
+    Block | Loaded | Frame | Drawn | Undrawn | Captured | Pushed | Steps | Swept | Refused | Crashed
+)
 
 CODEC = Codec(*get_args(Command), *get_args(Reply))

@@ -43,8 +43,10 @@ class FilmedEpisode:
         while not self._playing.step.over:
             with naming_environment(self._choice):
                 for at in self._playing.advance():
-                    rendered = draw(self._playing.playbacks[at].env)
-                    pictures[at] = rgb_frame(rendered, self._choice.env_id)
+                    playback = self._playing.playbacks[at]
+                    pictures[at] = rgb_frame(
+                        draw(playback.env), self._choice.env_id, playback.step.number
+                    )
             yield [Shot(step, pictures[at]) for at, step in enumerate(self._playing.steps)]
 
 

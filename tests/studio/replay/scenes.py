@@ -34,6 +34,7 @@ class Scripted(gym.Env):
     metadata = {"render_modes": ["rgb_array"], "render_fps": 100}
     action_space = Box(-1.0, 1.0, (1,))
     observation_space = Box(-1.0, 1.0, (1,))
+    drawn = False
 
     def __init__(self, render_mode=None, draws="well", fails_at=0, obs_dim=1, ballast=0):
         self.render_mode, self.draws, self.fails_at = render_mode, draws, fails_at
@@ -55,8 +56,11 @@ class Scripted(gym.Env):
     def render(self):
         if self.draws == "never":
             return None
-        if self.draws == "without driver":
+        if self.draws == "rarely" and self.steps % 2:
+            return None
+        if self.draws == "without driver" or self.draws == "once" and Scripted.drawn:
             raise ImportError("no display")
+        Scripted.drawn = True
         size = 20 + (10 * self.steps if self.draws == "in many sizes" else 0)
         return np.full((size, size + 1, 3), self.steps % 256, np.uint8)
 
@@ -68,6 +72,8 @@ def register(name, **kwargs):
 register("Sound-v0")
 register("Mute-v0", draws="never")
 register("Blind-v0", draws="without driver")
+register("Rare-v0", draws="rarely")
+register("Once-v0", draws="once")
 register("Growing-v0", draws="in many sizes")
 register("Failing-v0", fails_at=3)
 register("Changed-v0", obs_dim=2)

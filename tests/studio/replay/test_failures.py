@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from studio.replay.pane import ReplayPane
 from studio.replay.player import Player, PlayerState
 from td3core import __version__
-from tests.studio.replay.scenes import WAIT_MS, blocks, load, watched
+from tests.studio.replay.scenes import WAIT_MS, blocks, load, pixels, watched
 
 
 def test_a_killed_renderer_is_told_of_and_comes_back(
@@ -76,7 +76,11 @@ def test_an_environment_that_cannot_be_shown_is_refused(
 @pytest.mark.parametrize(
     ("env", "sentence"),
     [
-        ("Mute-v0", "scripted_stage:Mute-v0 cannot render images (render mode rgb_array)."),
+        (
+            "Mute-v0",
+            "scripted_stage:Mute-v0 returned no picture at step 0: expected uint8 (height, width,"
+            " 3), got NoneType.",
+        ),
         ("Blind-v0", "scripted_stage:Blind-v0 cannot draw itself here: no display."),
     ],
 )
@@ -93,6 +97,44 @@ def test_where_nothing_can_be_drawn_the_agent_plays_as_numbers_and_the_reason_is
     assert pictures[-1].images == ()
     assert (pictures[-1].step.number, pictures[-1].step.total) == (1, 1.0)
     assert shown[-1] == f"{sentence} The instruments show its numbers."
+
+
+@pytest.mark.parametrize(
+    ("env", "sentence"),
+    [
+        (
+            "Rare-v0",
+            "scripted_stage:Rare-v0 returned no picture at step 1: expected uint8 (height, width,"
+            " 3), got NoneType.",
+        ),
+        ("Once-v0", "scripted_stage:Once-v0 cannot draw itself here: no display."),
+    ],
+)
+def test_where_a_later_step_is_not_drawn_the_last_picture_stays_and_the_agent_plays_on(
+    qtbot: QtBot, pane: ReplayPane, staged: Callable[[str], Path], env: str, sentence: str
+) -> None:
+    player, told = pane.player, list[object]()
+    player.undrawn.connect(told.append)
+    pictures = watched(player)
+    load(qtbot, player, staged(env))
+    for number in (1, 2, 3):
+        player.step()
+        qtbot.waitUntil(lambda n=number: pictures[-1].step.number == n, timeout=WAIT_MS)
+    assert pictures[-1].step.total == 3.0
+    by_step = {picture.step.number: pixels(picture) for picture in pictures}
+    assert by_step[0] == by_step[1]
+    assert by_step[2] == by_step[3]
+    assert (by_step[1] == by_step[2]) is (env == "Once-v0")
+    assert list(map(str, told)) == [sentence]
+    assert pane.message.isVisible()
+    assert f"{sentence} The last picture stays." in pane.message.toolTip()
+    with qtbot.waitSignal(player.captured, timeout=WAIT_MS):
+        player.capture()
+    # An episode may begin without a picture, too.
+    player.start_over(1)
+    qtbot.waitUntil(lambda: pictures[-1].step.number == 0, timeout=WAIT_MS)
+    assert len(pictures[-1].images) == 1
+    assert player.state is PlayerState.PAUSED
 
 
 SPY = """

@@ -98,6 +98,20 @@ def test_saving_a_preset_keeps_a_file_of_that_name_that_cannot_be_read(own_prese
     assert load_presets()["swing"].values == {"steps": 8}
 
 
+def test_a_file_named_like_a_bundled_preset_is_left_out_so_that_one_name_means_one_run(
+    own_presets: Path,
+) -> None:
+    own_presets.mkdir()
+    for name, env in (("Pendulum-v1", "env = 'Pendulum-v1'"), ("DDPG", "")):
+        text = f"name = '{name}'\n{env}\n[settings]\nsteps = 123\n"
+        (own_presets / f"{name}.toml").write_text(text)
+        named, _ = compose("Pendulum-v1", [name], {})
+        assert named.steps == compose("Pendulum-v1", [], {})[0].steps == 20_000
+        assert own_preset(name) is None
+        with pytest.raises(RequestError, match="is the name of a bundled preset"):
+            save_preset(name, *make_settings({"env": "Pendulum-v1", "steps": 123}))
+
+
 def test_a_preset_that_cannot_be_deleted_is_refused_with_the_reason(
     own_presets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -206,29 +206,24 @@ def test_an_environment_without_spaces_is_refused_and_closed() -> None:
     assert Bare.closed == 1
 
 
-def test_render_modes_of_none_are_none_at_all() -> None:
-    class Unseen(known.StepsEnv):
-        metadata = {"render_modes": None}
-
-        def __init__(self, render_mode: str | None = None) -> None:
-            super().__init__()
-
-    gym.register("Unseen-v0", Unseen)
-    try:
-        with pytest.raises(RequestError, match="Unseen-v0"):
-            make_env("Unseen-v0", render=True)
-    finally:
-        del gym.registry["Unseen-v0"]
+class NoRenderMode(known.StepsEnv):
+    def __init__(self) -> None:
+        super().__init__()
 
 
-def test_an_environment_that_knows_no_render_mode_can_be_used() -> None:
-    class Plain(known.StepsEnv):
-        def __init__(self) -> None:
-            super().__init__()
+class NoRenderModes(known.StepsEnv):
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": None}
 
-    gym.register("Scripted/Plain-v0", Plain)
+
+@pytest.mark.parametrize("plain", [NoRenderMode, NoRenderModes])
+def test_an_environment_that_knows_no_render_mode_can_be_used_but_not_drawn(
+    plain: type[gym.Env[Any, Any]],
+) -> None:
+    gym.register("Scripted/Plain-v0", plain)
     try:
         assert check_env("Scripted/Plain-v0").obs_dim == 3
+        with pytest.raises(RequestError, match=r"^Scripted/Plain-v0 cannot render images"):
+            make_env("Scripted/Plain-v0", render=True)
     finally:
         gym.registry.pop("Scripted/Plain-v0")
 

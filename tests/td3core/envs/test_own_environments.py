@@ -9,7 +9,7 @@ import pytest
 
 from td3core.cli import app
 from td3core.config.env_choice import EnvChoice
-from td3core.envs.make import check_env
+from td3core.envs.make import check_env, registered_elsewhere
 from td3core.envs.trust import with_user_consent
 from td3core.errors import RequestError
 from tests.td3core.cli.test_commands import small
@@ -36,6 +36,12 @@ class Slide(gym.Env):
 number = 5
 gym.register("OwnSlide-v0", Slide, max_episode_steps=10)
 gym.register("Unversioned", "own_envs:Slide", max_episode_steps=10)
+gym.register(
+    "OwnSwing-v0",
+    "gymnasium.envs.classic_control:PendulumEnv",
+    max_episode_steps=10,
+    kwargs={"g": 5},
+)
 """
 
 
@@ -47,6 +53,7 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     sys.modules.pop("own_envs", None)
     gym.registry.pop("OwnSlide-v0", None)
     gym.registry.pop("Unversioned", None)
+    gym.registry.pop("OwnSwing-v0", None)
 
 
 def test_a_class_nobody_registered_is_named_by_its_module() -> None:
@@ -56,10 +63,25 @@ def test_a_class_nobody_registered_is_named_by_its_module() -> None:
     assert info.max_episode_steps is None
 
 
-@pytest.mark.parametrize("name", ["OwnSlide-v0", "OwnSlide", "Unversioned"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OwnSlide-v0",
+        "OwnSlide",
+        "Unversioned",
+        # Its class is Gymnasium's.
+        "OwnSwing-v0",
+        "OwnSwing",
+    ],
+)
 def test_an_id_is_known_once_its_module_is_imported(name: str) -> None:
     info = check_env(with_user_consent(EnvChoice(f"own_envs:{name}")))
     assert (info.env_id, info.max_episode_steps) == (f"own_envs:{name}", 10)
+
+
+def test_an_own_id_of_a_class_of_gymnasium_is_offered_once_its_module_is_imported() -> None:
+    check_env(with_user_consent(EnvChoice("own_envs:OwnSwing-v0")))
+    assert {"OwnSlide-v0", "OwnSwing-v0"} <= set(registered_elsewhere())
 
 
 @pytest.mark.parametrize(
