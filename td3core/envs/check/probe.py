@@ -102,12 +102,12 @@ def _append(probe: Rollout, result: Any, number: int) -> None:
     parts = Text("observation, reward, terminated, truncated and info")
     _require_parts(result, 5, "step()", parts)
     obs, reward, terminated, truncated, _ = result
-    problem = Text("The reward of random step {number} is not a number.", number=number)
+    problem = ProbeError("The reward of random step {number} is not a number.", number=number)
     probe.rewards.append(_converted(reward, float, problem))
     probe.observations.append(_array(obs))
     ends = []
     for name, value in (("terminated", terminated), ("truncated", truncated)):
-        problem = Text(
+        problem = ProbeError(
             "The value of {name} of random step {number} is neither true nor false.",
             name=name,
             number=number,
@@ -160,16 +160,16 @@ def _guarded(place: Text, call: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 
 def _array(obs: Any) -> NDArray[Any]:
-    problem = Text("An observation is not an array of numbers.")
+    problem = ProbeError("An observation is not an array of numbers.")
     return _converted(obs, np.array, problem)
 
 
-def _converted(value: Any, convert: Callable[[Any], T], problem: Text) -> T:
+def _converted(value: Any, convert: Callable[[Any], T], problem: ProbeError) -> T:
     """Convert what the environment returned, which may be of any class and raise anything."""
     try:
         return convert(value)
     except Exception:
-        raise ProbeError(problem) from None
+        raise problem from None
 
 
 def _act_dim(env: AgentView) -> int:
