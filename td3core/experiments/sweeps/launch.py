@@ -86,7 +86,7 @@ def conduct(
     slots = request.jobs if request.jobs is not None else spec.jobs
     with ExitStack() as resources:
         # Before the folder is made: the connection may be refused.
-        connect = _ray_connection(request.ray, resources) if request.ray else None
+        connect = _ray_connection(request.ray, resources, announce) if request.ray else None
         folder.make(spec)
         resources.enter_context(RunLock(folder.path))
         folder.begin(request.text, spec)
@@ -140,7 +140,7 @@ def local_slots(spec: SweepSpec, info: EnvInfo) -> int:
 
 
 def _ray_connection(
-    address: str, resources: ExitStack
+    address: str, resources: ExitStack, announce: Callable[[Text], None]
 ) -> Callable[[int, SweepSpec, SweepFolder, Callable[[Text], None]], Executor]:
     """Connect to Ray; return a function that makes an executor for a number of runs at once."""
     if find_spec("ray") is None:
@@ -149,6 +149,9 @@ def _ray_connection(
         )
     from td3core.experiments.sweeps.ray_executor import RayExecutor, classes_of_nodes, connect
 
+    if address == "local":
+        # That may take half a minute.
+        announce(Text("Ray is starting on this machine."))
     resources.enter_context(connect(address))
 
     def make(

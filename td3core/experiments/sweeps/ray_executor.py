@@ -40,7 +40,7 @@ def connect(address: str) -> Iterator[None]:
         address: ``local``, ``auto`` or ``ray://host:port``.
 
     Raises:
-        RequestError: the address is none of these, or the cluster cannot be reached.
+        RequestError: the address is none of these, or the cluster cannot be reached or started.
     """
     if address not in ("local", "auto") and not address.startswith("ray://"):
         raise RequestError(
@@ -58,11 +58,16 @@ def connect(address: str) -> Iterator[None]:
         ray.init(logging_level=logging.CRITICAL, **options)
     except Exception as problem:
         # Ray raises errors of many kinds, some of them bare Exceptions.
+        reason = brief(problem, 160).rstrip(".")
+        if address == "local":
+            raise RequestError(
+                "Ray could not be started on this machine: {reason}.", reason=reason
+            ) from problem
         raise RequestError(
             "The Ray cluster {address} cannot be reached: {reason}. The extra {extra} must be"
             " installed there in the same version.",
             address=address,
-            reason=brief(problem, 160).rstrip("."),
+            reason=reason,
             extra="td3-studio[ray]",
         ) from problem
     try:

@@ -165,6 +165,24 @@ def test_a_cluster_that_cannot_be_reached_is_one_sentence(
     assert not os.path.exists(runs_dir)  # noqa: PTH110
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra td3-studio[ray]")
+@pytest.mark.filterwarnings("ignore")
+def test_ray_is_announced_on_this_machine_and_its_failure_blames_no_cluster(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise RuntimeError("The node timed out.")
+
+    monkeypatch.setattr("ray.init", fail)
+    assert main(["sweep", "pendulum", "--ray", "local", "--runs-dir", str(runs_dir)]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "Ray is starting on this machine.",
+        "td3-studio: Ray could not be started on this machine: The node timed out.",
+    ]
+    assert not runs_dir.exists()
+
+
 def test_without_ray_the_extra_is_named(
     runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
