@@ -14,12 +14,14 @@ from td3core.config import RunConfig, Tunables, default, to_dict
 from td3core.config.algorithms import unused_by
 from td3core.config.info_columns import PREFIX
 from td3core.errors import RequestError, unknown_name
+from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, Entry, changes_of, gestures_of, made_by
 from td3core.runs.metadata import Parent
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
+from td3core.runs.tables import read_numbers, rising
 from td3core.text import SettingName
 
 Metric = str
@@ -261,14 +263,22 @@ def _known(rows: Doubles) -> Doubles:
     return rows[np.isfinite(rows[:, 1])]
 
 
-def read_training(path: Path, stopped: Callable[[], bool] = lambda: False) -> Doubles:
-    """Read the training statistics of a run, as :func:`training_of` returns them.
+def read_training(
+    path: Path,
+    stopped: Callable[[], bool] = lambda: False,
+    columns: Sequence[str] = TRAINING_COLUMNS,
+) -> Doubles:
+    """Read training statistics of a run, as :func:`training_of` returns them.
+
+    ``columns`` begin with ``env_steps``; a table of millions of rows has room for a few only.
 
     Raises:
         RequestError: it is no run, or its description is damaged.
     """
-    reader = RunReader(path, tables=("training",))
-    return training_of(measured_by(reader, stopped).measured)
+    run = RunDirectory.open(path)
+    rows = rising(read_numbers(run.path / "training.csv", columns, stopped))
+    begun = run.parent.env_steps if run.parent else 0
+    return _averaged(rows[rows[:, 0] > begun])
 
 
 def training_of(measured: Measured) -> Doubles:
@@ -277,7 +287,10 @@ def training_of(measured: Measured) -> Doubles:
     Returns:
         Shape (n, len(TRAINING_COLUMNS)); a column that the run did not measure is NaN.
     """
-    rows = measured.training
+    return _averaged(measured.training)
+
+
+def _averaged(rows: Doubles) -> Doubles:
     if len(rows) > _MOST_ROWS:
         each = -(-len(rows) // _MOST_ROWS)
         whole = len(rows) // each * each

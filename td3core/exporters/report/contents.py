@@ -24,16 +24,9 @@ from td3core.exporters.report.document import (
     Plots,
     Section,
 )
-from td3core.exporters.report.figures import (
-    HEALTH,
-    LEARNING,
-    MOST_LINES,
-    MeasuredPlot,
-    bias_of,
-    returns_of,
-    training_plots,
-)
+from td3core.exporters.report.figures import MOST_LINES, bias_of, returns_of, training_plots
 from td3core.exporters.report.material import Material
+from td3core.exporters.report.measured_plots import HEALTH, LEARNING, MeasuredPlot
 from td3core.exporters.report.run_facts import RunFacts
 from td3core.protocol.run_status import RunStatus
 from td3core.text import Text, tr

@@ -1,7 +1,7 @@
 """The figures of a report: returns, metrics of the updates, bias and health."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,8 @@ from td3core.arrays import Doubles
 from td3core.exporters.figure import PALETTE
 from td3core.exporters.report.document import Plot
 from td3core.exporters.report.material import Material
+from td3core.exporters.report.measured_plots import REPORTED, MeasuredPlot
 from td3core.exporters.report.run_facts import RunFacts
-from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.text import Text
 
 WIDE_IN, NARROW_IN = (8.4, 3.1), (4.1, 2.3)
@@ -35,76 +35,6 @@ _MOST_POINTS = 400
 _TRAINING_SMOOTHING = 5
 
 Curve = tuple[Doubles, Doubles]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredPlot:
-    """A column of the training statistics and its presentation."""
-
-    column: str
-    title: Text
-    about: Text
-    logarithmic: bool = False
-
-
-LEARNING = (
-    MeasuredPlot(
-        column="q1",
-        title=Text("Q₁"),
-        about=Text("Discounted return predicted by the first critic for sampled actions."),
-    ),
-    MeasuredPlot(
-        column="critic1_loss",
-        title=Text("Loss of Q₁"),
-        about=Text("Mean squared distance to the target."),
-        logarithmic=True,
-    ),
-    MeasuredPlot(
-        column="actor_loss",
-        title=Text("Actor loss"),
-        about=Text("−Q₁(s, π(s)), mean over the batches."),
-    ),
-    MeasuredPlot(
-        column="q_gap",
-        title=Text("Difference of the critics"),
-        about=Text("Mean of |Q₁ − Q₂| over the batches."),
-        logarithmic=True,
-    ),
-)
-HEALTH = (
-    MeasuredPlot(
-        column="saturated",
-        title=Text("Saturated actions"),
-        about=Text("Share of |π(s)| ≥ 0.99: such an actor learns little from its critic."),
-    ),
-    MeasuredPlot(
-        column="actor_dormant",
-        title=Text("Dormant units of the actor"),
-        about=Text("Share of hidden units that are inactive for almost all states."),
-    ),
-    MeasuredPlot(
-        column="critic_dormant",
-        title=Text("Dormant units of the critics"),
-        about=Text("The same for both critics."),
-    ),
-    MeasuredPlot(
-        column="critic_rank",
-        title=Text("Feature rank, Q1"),
-        about=Text("Relative to the width of the layer; a falling rank means lost capacity."),
-    ),
-    MeasuredPlot(
-        column="q_to_bound",
-        title=Text("|Q| relative to its bound"),
-        about=Text("Largest |Q| over r_max / (1 − γ); above 1 no policy can earn it."),
-        logarithmic=True,
-    ),
-    MeasuredPlot(
-        column="td_max",
-        title=Text("Largest TD error"),
-        about=Text("Of each batch, of either critic."),
-        logarithmic=True,
-    ),
-)
 
 
 def returns_of(found: Material) -> FigureData:
@@ -244,7 +174,7 @@ def training_plots(measured: Sequence[MeasuredPlot], found: Material) -> tuple[P
 
 
 def _training_lines(column: str, found: Material) -> list[FigureLine]:
-    at = TRAINING_COLUMNS.index(column)
+    at = REPORTED.index(column)
     lines = []
     for place, each in enumerate(found.comparison.groups[:MOST_LINES]):
         curves = [_column(found.runs[run.path], at, found.x) for run in each.group.runs]

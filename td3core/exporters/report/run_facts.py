@@ -11,6 +11,7 @@ from td3core.arrays import Doubles
 from td3core.checkpoint import read_header
 from td3core.checkpoint.header import Header
 from td3core.errors import RequestError, brief
+from td3core.exporters.report.measured_plots import REPORTED
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Entry, import_of
 from td3core.runs.layout import DESCRIPTION
@@ -27,7 +28,7 @@ class RunFacts:
     directory: RunDirectory
     results: RunResults
     training: Doubles
-    """Shape (n, len(TRAINING_COLUMNS))."""
+    """Shape (n, len(REPORTED))."""
     summary: RunSummary
     entries: tuple[Entry, ...]
     """Lines of its journal."""
@@ -68,7 +69,7 @@ def read_facts(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunFa
     return RunFacts(
         directory=directory,
         results=results,
-        training=read_training(path, stopped),
+        training=read_training(path, stopped, REPORTED),
         summary=summarise(directory),
         entries=entries,
         machine=_words(described.get("machine")),

@@ -11,7 +11,8 @@ from td3core.analysis.measured import Measured, MeasuredRun, measured_in
 from td3core.analysis.results import read_results, read_training, training_of, with_measured
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Progress, Started
-from td3core.training.launch import resume
+from td3core.protocol.metrics import TRAINING_COLUMNS
+from td3core.training.launch import branch, resume
 from tests.support.scripted import Script
 from tests.td3core.helpers import Told, run
 
@@ -65,6 +66,25 @@ def test_live_equals_read(runs_dir: Path, scripted: Any) -> None:
             ):
                 np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(training_of(read), read_training(outcome.run))
+
+
+def test_a_branch_of_which_some_columns_are_read_gives_the_same_numbers(runs_dir: Path) -> None:
+    origin, _ = run(runs_dir, **SETTINGS)
+    assert isinstance(origin, Ended)
+    (checkpoint,) = origin.run.glob("checkpoints/step_*25.safetensors")
+    branched = branch(checkpoint, {"tau": 0.2}, Control(), Told(), runs_dir)
+    assert isinstance(branched, Ended)
+    table = branched.run / "training.csv"
+    # Rows that a crash left behind: of the steps before it began, and of steps taken again.
+    head, *rows = table.read_text().splitlines(keepends=True)
+    begun = (origin.run / "training.csv").read_text().splitlines(keepends=True)[1:2]
+    table.write_text("".join([head, *begun, *rows, *rows[1:]]))
+    whole = training_of(measured_in(branched.run).measured)
+    assert len(whole) == len(rows)
+    some = ("env_steps", "q1", "critic1_loss")
+    at = [TRAINING_COLUMNS.index(column) for column in some]
+    np.testing.assert_array_equal(read_training(branched.run), whole)
+    np.testing.assert_array_equal(read_training(branched.run, columns=some), whole[:, at])
 
 
 def test_live_equals_read_after_the_run_was_resumed_from_an_earlier_step(
