@@ -57,7 +57,7 @@ def test_the_list_of_runs_is_translated_but_not_the_lines_for_other_programs(
     assert app.main(words) == 0
     shown = capsys.readouterr().out
     title = next(line.split("\t")[7] for line in for_programs.splitlines() if run.name in line)
-    data = [str(runs_dir), run.name, title, STEPS, "broken", "'schema'"]
+    data = [str(runs_dir), run.name, title, STEPS, "broken", "run.toml", "'schema'"]
     assert words_left(shown, *data) == set()
     assert f"{OPEN}finished" in shown
     assert f"{OPEN}last return" in shown

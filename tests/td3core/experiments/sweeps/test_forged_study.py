@@ -113,14 +113,14 @@ def test_logs_are_not_written_through_a_link(runs_dir: Path, tmp_path: Path, nam
             conduct(runs_dir, ScriptedExecutor(rising))
     else:
         with pytest.raises(OSError, match=r"run\.log is a symbolic link"):
-            LocalExecutor(1, folder.log_dir).start(runs_dir / "run")
+            LocalExecutor(1, folder.log_dir).start(runs_dir / "run", 300)
     assert not list(outside.iterdir())
 
 
 def test_a_log_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.log")
     with pytest.raises(OSError, match="not a regular file"):
-        LocalExecutor(1, tmp_path).start(tmp_path / "run")
+        LocalExecutor(1, tmp_path).start(tmp_path / "run", 300)
 
 
 @pytest.mark.slow
