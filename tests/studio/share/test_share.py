@@ -329,6 +329,17 @@ def expect_all_lines(qtbot: QtBot, label: QLabel) -> None:
     )
 
 
+def export_dialog(
+    share: ShareButton, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[ExportDialog, QComboBox]:
+    """Open the dialog that exports to ``target``; return it and its choice of a format."""
+    answer_with(monkeypatch, target)
+    dialog = opened(share, "export", ExportDialog)
+    combo = dialog.findChild(QComboBox)
+    assert combo is not None
+    return dialog, combo
+
+
 def test_an_actor_is_exported_as_weights_or_in_another_format_of_the_registry(
     qtbot: QtBot,
     shown: ReplayPane,
@@ -336,10 +347,7 @@ def test_an_actor_is_exported_as_weights_or_in_another_format_of_the_registry(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    answer_with(monkeypatch, tmp_path / "actor")
-    dialog = opened(share, "export", ExportDialog)
-    combo = dialog.findChild(QComboBox)
-    assert combo is not None
+    dialog, combo = export_dialog(share, tmp_path / "actor", monkeypatch)
     shown_formats = [combo.itemText(at) for at in range(combo.count())]
     assert shown_formats[:2] == ["Weights (.safetensors)", "Video (.mp4, .gif, .webp)"]
     assert shown_formats[2:5] == ["NumPy (.py)", "C header (.h)", "ONNX (.onnx)"]
@@ -359,10 +367,7 @@ def test_every_line_of_what_an_export_says_can_be_read(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    answer_with(monkeypatch, tmp_path / "actor")
-    dialog = opened(share, "export", ExportDialog)
-    combo = dialog.findChild(QComboBox)
-    assert combo is not None
+    dialog, combo = export_dialog(share, tmp_path / "actor", monkeypatch)
     combo.setCurrentText("NumPy (.py)")
     answer(qtbot, dialog)
     assert status(dialog).startswith(f"Written to {tmp_path / 'actor.py'}: largest error ")
