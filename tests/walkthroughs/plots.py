@@ -1,6 +1,6 @@
 """A user's actions on a plot: read it, zoom, pan, fit it, and hide a curve."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent, QTextDocument, QTextDocumentFragment
@@ -40,19 +40,23 @@ class Plot:
         return QTextDocumentFragment.fromHtml(found[0].text()).toPlainText() if found else ""
 
     def expect_marker(self, words: str) -> None:
-        """Search the plot with the mouse for the marker of a change.
+        """Search the plot with the mouse for the marker of a change, and stay there.
+
+        A plot that grows during the search moves its markers, so that it may need another one.
 
         Raises:
             NotSeenError: there is none with these words.
         """
-        seen = set[str]()
+        self.expect(
+            f"has a marker “{words}”", lambda: any(words in each for each in self._along_the_axis())
+        )
+
+    def _along_the_axis(self) -> Iterator[str]:
+        """Move the mouse from left to right, and yield what the crosshair says."""
         for x in range(_EDGE, self._plot.viewport().width() - _EDGE, _EDGE):
             self._mouse(QEvent.Type.MouseMove, QPoint(x, self._middle().y()), _NONE, _NONE)
             self._by.wait(0)
-            seen.add(self.read())
-            if words in self.read():
-                return
-        raise NotSeenError(f"{self._name} has a marker “{words}”, but only {seen}")
+            yield self.read()
 
     def point_at(self, x: float) -> None:
         """Hold the mouse at a value of the x axis."""
