@@ -33,7 +33,6 @@ PARALLEL_LEGEND = (
     TrialMark(about=Text("a trial; the stronger the line, the better"), colour="curve_1"),
 )
 SLICE_LEGEND = (TrialMark(about=Text("value of a trial"), colour="curve_1"),)
-IMPORTANCE_LEGEND = (TrialMark(about=Text("share of the differences in value"), colour="curve_1"),)
 
 
 def write_trials(state: SweepState, path: Path) -> None:

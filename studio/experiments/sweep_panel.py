@@ -422,13 +422,14 @@ class SweepPanel(QWidget):
 
     @Slot(object)
     def _on_measured(self, answer: dict[str, object]) -> None:
-        found = answer.get("importance")
-        if isinstance(found, dict) and answer.get("name") == self.name:
-            self.plots.show_importance(found)
+        found, trials = answer.get("importance"), answer.get("trials")
+        known = isinstance(found, dict) and isinstance(trials, dict)
+        if known and answer.get("name") == self.name:
+            self.plots.show_importance(found, trials["done"])
 
     @Slot(str)
     def _on_not_measured(self, reason: str) -> None:
-        self.plots.show_importance({}, reason)
+        self.plots.show_importance({}, missing=reason)
 
     @Slot()
     def _show_what_is_possible(self) -> None:

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 from studio.experiments.axis_labels import AxisLabels, in_lines
 from studio.experiments.sweep_export import (
     BEST_LEGEND,
-    IMPORTANCE_LEGEND,
     PARALLEL_LEGEND,
     SLICE_LEGEND,
     TrialMark,
@@ -37,6 +36,7 @@ from studio.widgets.figure_export import (
 from td3core.config import label_of
 from td3core.errors import unwritable
 from td3core.experiments.sweeps.folder import SweepState, TrialState
+from td3core.protocol.importance import about_importance, too_few_trials
 from td3core.protocol.trial_status import TrialStatus
 from td3core.text import Text, tr
 
@@ -95,7 +95,7 @@ class SweepPlots(QWidget):
         self._theme, self._view = theme, View.BEST
         self._state: SweepState | None = None
         self._importance: Mapping[str, float] | None = None
-        self._no_importance, self._columns = "", 1
+        self._no_importance, self._measured_trials, self._columns = "", 0, 1
         self._subject: tuple[Any, ...] = ()
         """What the axes depend on: a zoom is kept while it is the same."""
         self._boxes: list[pg.ViewBox] = []
@@ -119,7 +119,11 @@ class SweepPlots(QWidget):
         fill_export_menu(self._menu, self.ask_export)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.area)
+        layout.addWidget(self.area, stretch=1)
+        # Below the plot: a label of its axis does not wrap.
+        self._about = make_label("sweep_about", muted=True)
+        self._about.setWordWrap(True)
+        layout.addWidget(self._about)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
@@ -139,14 +143,18 @@ class SweepPlots(QWidget):
         if _drawn_of(before) != _drawn_of(state):
             self.draw()
 
-    def show_importance(self, importance: Mapping[str, float] | None, missing: str = "") -> None:
-        """Draw how much each setting matters.
+    def show_importance(
+        self, importance: Mapping[str, float] | None, trials: int = 0, missing: str = ""
+    ) -> None:
+        """Draw the importance of the settings.
 
         Args:
             importance: None if that is not computed yet.
+            trials: number of completed trials that it rests on.
             missing: why there is none; empty if there are too few trials.
         """
         self._importance, self._no_importance = importance, missing
+        self._measured_trials = trials
         if self._view is View.IMPORTANCE:
             self.draw()
 
@@ -168,6 +176,7 @@ class SweepPlots(QWidget):
         self._boxes.clear()
         self.area.clear()
         self._note.clear()
+        self._about.hide()
         self._legend = ()
         self._draw_view()
         self.drawn = bool(self._legend)
@@ -353,9 +362,13 @@ class SweepPlots(QWidget):
             self._say(tr("Computing…"))
             return
         if not self._importance:
-            self._say(self._no_importance or tr("Shown after four completed trials."))
+            done = self._state.count(TrialStatus.DONE) if self._state else 0
+            self._say(self._no_importance or str(too_few_trials(done)))
             return
-        self._legend = IMPORTANCE_LEGEND
+        about = about_importance(self._measured_trials)
+        self._legend = (TrialMark(about=about, colour="curve_1"),)
+        self._about.setText(str(about))
+        self._about.show()
         plot = self._plot()
         names = list(self._importance)[::-1]
         shares = [self._importance[name] for name in names]

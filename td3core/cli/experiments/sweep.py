@@ -16,6 +16,7 @@ from td3core.config.value_text import format_share
 from td3core.errors import RequestError
 from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
+from td3core.protocol.importance import about_importance, too_few_trials
 from td3core.protocol.trial_status import TrialStatus
 from td3core.text import Text, marked
 
@@ -140,6 +141,9 @@ def _show(folder: "SweepFolder", *, as_json: bool) -> CommandResult:
         trials_table(state)
         for line in summary(state):
             print_result(line)
+        done = state.count(TrialStatus.DONE)
+        about = about_importance(done) if importance else too_few_trials(done)
+        print_result(Text("importance  {about}", about=about))
         for name, share in importance.items():
             told = format_share(share)
             print_result(Text("importance  {name:<24} {share}", name=name, share=told))

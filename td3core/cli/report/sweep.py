@@ -8,6 +8,8 @@ from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.state import importance_of, read_sweep
 from td3core.exporters.report.contents import ReportRequest
 from td3core.exporters.report.sweep_section import SweepFacts, TrialFacts, section_of
+from td3core.protocol.importance import FEWEST_TRIALS
+from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.layout import DESCRIPTION
 from td3core.text import tr
 
@@ -50,6 +52,13 @@ def with_sweep(request: ReportRequest, folder: SweepFolder) -> tuple[ReportReque
         missing.append(
             tr("Curves of all trials: those of the best {count} are shown.", count=len(shown))
         )
+    if not facts.importance:
+        lacking = tr(
+            "Importance of the settings: it needs {least} completed trials; there are {n}.",
+            least=FEWEST_TRIALS,
+            n=state.count(TrialStatus.DONE),
+        )
+        missing.append(lacking)
     subject = tr("Sweep {name}", name=state.name)
     made = replace(request, subject=subject, first=(section_of(facts),), missing=tuple(missing))
     return made, paths

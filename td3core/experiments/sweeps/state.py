@@ -60,10 +60,12 @@ def read_sweep(folder: SweepFolder) -> SweepState:
 
 
 def importance_of(folder: SweepFolder) -> dict[str, float]:
-    """Return how much each setting matters to the objective (PED-ANOVA), largest first.
+    """Return how much the best tenth of the trials differ from the rest in each setting.
 
-    Empty with fewer than four completed trials. Watanabe, Bansal and Hutter, *PED-ANOVA:
-    Efficiently Quantifying Hyperparameter Importance in Arbitrary Subspaces*, IJCAI 2023.
+    Shares of the sum, largest first; empty with fewer than
+    :data:`~td3core.protocol.importance.FEWEST_TRIALS` completed trials. Watanabe, Bansal and
+    Hutter, *PED-ANOVA: Efficiently Quantifying Hyperparameter Importance in Arbitrary Subspaces*,
+    IJCAI 2023.
 
     Raises:
         RequestError: the study cannot be read.

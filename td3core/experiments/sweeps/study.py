@@ -29,6 +29,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from td3core.errors import RequestError, file_reason
 from td3core.experiments.sweeps.spec import Choices, Range, SweepSpec
+from td3core.protocol.importance import FEWEST_TRIALS
 from td3core.protocol.trial_status import TrialStatus
 from td3core.system.regular_files import require_own
 from td3core.text import NO_TEXT, Text, from_plain, plain
@@ -36,7 +37,6 @@ from td3core.text import NO_TEXT, Text, from_plain, plain
 _MEDIAN_AFTER_TRIALS = 4
 _ASHA_KEEPS_ONE_IN = 3
 _PATIENCE_S = 30
-_IMPORTANCE_AFTER_TRIALS = 4
 _REASON, _CLOSING, _STEPS = "reason", "pruned_at", "env_steps"
 _STUDY = "sweep"
 _DAMAGE = (
@@ -142,9 +142,12 @@ class SweepStudy:
         self._storage.engine.dispose()
 
     def importance(self) -> dict[str, float]:
-        """Return how much each setting matters, by PED-ANOVA; empty with too few trials."""
+        """Return how much the best tenth of the trials differ from the rest in each setting.
+
+        Empty with fewer than :data:`FEWEST_TRIALS` completed trials.
+        """
         complete = [each for each in self.trials() if each.state is TrialStatus.DONE]
-        if len(complete) < _IMPORTANCE_AFTER_TRIALS:
+        if len(complete) < FEWEST_TRIALS:
             return {}
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
         with self._using_file():

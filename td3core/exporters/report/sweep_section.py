@@ -23,6 +23,7 @@ from td3core.exporters.report.document import (
 )
 from td3core.exporters.report.figures import WIDE_IN
 from td3core.exporters.report.wording import labels, value_text
+from td3core.protocol.importance import about_importance
 from td3core.protocol.trial_status import TrialStatus, names_of_states
 from td3core.text import Text, tr
 
@@ -138,7 +139,10 @@ def _table(sweep: SweepFacts) -> DataTable:
     )
     about = ""
     if len(names) < len(sweep.searched):
-        about = tr("The {count} settings that mattered most.", count=len(names))
+        count = len(names)
+        about = tr("The first {count} of the settings.", count=count)
+        if sweep.importance:
+            about = tr("The {count} settings of the largest importance.", count=count)
     return DataTable(columns=columns, rows=rows, about=about)
 
 
@@ -149,10 +153,12 @@ def _most_important(sweep: SweepFacts) -> list[str]:
 
 def _importance(sweep: SweepFacts) -> DataTable:
     called = labels()
-    columns = (Column(title=tr("Setting")), Column(title=tr("Share of the differences in value")))
+    columns = (Column(title=tr("Setting")), Column(title=tr("Importance")))
     rows = tuple(
         (called.get(name, name), Cell(text=format_share(share), share=share))
         for name, share in sorted(sweep.importance.items(), key=lambda each: -each[1])
     )
-    about = tr("How much each setting matters, by PED-ANOVA (Watanabe et al. 2023).")
+    trials = sum(trial.state is TrialStatus.DONE for trial in sweep.trials)
+    method = Text("By PED-ANOVA (Watanabe et al. 2023).")
+    about = str(Text.joined([about_importance(trials), method]))
     return DataTable(columns=columns, rows=rows, about=about)

@@ -259,14 +259,20 @@ def test_importance_says_whether_it_is_computed_or_lacks_trials(qtbot, plots: Sw
     plots.show_view(View.IMPORTANCE)
     assert note(plots) == "Computing…"
     plots.show_importance({})
-    assert note(plots) == "Shown after four completed trials."
-    plots.show_importance({}, "The study cannot be read.")
+    assert note(plots) == "Shown after 20 completed trials; there are 6 so far."
+    plots.show_importance({}, missing="The study cannot be read.")
     assert note(plots) == "The study cannot be read."
-    plots.show_importance({"tau": 0.7, "actor_lr": 0.3})
+    about = plots.findChild(QLabel, "sweep_about")
+    assert not about.isVisible()
+    plots.show_importance({"tau": 0.7, "actor_lr": 0.3}, 24)
     assert note(plots) == ""
+    assert about.isVisible()
+    assert about.text().startswith("How much the best tenth of 24 trials differ")
     axis = plots.area.getItem(0, 0).getAxis("left")
     labels = ["Actor\nlearning\nrate", "Target\naveraging"]
     qtbot.waitUntil(lambda: drawn(plots, axis) == labels)
+    plots.show_view(View.BEST)
+    assert not about.isVisible()
 
 
 def test_plots_are_no_wider_than_their_place_after_a_sentence(plots: SweepPlots) -> None:

@@ -59,7 +59,7 @@ def test_several_runs_are_compared_as_asked(run, runs_dir: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_a_sweep_shows_its_trials_and_the_curves_of_the_best(
-    run, runs_dir: Path, tmp_path: Path
+    run, runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def height(run: RunDirectory) -> list[float]:
         return [run.first_tunables.tau * 100 + at for at in range(4)]
@@ -69,11 +69,22 @@ def test_a_sweep_shows_its_trials_and_the_curves_of_the_best(
     assert status == 0
     assert told["title"] == "Sweep scripted"
     assert len(told["runs"]) == 5
+    lacking = "Importance of the settings: it needs 20 completed trials; there are 7."
+    assert lacking in told["missing"]
+    assert (
+        len(section(read((tmp_path / "report.html").read_text("utf-8")), "sweep").all("table")) == 1
+    )
+    (tmp_path / "report.html").unlink()
+    monkeypatch.setattr("td3core.experiments.sweeps.study.FEWEST_TRIALS", 4)
+    _, told, _ = run("scripted")
+    assert lacking not in told["missing"]
     page = read((tmp_path / "report.html").read_text("utf-8"))
     best = max(state.trials, key=lambda trial: trial.value or 0.0)
     table, importance = section(page, "sweep").all("table")
     assert table.rows[0][:2] == [str(best.number), f"{best.value:,.1f}"]
     assert len(table.rows) == 7
+    about = "How much the best tenth of 7 trials differ from the rest"
+    assert about in section(page, "sweep").text
     assert importance.rows[0][0] == "τ  Target averaging"
     assert importance.rows[0][1].endswith(" %")
     (plot,) = section(page, "sweep").all("svg")

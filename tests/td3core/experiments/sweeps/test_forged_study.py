@@ -75,8 +75,12 @@ FORGED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("statement", FORGED.values(), ids=FORGED)
 def test_a_forged_study_is_shown_or_refused_with_a_sentence(
-    runs_dir: Path, capsys: pytest.CaptureFixture[str], statement: str
+    runs_dir: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    statement: str,
 ) -> None:
+    monkeypatch.setattr("td3core.experiments.sweeps.study.FEWEST_TRIALS", 4)
     conduct(runs_dir, ScriptedExecutor(rising), trials=4, more=CMAES)
     file = SweepFolder(runs_dir, "scripted").study_file
     with contextlib.closing(sqlite3.connect(file)) as database, database:

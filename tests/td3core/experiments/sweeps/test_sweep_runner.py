@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from td3core.cli import app
 from td3core.errors import RequestError
 from td3core.experiments.sweeps import launch
 from td3core.experiments.sweeps.executor import Outcome, RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.spec import with_module
-from td3core.experiments.sweeps.state import importance_of, read_sweep, state_of
+from td3core.experiments.sweeps.state import read_sweep, state_of
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.protocol.control import Control
 from td3core.protocol.trial_status import TrialStatus
@@ -52,9 +53,31 @@ def test_the_best_trial_is_the_one_with_the_highest_objective(runs_dir: Path) ->
     assert run.first_tunables.tau == state.best.settings["tau"]
     assert run.label().name == f"scripted, trial {state.best.number}"
     assert state_on_disk(runs_dir)["running"] is False
-    importance = importance_of(SweepFolder(runs_dir, "scripted"))
-    assert sorted(importance) == ["gamma", "tau"]
+
+
+def test_importance_is_told_once_the_best_tenth_of_the_trials_are_two(tmp_path: Path) -> None:
+    with SweepStudy(tmp_path / "study.db", parse(TEXT.format(trials=20, more=""), "s")) as study:
+        for number in range(20):
+            assert study.importance() == {}
+            study.complete(number, study.ask().settings["tau"])
+        importance = study.importance()
+    assert [*importance] == ["tau", "gamma"]
     assert sum(importance.values()) == pytest.approx(1.0)
+
+
+def test_a_sweep_says_how_many_trials_its_importance_lacks(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conduct(runs_dir, ScriptedExecutor(rising), trials=2)
+    words = ["sweep", "show", "scripted", "--runs-dir", str(runs_dir)]
+    assert app.main(words) == 0
+    told = "importance  Shown after 20 completed trials; there are 2 so far."
+    assert told in capsys.readouterr().out
+    monkeypatch.setattr("td3core.experiments.sweeps.study.FEWEST_TRIALS", 2)
+    assert app.main(words) == 0
+    shown = capsys.readouterr().out
+    assert "importance  How much the best tenth of 2 trials differ" in shown
+    assert "importance  tau " in shown
 
 
 def test_the_objective_is_the_mean_over_the_seeds_of_a_trial(runs_dir: Path) -> None:
