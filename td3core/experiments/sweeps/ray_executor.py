@@ -19,7 +19,7 @@ from td3core import __version__
 from td3core.errors import RequestError, brief
 from td3core.experiments.jobs import CODEC
 from td3core.experiments.sweeps.executor import RunEnd, outcome_of
-from td3core.experiments.sweeps.ray_worker import RayWorker, pack, unpack
+from td3core.experiments.sweeps.ray_worker import TABLES, RayWorker, pack, unpack
 from td3core.runs.layout import DESCRIPTION
 from td3core.system import numerics
 from td3core.system.capacity import usable_cores
@@ -170,13 +170,14 @@ class RayExecutor:
     def _store_news(self, job: _Job) -> None:
         news, job.news = job.news, None
         try:
-            snapshot, evaluations = ray.get(news)
+            snapshot, tables = ray.get(news)
         except ray.exceptions.RayError:
             return
         if snapshot is not None:
             unpack(snapshot, job.run)
-        if evaluations:
-            write_atomically(job.run / "evaluations.csv", evaluations)
+        for name in TABLES:
+            if tables.get(name):
+                write_atomically(job.run / name, tables[name])
 
     def _end_of(self, job: _Job) -> RunEnd | None:
         """Return how a run ended; None if its node only lacked the files and now trains it."""

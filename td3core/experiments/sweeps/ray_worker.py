@@ -20,7 +20,8 @@ from td3core.system.files import write_atomically
 from td3core.text import Text
 
 _LEFT_OUT = ("lock", "lock.json", "notes.json")
-_EVALUATIONS = "evaluations.csv"
+TABLES = ("episodes.csv", "evaluations.csv")
+"""What the objective of a sweep is computed from."""
 
 
 class RayWorker:
@@ -82,15 +83,17 @@ class RayWorker:
         """Ask the run to save and end."""
         self._control.stop()
 
-    def news(self) -> tuple[bytes | None, bytes | None]:
-        """Return the packed folder as of its last checkpoint, if new, and the evaluations."""
+    def news(self) -> tuple[bytes | None, dict[str, bytes]]:
+        """Return the packed folder as of its last checkpoint, if new, and the tables by name."""
         with self._lock:
             snapshot, self._snapshot = self._snapshot, None
-        evaluations = None
+        tables = {}
         if self._folder is not None:
-            with contextlib.suppress(OSError):
-                evaluations = (self._folder / _EVALUATIONS).read_bytes()
-        return snapshot, evaluations
+            # The evaluations first: no episode before them may be missing.
+            for name in reversed(TABLES):
+                with contextlib.suppress(OSError):
+                    tables[name] = (self._folder / name).read_bytes()
+        return snapshot, tables
 
     def _on_event(self, event: Event) -> None:
         # In the run's own thread: meanwhile nothing is written to the folder.

@@ -132,6 +132,7 @@ class SweepRunner:
             check_together(config, tunables)
             for run in runs:
                 run.last_step = config.last_step
+                run.learning_starts = config.learning_starts
                 path = self._folder.run_path(trial.number, run.seed)
                 if path.is_dir():
                     run.path = path

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from td3core.experiments.groups.seed_status import SeedState
-from td3core.experiments.sweeps.objective import value_of, value_until
+from td3core.experiments.sweeps.objective import value_of
 from td3core.runs.directory import RunDirectory
+from td3core.runs.tables import read_numbers
 from td3core.text import NO_TEXT, Text
 
 
@@ -20,6 +21,7 @@ class TrialRun:
     last_step: int = 0
     """The step it ends at in the sweep; later evaluations do not count, if its user has given it
     more steps."""
+    learning_starts: int = 0
     path: Path | None = None
     """None until its folder is made."""
     state: SeedState = SeedState.WAITING
@@ -27,6 +29,9 @@ class TrialRun:
     losses: int = 0
     """Number of times its worker was lost."""
     evaluations: list[tuple[int, float]] = field(default_factory=list)
+    warm_up: tuple[int, float] | None = None
+    """The last step before learning began, and the mean return of the training episodes until then,
+    or else of the first one; None if none had ended at the first evaluation."""
     _read: int = -1
 
     def read(self) -> bool:
@@ -40,14 +45,23 @@ class TrialRun:
         if size == self._read:
             return False
         found = RunDirectory.open(self.path).evaluations()
+        first = not self.evaluations
         self.evaluations = [each for each in found if each[0] <= self.last_step]
         self._read = size
+        # Rows of episodes are written before those of the evaluations that follow.
+        if first and self.evaluations:
+            self.warm_up = _warm_up(self.path, self.learning_starts, self.evaluations[0][0])
         return True
 
     @property
     def env_steps(self) -> int:
         """The step of the last evaluation."""
         return self.evaluations[-1][0] if self.evaluations else 0
+
+    def value(self, objective: str, until: int | None = None) -> float:
+        """Return the objective of its evaluations, of which there must be one, up to a step."""
+        found = [each for each in self.evaluations if until is None or each[0] <= until]
+        return value_of(objective, found, self.warm_up)
 
 
 @dataclass(slots=True)
@@ -104,17 +118,27 @@ class LiveTrial:
             return []
         common = set.intersection(*({step for step, _ in run.evaluations} for run in begun))
         steps = sorted(step for step in common if step > self.reported)
-        return [
-            (step, _mean([value_until(objective, run.evaluations, step) for run in begun]))
-            for step in steps
-        ]
+        return [(step, _mean([run.value(objective, step) for run in begun])) for step in steps]
 
     def value(self, objective: str) -> float | None:
         """Return the objective of the finished trial; None if it is missing or not finite."""
         if not all(run.evaluations for run in self.runs):
             return None
-        mean = _mean([value_of(objective, run.evaluations) for run in self.runs])
+        mean = _mean([run.value(objective) for run in self.runs])
         return mean if math.isfinite(mean) else None
+
+
+def _warm_up(run: Path, learning_starts: int, evaluated: int) -> tuple[int, float] | None:
+    """Return the end of the warm-up and the mean return of its episodes, if there are any.
+
+    ``evaluated`` is the step of the first evaluation.
+    """
+    steps, returns = read_numbers(run / "episodes.csv", ("env_steps", "return")).T
+    found = returns[steps <= learning_starts].tolist()
+    # An episode may last longer than the warm-up.
+    found = found or returns[steps <= evaluated][:1].tolist()
+    mean = _mean(found) if found else math.nan
+    return (learning_starts, mean) if math.isfinite(mean) else None
 
 
 def _mean(values: list[float]) -> float:

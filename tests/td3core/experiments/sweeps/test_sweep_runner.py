@@ -18,6 +18,7 @@ from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.spec import with_module
 from td3core.experiments.sweeps.state import read_sweep, state_of
 from td3core.experiments.sweeps.study import SweepStudy
+from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
 from td3core.protocol.control import Control
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
@@ -25,6 +26,7 @@ from td3core.runs.lock import RunLock
 from td3core.runs.metadata import write_ending
 from td3core.text import Text
 from tests.support.marks import release, slow
+from tests.td3core.analysis.many_runs import write_run
 from tests.td3core.experiments.sweeps import scripted_runs
 from tests.td3core.experiments.sweeps.scripted_runs import (
     TEXT,
@@ -84,7 +86,37 @@ def test_the_objective_is_the_mean_over_the_seeds_of_a_trial(runs_dir: Path) -> 
     executor = ScriptedExecutor(lambda run: [0.0, 10.0 + run.config.seed], slots=3)
     state, _ = conduct(runs_dir, executor, trials=2, more="seeds = 3\nobjective = 'area'")
     assert executor.started == [f"scripted_t00{t}_s{s}" for t in (0, 1) for s in (0, 1, 2)]
-    assert [trial.value for trial in state.trials] == [5.5, 5.5]
+    assert [trial.value for trial in state.trials] == [2.75, 2.75]
+
+
+@pytest.mark.parametrize(("warm_up", "areas"), [(True, (-765, -1195)), (False, (-720, -370))])
+def test_the_area_begins_at_step_0_with_the_returns_of_the_warm_up(
+    runs_dir: Path, warm_up: bool, areas: tuple[float, ...]
+) -> None:
+    """The second learns late; the first is better at both steps at which both are evaluated."""
+    curves = {
+        50: [(100, -1200.0), (200, -900.0), (300, -600.0), (400, -300.0), (500, 0.0)],
+        350: [(400, -400.0), (500, -100.0)],
+    }
+    for (starts, curve), area in zip(curves.items(), areas, strict=True):
+        returns = [-1500.0 if step <= starts else -50.0 for step in range(10, 501, 10)]
+        path = write_run(runs_dir, [], returns if warm_up else [], learning_starts=starts)
+        run = TrialRun(seed=0, last_step=500, learning_starts=starts, path=path)
+        trial = LiveTrial(number=0, settings={}, runs=[run], began=0.0)
+        for step, mean in curve:
+            add_evaluation(path, step, mean)
+        assert run.read()
+        assert trial.value("area") == pytest.approx(area)
+        # What the pruner is told is the same at the last step.
+        assert trial.new_values("area")[-1] == (500, trial.value("area"))
+        assert trial.value("last_eval") == curve[-1][1]
+
+
+def test_the_first_episode_stands_for_a_warm_up_that_ends_before_it(runs_dir: Path) -> None:
+    path = write_run(runs_dir, [0.0], [-1500.0, -50.0])
+    run = TrialRun(seed=0, last_step=100, learning_starts=5, path=path)
+    assert run.read()
+    assert run.value("area") == pytest.approx((-1500 * 5 - 750 * 95) / 100)
 
 
 @pytest.mark.slow
