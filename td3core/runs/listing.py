@@ -62,6 +62,11 @@ class RunSummary:
     """Whether it was imported without an agent."""
 
     @property
+    def own_steps(self) -> int:
+        """Steps that it took itself: those of a branch begin at its parent's agent."""
+        return max(self.env_steps - (self.parent.env_steps if self.parent else 0), 0)
+
+    @property
     def description(self) -> str:
         """What distinguishes it from other runs."""
         return describe(

@@ -300,7 +300,8 @@ class RunReader:
     def _steps_per_s(self) -> float:
         if self._status is not None:
             return self._status.steps_per_s
-        return self._env_steps / self._wall_s if self._wall_s else 0.0
+        own = self._env_steps - self._first_step
+        return max(own, 0) / self._wall_s if self._wall_s else 0.0
 
     def _new_warnings(self, warnings: tuple[Notice, ...]) -> Iterator[Event]:
         for each in warnings:

@@ -44,7 +44,7 @@ def section_of(found: Material) -> Section:
 def _key_numbers(found: Material) -> KeyNumbers:
     numbers = _finals(found)
     summaries = [run.summary for run in found.runs.values()]
-    steps = sum(each.env_steps for each in summaries)
+    steps = sum(each.own_steps for each in summaries)
     wall = sum(each.wall_s for each in summaries)
     about = tr("Steps trained") if found.single else tr("Steps trained, all runs")
     detail = tr("in {duration}", duration=format_duration(wall)) if wall else ""

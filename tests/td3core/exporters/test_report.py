@@ -53,6 +53,12 @@ def written(*paths: Path, **request) -> Element:
     )
 
 
+def make_branch(path: Path, **parent: object) -> None:
+    """Write into a run's description that it was branched from this parent."""
+    description = tomllib.loads((path / "run.toml").read_text())
+    (path / "run.toml").write_text(tomli_w.dumps(description | {"parent": parent}))
+
+
 def test_a_report_has_the_numbers_and_settings_of_the_comparison(runs_dir: Path) -> None:
     paths = two_groups(runs_dir, seeds=3)
     page = written(*paths, question="Which tau?")
@@ -318,6 +324,14 @@ def test_a_run_that_trains_is_reported_as_far_as_it_has_come(runs_dir: Path) -> 
     )
 
 
+def test_the_steps_of_a_parent_are_not_trained_again_in_each_branch(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, [1.0, 2.0], every=600, steps=1200, seed=seed) for seed in (0, 1)]
+    for path in paths:
+        make_branch(path, run="parent", checkpoint="last.safetensors", env_steps=1000)
+    assert "Steps trained, all runs400" in section(written(*paths), "results").text
+    assert "Steps trained200" in section(written(paths[0]), "results").text
+
+
 def test_a_comparison_of_environments_ranks_none_of_them(runs_dir: Path) -> None:
     paths = [write_run(runs_dir, [1.0, 2.0]), write_run(runs_dir, [50.0], env=CAR)]
     page = written(*paths)
@@ -468,10 +482,8 @@ def test_the_command_of_a_branch_names_its_parent_and_what_was_changed(runs_dir:
         to_dict(parent.config) | to_dict(parent.first_tunables) | {"tau": 0.02}
     )
     path = RunDirectory.create(runs_dir, config, tunables).path
-    description = tomllib.loads((path / "run.toml").read_text())
     name = "step_000000500.safetensors"
-    description["parent"] = {"run": parent.path.name, "checkpoint": name, "env_steps": 500}
-    (path / "run.toml").write_text(tomli_w.dumps(description))
+    make_branch(path, run=parent.path.name, checkpoint=name, env_steps=500)
     (command,) = commands_of([read_facts(path)])
     words = shlex.split(command)
     assert words[:3] == ["td3-studio", "branch", f"{parent.path.name}/checkpoints/{name}"]

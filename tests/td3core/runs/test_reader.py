@@ -57,6 +57,15 @@ def test_a_branch_begins_with_an_agent_of_its_parent_and_repeats_no_step(runs_di
     assert (again.env_steps, again.repeated_steps, again.branched_from) == (97, 0, "")
 
 
+def test_the_speed_of_a_branch_counts_none_of_the_steps_of_its_parent(runs_dir: Path) -> None:
+    parent = RunDirectory.open(finish(runs_dir, **VALUES).run)
+    outcome, _ = branched(parent.step_checkpoint(60), runs_dir)
+    (outcome.run / "status.json").unlink()
+    (outcome.run / "ending.json").write_text(json.dumps({"stopped": "finished"}))
+    (ended,) = of(Ended, RunReader(outcome.run).drain())
+    assert ended.steps_per_s * ended.wall_s == pytest.approx(ended.env_steps - 60)
+
+
 def test_a_run_resumed_before_a_change_begins_without_it_and_makes_it_again(
     runs_dir: Path,
 ) -> None:
