@@ -25,6 +25,8 @@ class AlgorithmEntry:
     update; empty without one."""
     fixed: tuple[tuple[str, Any], ...] = ()
     """Names and values of the settings that the algorithm fixes."""
+    critic_loss: str = "squared"
+    """The loss of its critics; values of different losses are not compared."""
     own: tuple[str, ...] = ()
     """Settings that no other algorithm uses."""
 
@@ -57,6 +59,7 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
             agent="td3core.algorithm.tqc:TQC",
             networks="td3core.config.networks:actor_and_quantile_critics",
             tracer="td3core.algorithm.trace:TQCTracer",
+            critic_loss="quantile Huber",
             own=("quantiles", "dropped_quantiles"),
         ),
     }

@@ -65,7 +65,7 @@ METRICS = (
     Metric("target", Text("mean of the target y over the batch"), "critic1"),
     Metric(
         "critic1_loss",
-        Text("mean of (Q1(s, a) - y)^2 over the batch; of TQC its quantile Huber loss"),
+        Text("mean of (Q1(s, a) − y)² over the batch; of TQC its quantile Huber loss"),
         "critic1",
     ),
     Metric(
@@ -76,7 +76,7 @@ METRICS = (
     Metric(
         "actor_loss",
         Text(
-            "-mean Q1(s, pi(s)), for TQC over both critics; absent if the actor was not updated"
+            "−mean Q1(s, π(s)), for TQC over both critics; absent if the actor was not updated"
             " (policy delay)"
         ),
         "actor",

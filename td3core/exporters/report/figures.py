@@ -17,12 +17,13 @@ from td3core.analysis.figure_data import (
 )
 from td3core.analysis.results import SMOOTHED_EPISODES, Metric, XAxis, trailing_mean
 from td3core.arrays import Doubles
+from td3core.config.algorithms import entry_of
 from td3core.exporters.figure import PALETTE
 from td3core.exporters.report.document import Plot
 from td3core.exporters.report.material import Material
 from td3core.exporters.report.measured_plots import REPORTED, MeasuredPlot
 from td3core.exporters.report.run_facts import RunFacts
-from td3core.text import Text
+from td3core.text import Text, tr
 
 WIDE_IN, NARROW_IN = (8.4, 3.1), (4.1, 2.3)
 """Width and height of a figure as wide as the page, and of one of two side by side."""
@@ -167,10 +168,16 @@ def training_plots(measured: Sequence[MeasuredPlot], found: Material) -> tuple[P
             height_in=NARROW_IN[1],
             logarithmic=each.logarithmic and positive,
         )
-        plots.append(
-            Plot(title=str(each.title), figure=in_units(figure, found.x), about=str(each.about))
-        )
+        about = str(each.about)
+        if each.column == "critic1_loss" and _losses_differ(found):
+            about = f"{about}. {tr('The losses of these algorithms are not comparable.')}"
+        plots.append(Plot(title=str(each.title), figure=in_units(figure, found.x), about=about))
     return tuple(plots)
+
+
+def _losses_differ(found: Material) -> bool:
+    algorithms = {run.directory.config.algorithm for run in found.runs.values()}
+    return len({entry_of(each).critic_loss for each in algorithms}) > 1
 
 
 def _training_lines(column: str, found: Material) -> list[FigureLine]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from td3core.protocol.metrics import METRICS
 from td3core.text import Text
 
 
@@ -15,6 +16,11 @@ class MeasuredPlot:
     logarithmic: bool = False
 
 
+def _meaning(column: str) -> Text:
+    """Return the meaning of a column, whichever algorithm wrote it."""
+    return next(metric.meaning for metric in METRICS if metric.name == column)
+
+
 LEARNING = (
     MeasuredPlot(
         column="q1",
@@ -24,13 +30,13 @@ LEARNING = (
     MeasuredPlot(
         column="critic1_loss",
         title=Text("Loss of Q₁"),
-        about=Text("Mean squared distance to the target."),
+        about=_meaning("critic1_loss"),
         logarithmic=True,
     ),
     MeasuredPlot(
         column="actor_loss",
         title=Text("Actor loss"),
-        about=Text("−Q₁(s, π(s)), mean over the batches."),
+        about=_meaning("actor_loss"),
     ),
     MeasuredPlot(
         column="q_gap",

@@ -173,9 +173,9 @@ def trained_run(small: Path, runs_dir: Path) -> Path:
     return runs_dir / small.name
 
 
-def trained(runs_dir: Path) -> Path:
+def trained(runs_dir: Path, **values: object) -> Path:
     """Write a run with every column of the training statistics."""
-    path = write_run(runs_dir, [1.0, 2.0], [0.0] * 30, bias=[(0.5, 0.1), (0.4, 0.1)])
+    path = write_run(runs_dir, [1.0, 2.0], [0.0] * 30, bias=[(0.5, 0.1), (0.4, 0.1)], **values)
     table = RunDirectory.open(path).table("training", training_columns())
     for step in range(100, 1001, 100):
         table.add((step, step, *np.full(len(training_columns()) - 3, 0.5 + step), step / 10))
@@ -205,6 +205,15 @@ def test_a_run_shows_its_live_changes_bias_health_machine_and_command(trained_ru
     assert facts["torch"]
     (command,) = section(page, "commands").all("pre")
     assert command.text.endswith(f"--journal {trained_run.name}")
+
+
+def test_losses_are_told_as_each_algorithm_has_them(runs_dir: Path) -> None:
+    paths = [trained(runs_dir, algorithm=name) for name in ("td3", "tqc")]
+    for shown, comparable in ((paths[:1], True), (paths[1:], True), (paths, False)):
+        text = section(written(*shown), "learning").text
+        assert "of TQC its quantile Huber loss" in text
+        assert "for TQC over both critics" in text
+        assert ("losses of these algorithms are not comparable" not in text) == comparable
 
 
 def test_parts_can_be_left_out(trained_run: Path) -> None:
