@@ -26,7 +26,7 @@ BAND_ABOUT = Text(
 _LABELS: dict[Metric, Text] = {
     "eval": Text("Evaluation return"),
     "return": Text("Episode return"),
-    "bias": Text("Bias of the critics ÷ |mean return|"),
+    "bias": Text("Bias of Q ÷ max(|mean return|, 1)"),
 }
 STEPS, EPISODES = Text("Environment steps"), Text("Episodes")
 WHOLE_AXES = (STEPS, EPISODES)

@@ -209,7 +209,7 @@ def _bias(found: Material) -> Section | None:
         return None
     about = tr(
         "Predicted Q minus the discounted return that followed, divided by the absolute mean of"
-        " that return. Above 0, the critics overestimate."
+        " that return, or by 1 if that is larger. Above 0, the critics overestimate."
     )
     blocks = (
         Paragraph(text=about, quiet=True),

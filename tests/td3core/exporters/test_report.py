@@ -207,6 +207,13 @@ def test_a_run_shows_its_live_changes_bias_health_machine_and_command(trained_ru
     assert command.text.endswith(f"--journal {trained_run.name}")
 
 
+def test_the_bias_is_told_with_the_divisor_that_it_has(runs_dir: Path) -> None:
+    path = write_run(runs_dir, [1.0, 2.0], bias=[(0.5, 0.1), (0.4, 0.1)])
+    bias = section(written(path), "bias")
+    assert "Bias of Q ÷ max(|mean return|, 1)" in bias.text
+    assert "divided by the absolute mean of that return, or by 1 if that is larger" in bias.text
+
+
 def test_losses_are_told_as_each_algorithm_has_them(runs_dir: Path) -> None:
     paths = [trained(runs_dir, algorithm=name) for name in ("td3", "tqc")]
     for shown, comparable in ((paths[:1], True), (paths[1:], True), (paths, False)):
