@@ -423,8 +423,9 @@ class SweepPanel(QWidget):
     @Slot(object)
     def _on_measured(self, answer: dict[str, object]) -> None:
         found, trials = answer.get("importance"), answer.get("trials")
-        known = isinstance(found, dict) and isinstance(trials, dict)
-        if known and answer.get("name") == self.name:
+        if answer.get("name") != self.name:
+            return
+        if isinstance(found, dict) and isinstance(trials, dict):
             self.plots.show_importance(found, trials["done"])
 
     @Slot(str)
