@@ -61,7 +61,7 @@ _BIAS_TITLE = Text("Bias of the critics")
 _BIAS_ABOUT = Explanation(
     shows=Text(
         "How much more the smaller critic expects at the states of the evaluations than is then"
-        " obtained, divided by the mean discounted return."
+        " obtained, divided by the larger of its absolute mean and 1."
     ),
     healthy=Text(
         "It approaches 0 or stays slightly below, as TD3's does on Pendulum-v1 and Hopper-v5; a"

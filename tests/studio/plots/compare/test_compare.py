@@ -423,7 +423,7 @@ def test_the_bias_of_the_critics_is_compared_like_returns(qtbot, alone, runs_dir
     assert alone.comparison.session.figure().y_label.english.startswith("Bias of the critics")
     alone.find("compare_return_title").click()
     popup = card.findChild(ExplanationPopup)
-    assert "divided by the mean discounted return" in popup.sentences[0].text()
+    assert "divided by the larger of its absolute mean and 1" in popup.sentences[0].text()
     popup.close()
     pick(qtbot, alone, alone.find, "compare_metric_combo", "Evaluations")
     assert card.plot.accessibleName() == "Return plot"
