@@ -11,6 +11,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import time
 import zipfile
 from collections import OrderedDict
@@ -340,6 +341,13 @@ def test_a_tensor_beyond_its_numbers_is_refused(size: Any, stride: Any, offset: 
         b"}(]]u.",
         b"R.",
         b"",
+        # A number of megabytes, whose hash Python computes at each use as a key.
+        b"\x80\x02}\x8b"
+        + struct.pack("<i", 3_900_000)
+        + b"\x7f" * 3_900_000
+        + b"q\x00Ns"
+        + b"h\x00Ns" * 5_000
+        + b".",
     ],
 )
 def test_a_pickle_that_is_none_is_refused_soon(data: bytes) -> None:
@@ -347,6 +355,26 @@ def test_a_pickle_that_is_none_is_refused_soon(data: bytes) -> None:
     with contextlib.suppress(*DAMAGE):
         read_pickle(data)
     assert time.process_time() - began < SLOWEST_S
+
+
+@pytest.mark.parametrize("made", [b"}", b"ccollections\nOrderedDict\n)R"])
+def test_numbers_of_one_hash_are_soon_read_as_keys(made: bytes) -> None:
+    step = sys.hash_info.modulus
+    numbers = ((at * step).to_bytes(12, "little") for at in range(1, 20_000))
+    pairs = b"".join(b"\x8a\x0c" + number + b"N" for number in numbers)
+    began = time.process_time()
+    with contextlib.suppress(*DAMAGE):
+        read_pth(pth(b"\x80\x02" + made + b"(" + pairs + b"u."))
+    assert time.process_time() - began < SLOWEST_S
+
+
+def test_a_number_of_many_digits_is_refused_and_the_state_of_a_generator_is_read() -> None:
+    state = np.random.default_rng(0).bit_generator.state["state"]
+    assert read_pickle(pickle.dumps(state)) == state
+    assert read_pickle(pickle.dumps(2**128 - 1)) == 2**128 - 1
+    for number in (2**128, -(2**128)):
+        with pytest.raises(UnexpectedError, match="a number has 129 bits"):
+            read_pickle(pickle.dumps(number))
 
 
 @pytest.mark.parametrize(
