@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from td3core.envs import trust
 from td3core.errors import RequestError
-from td3core.runs.directory import RunDirectory
+from td3core.runs.directory import RunDirectory, require_writable
 from td3core.runs.listing import list_runs, summarise
 from td3core.runs.metadata import Parent
 from td3core.runs.new_run import default_runs_dir
@@ -88,8 +88,17 @@ def test_a_run_that_would_record_a_name_that_is_no_text_is_refused(
 def test_a_file_in_the_place_of_the_runs_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("")
     for folder in (tmp_path / "runs", tmp_path / "runs" / "deeper"):
-        with pytest.raises(RequestError, match=f"{folder} cannot be written"):
-            create(folder)
+        for refuse in (create, require_writable):
+            with pytest.raises(RequestError, match=f"{folder} cannot be written"):
+                refuse(folder)
+
+
+def test_whether_a_runs_folder_can_be_written_is_found_out_without_leaving_anything(
+    tmp_path: Path,
+) -> None:
+    require_writable(tmp_path / "not" / "yet")
+    require_writable(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 # Tables -----------------------------------------------------------------------------------------
