@@ -38,7 +38,8 @@ def parse_names(text: str) -> tuple[str, ...]:
             raise _refusal(text, Text("{name} cannot name a column", name=brief(repr(name))))
         if len(name) > _LONGEST:
             raise _refusal(
-                text, Text("{name} has more than {most} characters", name=name, most=_LONGEST)
+                text,
+                Text("{name} has more than {most} characters", name=brief(name), most=_LONGEST),
             )
     return names
 

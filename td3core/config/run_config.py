@@ -32,6 +32,7 @@ class RunConfig:
     env_args: str = setting(
         "",
         label=Text("Environment arguments"),
+        longest=10_000,
         help=Text(
             "Arguments passed to the environment, as a JSON object. For instance {one} or {other}."
             " {twice} takes each action twice. Empty for none.",
@@ -43,6 +44,7 @@ class RunConfig:
     info_columns: str = setting(
         "",
         label=Text("Info columns"),
+        longest=10_000,
         help=Text(
             "Numbers of the environment's info to record, separated by commas, such as {example}:"
             " their mean over the steps of each training episode becomes a column of episodes.csv."

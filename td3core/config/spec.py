@@ -28,6 +28,8 @@ class Spec:
     shown: tuple[float, float] | None = None
     scale: Scale = "linear"
     choices: tuple[str, ...] = ()
+    longest: int = 500
+    """Most characters of a text: a window takes seconds to lay out a line of very many."""
     zero: str = ""
     """Meaning of 0, if it is a special value."""
     lowest: str = ""
@@ -119,7 +121,7 @@ def type_words_of(item: Field[Any]) -> Text:
     if item.type is bool:
         return Text("true or false")
     if item.type is str:
-        return Text("text")
+        return Text("text of at most {n:,} characters", n=known.longest)
     high = _bound(known.high)
     if known.lowest:
         return Text("{lowest} or a number up to {high}", lowest=known.lowest, high=high)
@@ -165,7 +167,10 @@ def _checked(item: Field[Any], value: Any) -> Any:
         return _number(item, wanted, value)
     if not isinstance(value, wanted):  # type: ignore[arg-type]
         raise _refusal(item, value)
-    if spec_of(item).choices and value not in spec_of(item).choices:
+    spec = spec_of(item)
+    if spec.choices and value not in spec.choices:
+        raise _refusal(item, value)
+    if wanted is str and len(value) > spec.longest:
         raise _refusal(item, value)
     return value
 
@@ -196,6 +201,7 @@ def _refusal(item: Field[Any], value: Any) -> RequestError:
     return RequestError(
         "{name} cannot be {value}; it must be {allowed}.",
         name=SettingName(item.name),
-        value=brief(repr(value) if isinstance(value, str) else value),
+        # Short, so that there is room for what is allowed where the sentence itself is cut.
+        value=brief(repr(value) if isinstance(value, str) else value, 80),
         allowed=type_words_of(item),
     )

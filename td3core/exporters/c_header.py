@@ -19,6 +19,10 @@ _TEMPLATE = """\
  *     float action[TD3_ACT_DIM];
  *     td3_act(observation, action);
  *
+ * If a number of the observation is NaN, as from a sensor that failed, each action is NaN: check
+ * isnan(action[0]) before an action reaches a motor. Compile without -ffast-math, which drops such
+ * checks.
+ *
  * Weights take {bytes} bytes of read-only memory, a call {stack} bytes of stack.
  */
 #ifndef TD3_ACTOR_H
@@ -44,6 +48,12 @@ static void td3_layer(const float *weight, const float *bias, int rows, int colu
     }}
 }}
 
+/* Unlike fminf and fmaxf, keep NaN. */
+static float td3_clip(float x, float low, float high)
+{{
+    return x < low ? low : x > high ? high : x;
+}}
+
 /* Write TD3_ACT_DIM numbers within td3_low and td3_high for TD3_OBS_DIM numbers. */
 static void td3_act(const float *observation, float *action)
 {{
@@ -53,7 +63,7 @@ static void td3_act(const float *observation, float *action)
 {layers}
     for (int i = 0; i < TD3_ACT_DIM; i++) {{
         float a = td3_centre[i] + td3_half[i] * tanhf(y[i]);
-        action[i] = fminf(fmaxf(a, td3_low[i]), td3_high[i]);
+        action[i] = td3_clip(a, td3_low[i], td3_high[i]);
     }}
 }}
 
@@ -64,7 +74,7 @@ _LAYER = """\
 _HIDDEN = """
     for (int i = 0; i < {rows}; i++)
         x[i] = {activation};"""
-_ACTIVATIONS = {"relu": "y[i] > 0.0f ? y[i] : 0.0f", "tanh": "tanhf(y[i])"}
+_ACTIVATIONS = {"relu": "y[i] <= 0.0f ? 0.0f : y[i]", "tanh": "tanhf(y[i])"}
 _COLUMNS = 6
 
 
@@ -96,8 +106,7 @@ def source_of(actor: DeployedActor) -> str:
 
 
 _NORMALISED = (
-    "fminf(fmaxf((observation[i] - td3_shift[i]) * td3_scale[i],"
-    f" -{OBS_CLIP:.1f}f), {OBS_CLIP:.1f}f)"
+    f"td3_clip((observation[i] - td3_shift[i]) * td3_scale[i], -{OBS_CLIP:.1f}f, {OBS_CLIP:.1f}f)"
 )
 
 

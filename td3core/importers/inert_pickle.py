@@ -18,7 +18,9 @@ from td3core.importers.damage import UnexpectedError
 MOST_BYTES = 4 * 2**20
 """Size limit of a pickle, which does not contain the tensor data."""
 _MOST_STEPS = 100_000
-_KEYS = (str, bytes, int, float, bool, type(None))
+_LONGEST_BITS = 128
+"""Length limit of a whole number: the state of NumPy's generators."""
+_LONGEST_KEY_BITS = 64
 _NUMBERS = re.compile(r"[fiub][1248]")
 _MOST_DIMENSIONS = 8
 
@@ -89,6 +91,8 @@ class _Machine:
             if name == "STOP":
                 break
             if name in _PUSHED:
+                if isinstance(argument, int) and argument.bit_length() > _LONGEST_BITS:
+                    raise UnexpectedError("a number has {n} bits", n=argument.bit_length())
                 self._stack.append(argument)
             elif name not in _IGNORED:
                 act = _ACTS.get(name)
@@ -221,10 +225,10 @@ def _append(machine: _Machine, values: list[Any]) -> None:
 
 def _set(machine: _Machine, values: list[Any]) -> None:
     target = machine.top()
-    pairs = list(zip(values[::2], values[1::2], strict=True))
+    keys = map(_key, values[::2])
+    pairs = list(zip(keys, values[1::2], strict=True))
     if isinstance(target, dict):
-        for key, value in pairs:
-            target[_key(key)] = value
+        target.update(pairs)
     elif isinstance(target, Made):
         target.pairs.extend(pairs)
     else:
@@ -232,10 +236,17 @@ def _set(machine: _Machine, values: list[Any]) -> None:
 
 
 def _key(key: Any) -> Hashable:
-    if not isinstance(key, _KEYS):
-        # Only numbers and names are looked up later; other keys only have to be distinct.
-        return id(key), type(key).__name__
-    return key
+    """Return a name or a number as it is, and for any other key one that is merely distinct.
+
+    Only names and numbers are looked up later. Longer numbers can be chosen so that all have the
+    same hash.
+    """
+    match key:
+        case str() | bytes() | float() | None:
+            return key
+        case int() if key.bit_length() <= _LONGEST_KEY_BITS:
+            return key
+    return id(key), type(key).__name__
 
 
 def _one(machine: _Machine) -> list[Any]:

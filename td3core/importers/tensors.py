@@ -61,7 +61,8 @@ def state_dict(value: Any) -> dict[str, NDArray[Any]]:
 class _Reader:
     def __init__(self, archive: Archive, prefix: str) -> None:
         self._archive, self._prefix = archive, prefix
-        self._storages: dict[str, NDArray[Any]] = {}
+        # Each is read once, so that the limit of the archive holds for all of them together.
+        self._storages: dict[str, bytes] = {}
         self._count = self._bytes = 0
         order = f"{prefix}byteorder"
         if order in archive and archive.read(order, 16) != b"little":
@@ -136,10 +137,9 @@ class _Reader:
                 raise UnexpectedError("the numbers of a tensor are named in an unknown way")
         if not (key.isascii() and key.isdecimal()):
             raise UnexpectedError("the numbers of a tensor are named in an unknown way")
-        name = f"{key} {kind}"
-        if name not in self._storages:
-            data = self._archive.read(f"{self._prefix}data/{key}")
-            if len(data) != count * kind.itemsize:
-                raise UnexpectedError("data/{key} has {n} bytes", key=key, n=len(data))
-            self._storages[name] = np.frombuffer(data, kind)
-        return self._storages[name]
+        if key not in self._storages:
+            self._storages[key] = self._archive.read(f"{self._prefix}data/{key}")
+        data = self._storages[key]
+        if len(data) != count * kind.itemsize:
+            raise UnexpectedError("data/{key} has {n} bytes", key=key, n=len(data))
+        return np.frombuffer(data, kind)

@@ -1,7 +1,9 @@
 """The run directory: everything a run keeps on disk."""
 
 import contextlib
+import os
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -70,6 +72,28 @@ def note_module_folder(path: Path) -> None:
         folder = found["module_folder"]
         if isinstance(folder, str) and Path(folder).is_absolute():
             trust.note_folder(str(found["config"]["env"]), folder)
+
+
+def require_writable(runs_dir: Path) -> None:
+    """Check that a run can be made in a folder; leave nothing there.
+
+    Raises:
+        RequestError: the folder cannot be written or made.
+    """
+    there = (folder for folder in (runs_dir, *runs_dir.parents) if os.path.lexists(folder))
+    try:
+        with tempfile.TemporaryFile(dir=next(there, runs_dir)):
+            pass
+    except OSError as problem:
+        raise _cannot_be_written(runs_dir, problem) from problem
+
+
+def _cannot_be_written(runs_dir: Path, problem: OSError) -> RequestError:
+    return RequestError(
+        "The runs folder {runs_dir} cannot be written: {reason}.",
+        runs_dir=runs_dir,
+        reason=file_reason(problem),
+    )
 
 
 def header_of(checkpoint: Path) -> Header:
@@ -162,11 +186,7 @@ class RunDirectory:
             if path is not None:
                 shutil.rmtree(path, ignore_errors=True)
             if isinstance(problem, OSError):
-                raise RequestError(
-                    "The runs folder {runs_dir} cannot be written: {reason}.",
-                    runs_dir=runs_dir,
-                    reason=file_reason(problem),
-                ) from problem
+                raise _cannot_be_written(runs_dir, problem) from problem
             raise
         return run
 

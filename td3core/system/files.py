@@ -17,6 +17,7 @@ from pathlib import Path
 from td3core.system.regular_files import open_own, open_regular, require_own
 
 _CHUNK = 2**20
+_LONGEST_SLUG = 150
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -166,8 +167,11 @@ def new_folder(parent: Path, stem: str) -> Path:
 
 
 def slug(text: str) -> str:
-    """Return free text as part of a file's name: letters, digits, ``.``, ``_`` and ``-``."""
-    return _NO_NAME.sub("-", text).strip("-.")
+    """Return free text as part of a file's name: letters, digits, ``.``, ``_`` and ``-``.
+
+    It is cut so that there is room for more in the 255 bytes of a name.
+    """
+    return _NO_NAME.sub("-", text).strip("-.")[:_LONGEST_SLUG]
 
 
 def stamp(path: Path) -> tuple[int, int] | None:

@@ -45,7 +45,7 @@ from td3core.protocol.events import Ended, Failed, Preparing, Warned
 from td3core.protocol.listeners import Listener, Listeners
 from td3core.remote.access import RemoteAccess
 from td3core.runs.branching import parent_of, prepare_branch
-from td3core.runs.directory import RunDirectory, note_module_folder
+from td3core.runs.directory import RunDirectory, note_module_folder, require_writable
 from td3core.runs.journal import Change, changes_of, scheduled
 from td3core.runs.layout import REPLAY, run_of
 from td3core.runs.listing import steps_of_last
@@ -119,6 +119,7 @@ def train(
     tunables = at_step(tunables, 0, config.steps)
 
     def plan(resources: ExitStack) -> RunPlan:
+        require_writable(runs_dir)
         resolved = engine.resolve(config)
         entries = scheduled(schedule, tunables, config.num_envs)
 
@@ -219,6 +220,7 @@ def branch(
     checkpoint, runs_dir = checkpoint.absolute(), runs_dir.absolute()
 
     def plan(resources: ExitStack) -> RunPlan:
+        require_writable(runs_dir)
         point, config, tunables, to_come = prepare_branch(checkpoint, values)
         if schedule is not None:
             to_come = [change for change in schedule if change.env_steps >= point.env_steps]

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import re
 import socket
 import struct
 import time
@@ -32,7 +33,7 @@ from td3core.system.files import make_folder, write_atomically
 from td3core.system.packages import missing
 
 if TYPE_CHECKING:
-    from tensorboardX.event_file_writer import EventFileWriter
+    from tensorboardX.event_file_writer import EventFileWriter, EventsWriter
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,8 @@ WINDOW = 100
 _FLUSH_S = 120.0
 _FILM = ".film"
 """Suffix of a film's file name, preceded by the steps of its agent."""
+_EVENT_FILE = re.compile(r"events\.out\.tfevents\.(\d{10})\.")
+"""Name of an event file, with its time in seconds since 1970."""
 
 
 def installed() -> bool:
@@ -134,11 +137,9 @@ class TensorBoardSink:
             Event(wall_time=now, file_version="brain.Event:2"),
             Event(wall_time=now, step=env_steps, summary=summary),
         )
-        # Sorts chronologically among the run's files, as the writer's own names do.
-        name = f"events.out.tfevents.{int(now):010}.{socket.gethostname()}.{time.time_ns()}"
         folder = self._folder / run.name
         make_folder(folder)
-        file = folder / f"{name}.{env_steps}{_FILM}"
+        file = folder / f"{_next_name(folder)}.{env_steps}{_FILM}"
         # Renamed when complete: TensorBoard reads every file with the name of an event file.
         made = folder / f".{env_steps}.part"
         write_atomically(made, b"".join(_record(each.SerializeToString()) for each in events))
@@ -166,10 +167,11 @@ class TensorBoardSink:
         self._recent = deque(_episodes_up_to(event.env_steps, event.run), WINDOW)
         folder = self._folder / event.run.name
         _drop_films(folder, after=event.env_steps)
-        # TensorBoard reads files in name order, but their timestamps are in whole seconds.
+        # The time in the writer's own name has whole seconds.
         suffix = f".{time.time_ns()}"
         # Looked up in the module: W&B patches this name to learn of the folder.
         self._writer = writer.EventFileWriter(str(folder), filename_suffix=suffix)
+        _make_last(self._writer._ev_writer)
         self._flush_at = 0.0
         # TensorBoard drops the records from this step on.
         purged = event.env_steps + 1
@@ -226,6 +228,30 @@ class TensorBoardSink:
             # Bypasses the writer's queue: its thread ends at the first error, and the full queue
             # would then block the run forever.
             self._writer._ev_writer.write_event(record)
+
+
+def _next_name(folder: Path) -> str:
+    """Return a name for an event file that sorts after those in the folder.
+
+    TensorBoard reads them in this order. The time is not enough: a clock may have been set back.
+    """
+    found = (_EVENT_FILE.match(file.name) for file in folder.iterdir())
+    after = (int(each[1]) + 1 for each in found if each)
+    time_s = max((int(time.time()), *after))
+    return f"events.out.tfevents.{time_s:010}.{socket.gethostname()}.{time.time_ns()}"
+
+
+def _make_last(writer: "EventsWriter") -> None:
+    """Let a file in which nothing has been written yet be the last that TensorBoard reads."""
+    from tensorboardX.record_writer import RecordWriter
+
+    file = Path(writer._file_name)
+    if file.name == max(other.name for other in file.parent.glob("events.out.tfevents.*")):
+        return
+    # Opened anew: Windows does not rename an open file.
+    writer.close()
+    file.unlink()
+    writer._py_recordio_writer = RecordWriter(str(file.with_name(_next_name(file.parent))))
 
 
 def _drop_films(folder: Path, after: int) -> None:

@@ -1,3 +1,4 @@
+import json
 import math
 from typing import Any
 
@@ -83,9 +84,9 @@ def allowed_values(name: str) -> st.SearchStrategy[Any]:
     if item.type == tuple[int, ...]:
         assert integers is not None
         return st.lists(integers, max_size=16).map(tuple)
-    return st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
-        lambda text: text == text.strip()
-    )
+    return st.text(
+        st.characters(exclude_categories=["Cs"]), min_size=1, max_size=known.longest
+    ).filter(lambda text: text == text.strip())
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -143,6 +144,22 @@ def test_the_largest_seed_is_named_exactly() -> None:
     said = refusal(seed=3_000_000_000)
     assert said.endswith("it must be a whole number from 0 to 2,147,483,647.")
     assert spec(RunConfig, "seed").allowed == "0 to 2,147,483,647"
+
+
+@pytest.mark.parametrize("name", ["env", "preset", "env_args", "info_columns"])
+def test_a_text_too_long_to_be_shown_is_refused_in_a_short_sentence(name: str) -> None:
+    longest = spec(RunConfig, name).longest
+    said = refusal(**{name: "x" * (longest + 1)})
+    assert said.startswith(f"{name} cannot be 'xxx")
+    assert said.endswith(f"it must be text of at most {longest:,} characters.")
+    assert len(said) < 400
+
+
+def test_a_long_path_to_a_class_and_long_arguments_are_accepted() -> None:
+    env = ".".join(["organisation_of_many_words"] * 10) + ":EnvironmentOfALeggedRobot"
+    args = json.dumps({"waypoints": [[0.125, at] for at in range(500)]})
+    config, _ = make_settings({"env": env, "env_args": args, "preset": "x" * 200})
+    assert (config.env, config.env_args) == (env, args)
 
 
 @pytest.mark.parametrize("name", NUMBERS)

@@ -235,7 +235,7 @@ REFUSED = {
     "not a number": ('{"height": NaN}', "NaN is not a JSON number"),
     "too large": ('{"height": 1e999}', "a number is too large"),
     "render mode": ('{"render_mode": "human"}', "render_mode is set by the studio"),
-    "deep": ("[" * 100_000, "nested too deeply"),
+    "deep": ("[" * 10_000, "nested too deeply"),
     "python": ("__import__('os')", "at character 1"),
 }
 

@@ -3,11 +3,12 @@
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from td3core.exporters import c_header
+from td3core.exporters import c_header, numpy_file, onnx_file
 from td3core.exporters.actor.deployed import deployed_actor
 from tests.td3core.exporters.actors import BUNDLED, KINDS, expected, replayed, trained
 
@@ -49,6 +50,28 @@ def test_the_compiled_header_acts_as_the_networks_written_out(
     assert str(said) == "452 bytes of weights"
     obs = replayed(source)
     assert answers(tmp_path, obs, 1) == pytest.approx(expected(source, obs, kind), abs=2e-5)
+
+
+@compiled
+@pytest.mark.parametrize("kind", ["relu", "tanh", "normalised"])
+def test_an_observation_that_is_no_number_gives_no_action_in_c_and_numpy_and_onnx(
+    runs_dir: Path, tmp_path: Path, kind: str
+) -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    actor = deployed_actor(trained(runs_dir, kind))
+    (tmp_path / "actor.h").write_text(c_header.source_of(actor))
+    in_numpy: dict[str, Any] = {}
+    exec(numpy_file.source_of(actor), in_numpy)
+    in_onnx = runtime.InferenceSession(onnx_file.model_of(actor))
+    obs = actor.replayed[:5].copy()
+    failed = np.arange(1, 4), np.arange(3)
+    obs[failed] = np.nan
+    for found in (
+        answers(tmp_path, obs, 1),
+        in_numpy["act"](obs),
+        *in_onnx.run(["action"], {"obs": obs}),
+    ):
+        assert np.isnan(found).ravel().tolist() == [False, True, True, True, False]
 
 
 @compiled

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,29 @@ def test_a_run_that_goes_on_appends_its_curves(runs_dir: Path, tmp_path: Path, r
     found = opened(reader, tmp_path / ended.run.name)
     assert [step for step, _ in scalars(found, "eval/mean_reward")] == [200, 400, 600]
     assert [step for step, _ in scalars(found, "rollout/ep_rew_mean")] == [200, 400, 600]
+
+
+def test_a_run_keeps_its_curves_when_it_is_resumed_after_the_clock_went_back(
+    tmp_path: Path, reader: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, tunables = tiny("Pendulum-v1")
+    begun = time.time()
+    for hours, reached in ((0, 0), (-1, 300), (-2, 600)):
+        moment = begun + 3600 * hours
+        monkeypatch.setattr(time, "time", lambda moment=moment: moment)
+        monkeypatch.setattr(time, "time_ns", lambda moment=moment: int(moment * 1e9))
+        sink = TensorBoardSink(tmp_path)
+        sink.report(began(config, tunables, reached))
+        for step in (100, 200, 300):
+            sink.report(evaluated(reached + step, 1.0 * hours))
+        sink.close()
+        sink.show_film(Path("run"), b"GIF89a", (4, 2), reached + 100)
+    monkeypatch.undo()
+    folder = tmp_path / "run"
+    found = scalars(opened(reader, folder), EVALUATION)
+    assert [step for step, _ in found] == [100, 200, 300, 400, 500, 600, 700, 800, 900]
+    assert [value for _, value in found] == [0, 0, 0, -1, -1, -1, -2, -2, -2]
+    assert films(reader, folder) == [(step, b"GIF8") for step in (100, 400, 700)]
 
 
 def test_a_resumed_run_averages_the_same_hundred_episodes_as_one_that_went_on(

@@ -11,6 +11,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import time
 import zipfile
 from collections import OrderedDict
@@ -24,6 +25,7 @@ import torch
 
 from td3core.errors import RequestError
 from td3core.importers import importing, registry, tensors
+from td3core.importers.archive import Archive
 from td3core.importers.damage import DAMAGE, UnexpectedError
 from td3core.importers.inert_pickle import Global, Made, read_pickle
 from td3core.importers.tensors import read_pth
@@ -257,27 +259,37 @@ def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
         registry.read(tmp_path / "a.zip")
 
 
-def tensor(size: Any, stride: Any, offset: Any = 0) -> bytes:
-    """Return the contents of a file of torch whose only tensor of 4 numbers is described so."""
+def tensor(
+    size: Any, stride: Any, offset: Any = 0, kinds: Any = ((torch.FloatStorage, 4),)
+) -> bytes:
+    """Return the contents of a file of torch with 16 bytes, and a tensor of them by each type.
+
+    A type is followed by how many of its numbers these are.
+    """
 
     class Storage:
-        pass
+        def __init__(self, kind: Any) -> None:
+            self.kind = kind
 
     class Described:
+        def __init__(self, kind: Any) -> None:
+            self.kind = kind
+
         def __reduce__(self) -> Any:
             hooks: Any = OrderedDict()
             return torch._utils._rebuild_tensor_v2, (
-                *(Storage(), offset, size, stride, False, hooks),
+                *(Storage(self.kind), offset, size, stride, False, hooks),
             )
 
     class Pickler(pickle.Pickler):
         def persistent_id(self, value: Any) -> Any:
             if isinstance(value, Storage):
-                return ("storage", torch.FloatStorage, "0", "cpu", 4)
+                kind, count = value.kind
+                return ("storage", kind, "0", "cpu", count)
             return None
 
     pickled, whole = io.BytesIO(), io.BytesIO()
-    Pickler(pickled, 2).dump({"l1.weight": Described()})
+    Pickler(pickled, 2).dump({f"l{at}.weight": Described(k) for at, k in enumerate(kinds, 1)})
     with zipfile.ZipFile(whole, "w") as archive:
         archive.writestr("archive/data.pkl", pickled.getvalue())
         archive.writestr("archive/data/0", np.arange(4, dtype="<f4").tobytes())
@@ -329,6 +341,13 @@ def test_a_tensor_beyond_its_numbers_is_refused(size: Any, stride: Any, offset: 
         b"}(]]u.",
         b"R.",
         b"",
+        # A number of megabytes, whose hash Python computes at each use as a key.
+        b"\x80\x02}\x8b"
+        + struct.pack("<i", 3_900_000)
+        + b"\x7f" * 3_900_000
+        + b"q\x00Ns"
+        + b"h\x00Ns" * 5_000
+        + b".",
     ],
 )
 def test_a_pickle_that_is_none_is_refused_soon(data: bytes) -> None:
@@ -336,6 +355,26 @@ def test_a_pickle_that_is_none_is_refused_soon(data: bytes) -> None:
     with contextlib.suppress(*DAMAGE):
         read_pickle(data)
     assert time.process_time() - began < SLOWEST_S
+
+
+@pytest.mark.parametrize("made", [b"}", b"ccollections\nOrderedDict\n)R"])
+def test_numbers_of_one_hash_are_soon_read_as_keys(made: bytes) -> None:
+    step = sys.hash_info.modulus
+    numbers = ((at * step).to_bytes(12, "little") for at in range(1, 20_000))
+    pairs = b"".join(b"\x8a\x0c" + number + b"N" for number in numbers)
+    began = time.process_time()
+    with contextlib.suppress(*DAMAGE):
+        read_pth(pth(b"\x80\x02" + made + b"(" + pairs + b"u."))
+    assert time.process_time() - began < SLOWEST_S
+
+
+def test_a_number_of_many_digits_is_refused_and_the_state_of_a_generator_is_read() -> None:
+    state = np.random.default_rng(0).bit_generator.state["state"]
+    assert read_pickle(pickle.dumps(state)) == state
+    assert read_pickle(pickle.dumps(2**128 - 1)) == 2**128 - 1
+    for number in (2**128, -(2**128)):
+        with pytest.raises(UnexpectedError, match="a number has 129 bits"):
+            read_pickle(pickle.dumps(number))
 
 
 @pytest.mark.parametrize(
@@ -364,3 +403,21 @@ def test_tensors_that_share_their_numbers_do_not_grow(monkeypatch: pytest.Monkey
     monkeypatch.setattr(tensors, "_MOST_TENSOR_BYTES", 100_000)
     with pytest.raises(UnexpectedError, match="the tensors have 104000 bytes together"):
         read_pth(file.getvalue())
+
+
+def test_numbers_that_tensors_of_several_types_share_are_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kinds = (torch.FloatStorage, 4), (torch.DoubleStorage, 2), (torch.ByteStorage, 16)
+    data = tensor((2,), (1,), kinds=kinds)
+    read: list[str] = []
+    original = Archive.read
+
+    def note(archive: Archive, name: str, *args: Any) -> bytes:
+        read.append(name)
+        return original(archive, name, *args)
+
+    monkeypatch.setattr(Archive, "read", note)
+    found = read_pth(data).values()
+    assert [each.dtype.name for each in found] == ["float32", "float64", "uint8"]
+    assert read.count("archive/data/0") == 1

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from td3core.envs import trust
 from td3core.errors import RequestError
-from td3core.runs.directory import RunDirectory
-from td3core.runs.listing import list_runs, summarise
+from td3core.runs.directory import RunDirectory, require_writable
+from td3core.runs.listing import list_runs, summarise, unreadable_runs
 from td3core.runs.metadata import Parent
 from td3core.runs.new_run import default_runs_dir
 from td3core.runs.tables import Table, keep_rows, read_last_row, read_table
@@ -85,11 +85,39 @@ def test_a_run_that_would_record_a_name_that_is_no_text_is_refused(
     assert not runs_dir.exists()
 
 
+def test_a_run_of_an_environment_with_a_long_name_has_a_folder(runs_dir: Path) -> None:
+    env = ".".join(["package_with_a_long_name_of_its_own"] * 8) + ":Walker"
+    run = RunDirectory.create(runs_dir, *tiny(env))
+    assert RunDirectory.open(run.path).config.env == env
+    assert run.path.name.startswith("package_with_")
+    assert "_td3_s" in run.path.name
+
+
+def test_a_run_whose_environment_has_an_endless_name_is_damaged(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    file = run.path / "run.toml"
+    file.write_text(file.read_text().replace('"Pendulum-v1"', '"' + "x" * 100_000 + '"'))
+    with pytest.raises(RequestError, match=r"env cannot be 'xxx.* 500 characters") as refused:
+        RunDirectory.open(run.path)
+    assert len(str(refused.value)) < 400
+    (listed,) = unreadable_runs(runs_dir)
+    assert listed.run == run.path
+
+
 def test_a_file_in_the_place_of_the_runs_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("")
     for folder in (tmp_path / "runs", tmp_path / "runs" / "deeper"):
-        with pytest.raises(RequestError, match=f"{folder} cannot be written"):
-            create(folder)
+        for refuse in (create, require_writable):
+            with pytest.raises(RequestError, match=f"{folder} cannot be written"):
+                refuse(folder)
+
+
+def test_whether_a_runs_folder_can_be_written_is_found_out_without_leaving_anything(
+    tmp_path: Path,
+) -> None:
+    require_writable(tmp_path / "not" / "yet")
+    require_writable(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 # Tables -----------------------------------------------------------------------------------------

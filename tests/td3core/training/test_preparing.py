@@ -23,7 +23,7 @@ from td3core.text import Text
 from td3core.training.verify_resume import verify
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import Told, finish, run
-from tests.td3core.training.resuming import stopped
+from tests.td3core.training.resuming import branched, stopped
 
 WAIT = Text("Compiling the update.")
 
@@ -59,6 +59,21 @@ def test_a_run_that_is_stopped_while_it_waits_leaves_nothing(runs_dir: Path) -> 
     assert not outcome.request
     assert told.events[1:] == [outcome]
     assert not runs_dir.exists()
+
+
+@pytest.mark.usefixtures("compiling")
+def test_a_runs_folder_that_cannot_be_made_is_refused_before_anything_is_compiled(
+    runs_dir: Path, tmp_path: Path
+) -> None:
+    parent = stopped(runs_dir, 30).last_checkpoint
+    assert parent is not None
+    (tmp_path / "file").write_text("")
+    folder = tmp_path / "file" / "runs"
+    for outcome, told in (run(folder), branched(parent, folder, steps=60)):
+        assert isinstance(outcome, Failed)
+        assert outcome.request
+        assert f"{folder} cannot be written" in str(outcome.message)
+        assert told.events == [outcome]
 
 
 @pytest.mark.usefixtures("compiling")
