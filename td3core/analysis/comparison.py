@@ -1,6 +1,5 @@
 """Compares groups of runs: curves with bands, final and best with intervals, which is better."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +36,7 @@ or 1."""
 MOST_POINTS = 128
 """Grid points of a band."""
 _SAME_LENGTH = 0.95
+"""Share of the last step at which other values count as measured at the same step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,8 @@ class GroupResult:
     group: ComparedGroup
     finals: Doubles
     """Final values of all runs that have one, shape (runs,)."""
+    ends: Doubles
+    """Steps of the last values of these runs, shape (runs,)."""
     final: Estimate | None
     """Interquartile mean of the finals; None if no run has values."""
     best: Estimate | None
@@ -105,7 +107,7 @@ def compare(
     groups = tuple(_result(group, used) for group in found)
     if tuple(by) != (BY_RUN,):
         notes += _few(groups)
-    notes += _unplaced(runs, x)
+    notes += [*_unequal(groups), *_unplaced(runs, x)]
     return Comparison(
         metric=used,
         groups=groups,
@@ -214,14 +216,15 @@ def _to_be_evaluated(run: RunResults) -> bool:
 
 
 def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
-    pairs = [(run.final(metric), run.best(metric)) for run in group.runs]
-    known = np.array([pair for pair in pairs if not math.isnan(pair[0])]).reshape(-1, 2)
-    finals, bests = known[:, 0], known[:, 1]
+    measured = [run for run in group.runs if len(run.rows(metric))]
+    finals = np.array([run.final(metric) for run in measured])
+    bests = np.array([run.best(metric) for run in measured])
     deviations = np.array([run.deviation() for run in group.runs if len(run.bias)])
     of_bias = metric == "bias"
     return GroupResult(
         group=group,
         finals=finals,
+        ends=np.array([run.rows(metric)[-1, 0] for run in measured]),
         final=estimate(finals) if len(finals) else None,
         best=estimate(bests) if len(bests) and not np.isnan(bests).any() else None,
         deviation=estimate(deviations) if len(deviations) and of_bias else None,
@@ -256,6 +259,32 @@ def _few(results: Sequence[GroupResult]) -> list[Text]:
             )
         )
     return found
+
+
+def _unequal(results: Sequence[GroupResult]) -> list[Text]:
+    """Return notes about environments whose groups have their final values at different steps."""
+    found = []
+    for env in dict.fromkeys(each.group.env for each in results):
+        known = [each for each in results if each.group.env == env and len(each.ends)]
+        if _level([max(each.ends) for each in known]):
+            continue
+        shortest, *_, longest = sorted(known, key=lambda each: float(max(each.ends)))
+        found.append(
+            Text(
+                "{shortest} ends at step {first:,.0f}, {longest} at {last:,.0f}: their final values"
+                " are of different steps.",
+                shortest=shortest.name,
+                first=max(shortest.ends),
+                longest=longest.name,
+                last=max(longest.ends),
+            )
+        )
+    return found
+
+
+def _level(ends: Sequence[float] | Doubles) -> bool:
+    """Return whether values end at about the same step."""
+    return not len(ends) or min(ends) >= _SAME_LENGTH * max(ends)
 
 
 def unplaced(runs: Sequence[RunResults], x: XAxis) -> list[RunResults]:
@@ -314,12 +343,13 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
             found.append(
                 Text("{missing} of {count} runs of {group} have no results yet.", **values)
             )
-    ends = [run.rows(metric)[-1, 0] for run in runs if len(run.rows(metric))]
-    # A training run has not ended.
-    if ends and not any(run.live for run in runs) and min(ends) < _SAME_LENGTH * max(ends):
+    ends = result.ends
+    # Of training runs, too: until they are level, their final values are not of one step.
+    if len(ends) and not _level(ends):
         found.append(
             Text(
-                "The runs of {group} end between step {first:,.0f} and {last:,.0f}.",
+                "The runs of {group} end between step {first:,.0f} and {last:,.0f}: their final"
+                " values are of different steps.",
                 group=name,
                 first=min(ends),
                 last=max(ends),

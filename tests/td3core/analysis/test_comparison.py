@@ -132,12 +132,44 @@ def test_runs_do_not_differ_in_what_their_algorithm_does_not_use(runs_dir: Path)
     assert [each.name for each in found.groups] == ["TQC quantiles 7", "TQC quantiles 8"]
 
 
-def test_runs_that_train_have_not_ended_at_different_steps(runs_dir: Path) -> None:
-    ended = read([write_run(runs_dir, [1.0] * n, seed=n) for n in (2, 10)])
-    said = "end between step 200 and 1,000"
-    assert said in " ".join(map(str, compare(ended).notes))
-    training = [replace(ended[0], live=True), ended[1]]
-    assert said not in " ".join(map(str, compare(training).notes))
+@pytest.mark.parametrize("live", [False, True])
+def test_final_values_of_different_steps_are_noted_within_a_group(
+    runs_dir: Path, live: bool
+) -> None:
+    runs = read([write_run(runs_dir, [1.0] * n, seed=n) for n in (2, 10)])
+    runs[0] = replace(runs[0], live=live)
+    assert (
+        "The runs of TD3 end between step 200 and 1,000: their final values are of different steps."
+        in map(str, compare(runs).notes)
+    )
+
+
+@pytest.mark.parametrize("by", ["settings", "run"])
+@pytest.mark.parametrize("live", [False, True])
+def test_final_values_of_different_steps_are_noted_across_groups(
+    runs_dir: Path, by: str, live: bool
+) -> None:
+    paths = [
+        write_run(runs_dir, [1.0] * n, seed=seed, tau=tau)
+        for n, tau in ((10, 0.005), (2, 0.01))
+        for seed in range(3 if by == "settings" else 1)
+    ]
+    paths.append(write_run(runs_dir, [1.0], env=CAR))
+    runs = [replace(run, live=live) for run in read(paths)]
+    found = compare(runs, by=(by,))
+    assert [list(each.ends) for each in found.groups[:2]] == [
+        [step] * ((len(paths) - 1) // 2) for step in (1000.0, 200.0)
+    ]
+    first, second, _ = (each.name for each in found.groups)
+    said = [str(note) for note in found.notes if "different steps" in str(note)]
+    assert said == [
+        f"{second} ends at step 200, {first} at 1,000: their final values are of different steps."
+    ]
+
+
+def test_final_values_of_the_same_steps_need_no_note(runs_dir: Path) -> None:
+    notes = compare(read(two_groups(runs_dir, seeds=3))).notes
+    assert not any("different steps" in str(note) for note in notes)
 
 
 def test_final_and_best_are_those_computed_by_hand(runs_dir: Path) -> None:
