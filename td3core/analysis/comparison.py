@@ -44,8 +44,10 @@ class GroupResult:
     """Statistics of one group of runs."""
 
     group: ComparedGroup
+    counted: tuple[RunResults, ...]
+    """Its runs, each once, see :meth:`~td3core.analysis.groups.ComparedGroup.counted`."""
     finals: Doubles
-    """Final values of all runs that have one, shape (runs,)."""
+    """Final values of those that have one, shape (runs,)."""
     ends: Doubles
     """Steps of the last values of these runs, shape (runs,)."""
     final: Estimate | None
@@ -166,7 +168,7 @@ def band(group: ComparedGroup, metric: Metric, x: XAxis, smoothing: int = 1) -> 
 
     It covers the range in which all runs of the group with values have them.
     """
-    curves = [run.curve(metric, x, smoothing) for run in group.runs]
+    curves = [run.curve(metric, x, smoothing) for run in group.counted(metric)]
     return band_of([curve for curve in curves if len(curve[0])])
 
 
@@ -216,13 +218,15 @@ def _to_be_evaluated(run: RunResults) -> bool:
 
 
 def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
-    measured = [run for run in group.runs if len(run.rows(metric))]
+    counted = group.counted(metric)
+    measured = [run for run in counted if len(run.rows(metric))]
     finals = np.array([run.final(metric) for run in measured])
     bests = np.array([run.best(metric) for run in measured])
-    deviations = np.array([run.deviation() for run in group.runs if len(run.bias)])
+    deviations = np.array([run.deviation() for run in counted if len(run.bias)])
     of_bias = metric == "bias"
     return GroupResult(
         group=group,
+        counted=counted,
         finals=finals,
         ends=np.array([run.rows(metric)[-1, 0] for run in measured]),
         final=estimate(finals) if len(finals) else None,
@@ -319,8 +323,8 @@ def _unplaced(runs: Sequence[RunResults], x: XAxis) -> list[Text]:
 
 
 def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
-    runs, name = result.group.runs, result.name
-    found = []
+    runs, name = result.counted, result.name
+    found = _repeated(result)
     missing = len(runs) - len(result.finals)
     if metric == "eval":
         # Another note covers runs that will never be evaluated.
@@ -358,9 +362,34 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
     return [*found, *_apart(result, metric, x)]
 
 
+def _repeated(result: GroupResult) -> list[Text]:
+    """Note the runs of a group that are the same run as another one of it."""
+    paths = {run.path for run in result.counted}
+    seeds = [run.config.seed for run in result.group.runs if run.path not in paths]
+    if not seeds:
+        return []
+    if len(set(seeds)) > 1:
+        return [
+            Text(
+                "{n} runs of {group} repeat the seeds of others; each of these counts once.",
+                n=len(seeds),
+                group=result.name,
+            )
+        ]
+    return [
+        Text.counted(
+            "{n} run of {group} repeats seed {seed}, which counts once.",
+            "{n} runs of {group} repeat seed {seed}, which counts once.",
+            n=len(seeds),
+            group=result.name,
+            seed=seeds[0],
+        )
+    ]
+
+
 def _apart(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
     """Note that a group has no curve because its runs share no range of the axis."""
-    curves = (run.curve(metric, x)[0] for run in result.group.runs)
+    curves = (run.curve(metric, x)[0] for run in result.counted)
     places = [places for places in curves if len(places)]
     if not places or max(each[0] for each in places) <= min(each[-1] for each in places):
         return []

@@ -17,7 +17,7 @@ from td3core.errors import RequestError, unknown_name
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Change, Entry, changes_of, gestures_of, made_by
+from td3core.runs.journal import Change, Entry, changes_of, gestures_of, import_of, made_by
 from td3core.runs.metadata import Parent
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
@@ -60,6 +60,8 @@ class RunResults:
     """Other distinctions: the checkpoint it was branched from, live changes."""
     parent: Parent | None = None
     """The checkpoint it was branched from."""
+    imported: str = ""
+    """The SHA-256 of the file it was imported from; empty for a run that was trained here."""
     gestures: tuple[Change, ...] = ()
     """Its live changes; those of one drag of a slider are one."""
     evaluations: Doubles
@@ -223,7 +225,8 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
 def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResults:
     """Return the measurements of a run and the facts in its folder; ``live`` while it trains."""
     reached = int(measured.reached[-1, 0]) if len(measured.reached) else 0
-    entries = made_by(run.journal(), reached)
+    journal = run.journal()
+    entries = made_by(journal, reached)
     return RunResults(
         path=run.path,
         config=run.config,
@@ -234,6 +237,7 @@ def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResul
         group=run.group,
         history=_history(run, entries),
         parent=run.parent,
+        imported=str((import_of(journal) or {}).get("sha256", "")),
         gestures=tuple(gestures_of(entries)),
         live=live,
         **_tables(measured),

@@ -272,7 +272,8 @@ def _lines(
         # A training run has its place in the legend before its first point.
         awaited = {run.path for run in members if run.measured is not None}
         if each.name not in view.hidden and (known or awaited):
-            curve = _middle(list(known.values()))
+            counted = [known[run.path] for run in each.counted if run.path in known]
+            curve = _middle(counted)
             lines.append(ComparedLine(label=each.name, place=place, curve=curve))
         for run in members:
             if run.path in view.single and len(members) > 1:

@@ -177,7 +177,7 @@ def _training_lines(column: str, found: Material) -> list[FigureLine]:
     at = REPORTED.index(column)
     lines = []
     for place, each in enumerate(found.comparison.groups[:MOST_LINES]):
-        curves = [_column(found.runs[run.path], at, found.x) for run in each.group.runs]
+        curves = [_column(found.runs[run.path], at, found.x) for run in each.counted]
         known = [curve for curve in curves if len(curve[0])]
         if len(known) == 1:
             steps, values = block_means(*known[0])

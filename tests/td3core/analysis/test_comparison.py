@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from td3core.analysis.aggregate import Estimate, Interval
 from td3core.analysis.comparison import band, compare, improvement
 from td3core.analysis.groups import WITHOUT_EFFECT, group_runs, value_text
-from td3core.analysis.results import last_values, read_results, settings_of, trailing_mean
+from td3core.analysis.results import (
+    RunResults,
+    last_values,
+    read_results,
+    settings_of,
+    trailing_mean,
+)
 from td3core.analysis.wording import estimate_text
 from td3core.config import sign_of
 from td3core.config.value_text import plain_value
@@ -170,6 +176,61 @@ def test_final_values_of_different_steps_are_noted_across_groups(
 def test_final_values_of_the_same_steps_need_no_note(runs_dir: Path) -> None:
     notes = compare(read(two_groups(runs_dir, seeds=3))).notes
     assert not any("different steps" in str(note) for note in notes)
+
+
+def returns_of(seed: int, count: int) -> list[float]:
+    return [10.0 * seed + number for number in range(count)]
+
+
+def test_a_seed_that_was_trained_again_counts_once_with_the_run_that_got_furthest(
+    runs_dir: Path,
+) -> None:
+    lengths = ((0, 4), (0, 10), (1, 10), (0, 10))
+    paths = [write_run(runs_dir, returns_of(seed, n), seed=seed, threads=n) for seed, n in lengths]
+    found = compare(read(paths))
+    (group,) = found.groups
+    assert len(group.group.runs) == 4
+    assert [run.path for run in group.counted] == [paths[1], paths[2]]
+    assert list(group.finals) == [9.0, 19.0]
+    notes = list(map(str, found.notes))
+    assert "2 runs of TD3 repeat seed 0, which counts once." in notes
+    assert not any("end between" in note for note in notes)
+    curve = band(group.group, "eval", "steps")
+    assert (curve.x[-1], curve.middle[-1]) == (1000.0, 14.0)
+    # Where each run stands by itself, each is shown.
+    assert [len(each.finals) for each in compare(read(paths), by=("run",)).groups] == [1] * 4
+    again = [write_run(runs_dir, returns_of(1, 10), seed=1)]
+    said = "3 runs of TD3 repeat the seeds of others; each of these counts once."
+    assert said in map(str, compare(read([*paths, *again])).notes)
+
+
+def test_three_runs_of_one_seed_do_not_tell_which_group_is_better(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, returns_of(0, 9), tau=0.01 * (at < 3) or 0.02) for at in range(6)]
+    first, second = compare(read(paths)).groups
+    assert first.final == Estimate(value=8.0, interval=None)
+    with pytest.raises(RequestError, match="fewer than 3 runs"):
+        improvement(first, second)
+
+
+def test_runs_of_one_seed_count_each_if_they_are_not_the_same_run(runs_dir: Path) -> None:
+    first, second = read([write_run(runs_dir, [1.0, 2.0, 3.0]) for _ in range(2)])
+
+    def counted(*runs: RunResults, by: str = "env") -> int:
+        return len(compare(runs, by=(by,)).groups[0].counted)
+
+    assert counted(first, second) == 1
+    settings = replace(second, tunables=replace(second.tunables, tau=0.01))
+    numerics = replace(second, config=replace(second.config, numerics="avx2"))
+    histories = [replace(second, history=f"tau={value} at 50") for value in (0.01, 0.02)]
+    assert counted(first, settings, numerics, *histories) == 5
+    # Neither seed nor settings of another program are known for certain.
+    imported = [replace(second, imported=digest) for digest in "ab"]
+    assert counted(first, *imported) == 3
+    # An environment that does not repeat itself.
+    other = replace(second, evaluations=second.evaluations + np.array([0.0, 0.1, 0.0]))
+    assert counted(first, other) == 2
+    # Nothing is measured yet.
+    assert counted(first, replace(second, evaluations=second.evaluations[:0], live=True)) == 1
 
 
 def test_final_and_best_are_those_computed_by_hand(runs_dir: Path) -> None:
