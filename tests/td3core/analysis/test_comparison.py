@@ -348,6 +348,24 @@ def test_curves_run_along_steps_episodes_or_time(runs_dir: Path) -> None:
     assert list(run.curve("return", "episodes")[0]) == list(range(1, 26))
 
 
+def test_an_evaluation_lies_where_its_step_was_reached_not_where_its_result_arrived(
+    runs_dir: Path,
+) -> None:
+    run = read_results(write_run(runs_dir, [1.0, 2.0], [0.0] * 25, late=3.0))
+    assert list(run.curve("eval", "time")[0]) == [10.0, 20.0]
+    assert list(run.curve("return", "time")[0]) == list(range(1, 26))
+
+
+def test_training_rows_tell_the_time_of_steps_where_few_episodes_ended(runs_dir: Path) -> None:
+    path = write_run(runs_dir, [1.0, 2.0, 3.0], [0.0], late=3.0)
+    with (path / "training.csv").open("w") as file:
+        file.write("env_steps,updates,time_s\n150,50,2\n250,150,12\n")
+    run = read_results(path)
+    # Ten steps took a second at first.
+    assert list(run.clock[:, 0]) == [0.0, 10.0, 150.0, 250.0, 300.0]
+    assert list(run.curve("eval", "time")[0])[:2] == [pytest.approx(1 + 90 / 140), 7.0]
+
+
 def test_a_band_ends_with_the_shortest_run_and_a_note_says_so(runs_dir: Path) -> None:
     paths = [write_run(runs_dir, [1.0] * n, seed=n) for n in (4, 6, 10)]
     found = compare(read(paths))
