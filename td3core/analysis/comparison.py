@@ -34,7 +34,7 @@ LEAST_RUNS = 3
 """Fewest runs of each group to say which is better: with one run each, the probability would be 0
 or 1."""
 MOST_POINTS = 128
-"""Grid points of a band."""
+"""Most grid points of a band of several runs."""
 _SAME_LENGTH = 0.95
 """Share of the last step at which other values count as measured at the same step."""
 
@@ -173,7 +173,12 @@ def band(group: ComparedGroup, metric: Metric, x: XAxis, smoothing: int = 1) -> 
 
 
 def band_of(curves: Sequence[tuple[Doubles, Doubles]]) -> Band:
-    """Return the interquartile mean of non-empty curves, with its 95 % band."""
+    """Return the interquartile mean of non-empty curves, with its 95 % band.
+
+    A single curve keeps all of its points.
+    """
+    if len(curves) == 1:
+        return Band(x=curves[0][0], middle=curves[0][1], low=None, high=None)
     grid, values = align(curves, MOST_POINTS)
     if not len(grid):
         return Band(x=grid, middle=np.empty(0), low=None, high=None)

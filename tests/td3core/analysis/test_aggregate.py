@@ -151,6 +151,7 @@ def test_aligned_curves_hold_their_latest_value(steps, most) -> None:
     for (x, _), row in zip(curves, values, strict=True):
         for at, value in zip(grid, row, strict=True):
             assert value == 10 * max(each for each in x if each <= at)
+    assert set(grid) <= {each for x in steps for each in x}
     if len(grid):
         assert grid[0] >= max(x[0] for x, _ in curves)
         assert grid[-1] <= min(x[-1] for x, _ in curves)

@@ -382,6 +382,14 @@ def test_a_single_run_has_no_band_and_a_note_says_so(runs_dir: Path) -> None:
     assert "one run: no interval" in str(found.notes[0])
 
 
+def test_the_curve_of_a_single_run_keeps_its_points(runs_dir: Path) -> None:
+    run = read_results(write_run(runs_dir, [], np.arange(300.0).tolist()))
+    (group,) = compare([run]).groups
+    curve = band(group.group, "return", "steps")
+    assert list(curve.x) == [10.0 * number for number in range(1, 301)]
+    assert list(curve.middle) == list(range(300))
+
+
 def test_runs_without_evaluations_are_left_out_and_named(runs_dir: Path) -> None:
     paths = [write_run(runs_dir, [1.0], [7.0] * 5), write_run(runs_dir, [], [8.0] * 5, seed=1)]
     paths.append(write_run(runs_dir, [], [9.0] * 5, tau=0.01))
