@@ -169,8 +169,11 @@ def as_object(comparison: "Comparison") -> dict[str, Any]:
         }
         for each in comparison.groups
     ]
+    # The old keys promise an order that the pairs do not have: they name the same two groups.
     chances = [
-        {"better": first.name, "worse": second.name} | (_plain(chance) or {})
+        {"first": first.name, "second": second.name}
+        | {"better": first.name, "worse": second.name}
+        | (_plain(chance) or {})
         for first, second, chance in improvements(comparison)
     ]
     return {
