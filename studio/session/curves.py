@@ -58,9 +58,12 @@ class RunCurves:
     @property
     def clock(self) -> Doubles:
         """Steps and the seconds at which they were reached, see :func:`clock_of`."""
-        tables = (self.episode_times, self.training_times, self.evaluation_times)
-        found = (np.column_stack([each.column(name) for name in CLOCK]) for each in tables)
-        return clock_of(*found, self._reached)
+        return clock_of(
+            self.episode_times.rows(),
+            self.training_times.rows(),
+            self.evaluation_times.rows(),
+            self._reached,
+        )
 
     @property
     def info_columns(self) -> tuple[str, ...]:

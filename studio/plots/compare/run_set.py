@@ -65,7 +65,9 @@ class ComparedRun:
         """The folder of the run."""
         return self.results.path
 
-    def curve(self, plotted: str, metric: Metric, view: "ComparisonChoice") -> tuple[Doubles, ...]:
+    def curve(
+        self, plotted: str, metric: Metric, view: "ComparisonChoice"
+    ) -> tuple[Doubles, Doubles]:
         """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN.
 
         There are no points until the training statistics are read.
