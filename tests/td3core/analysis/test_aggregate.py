@@ -151,10 +151,17 @@ def test_aligned_curves_hold_their_latest_value(steps, most) -> None:
     for (x, _), row in zip(curves, values, strict=True):
         for at, value in zip(grid, row, strict=True):
             assert value == 10 * max(each for each in x if each <= at)
-    assert set(grid) <= {each for x in steps for each in x}
     if len(grid):
         assert grid[0] >= max(x[0] for x, _ in curves)
         assert grid[-1] <= min(x[-1] for x, _ in curves)
+
+
+def test_a_long_curve_is_drawn_at_some_of_its_steps_from_first_to_last() -> None:
+    x = np.arange(0.0, 2000.0, 10.0)
+    grid, _ = align([(x, x), (x, x)], 128)
+    assert len(grid) == 128
+    assert set(grid) <= set(x)
+    assert (grid[0], grid[-1]) == (x[0], x[-1])
 
 
 def test_curves_that_share_no_range_have_no_points() -> None:
