@@ -71,17 +71,16 @@ def map_of(curves: RunCurves, axis: XAxis) -> StepToX:
     if axis == "episodes":
         series = curves.episodes
         # Neighbouring rows of a long run are merged.
-        places = np.arange(1, len(series) + 1, dtype=np.float64) * series.rows_each
+        places = np.arange(len(series) + 1, dtype=np.float64) * series.rows_each
+        steps = np.concatenate(([0.0], series.column("env_steps")))
     else:
-        series = curves.clock
-        places = series.column("wall_s")
-    steps = series.column("env_steps")
+        steps, places = curves.clock.T
     measured = any(map(len, (curves.training, curves.episodes, curves.evaluations)))
     # Imported curves may have no times, or only times of 0 s.
     placed = bool((places > 0.0).any())
     return StepToX(
         axis=axis,
         missing=UNPLACED[axis] if measured and not placed else NO_TEXT,
-        steps=np.concatenate(([0.0], steps)),
-        places=np.concatenate(([0.0], places)),
+        steps=steps,
+        places=places,
     )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from studio.session.series import Series
+from td3core.analysis.measured import clock_of
 from td3core.analysis.results import SMOOTHED_EPISODES, trailing_mean
 from td3core.arrays import Doubles
 from td3core.protocol.events import Evaluated, Event, Progress
@@ -25,7 +26,11 @@ class RunCurves:
         self.episodes = Series(EPISODES)
         self.training = Series(TRAINING_COLUMNS)
         self.evaluations = Series(EVALUATIONS)
-        self.clock = Series(CLOCK)
+        self.episode_times = Series(CLOCK)
+        self.training_times = Series(CLOCK)
+        self.evaluation_times = Series(CLOCK)
+        self._reached: Doubles = np.empty((0, 2))
+        """The last reported step and its time, shape (1, 2); (0, 2) before the first report."""
         self._recent: Doubles = np.empty(0)
         """The last returns, at most ``SMOOTHED_EPISODES - 1``, for the next trailing mean."""
 
@@ -33,6 +38,7 @@ class RunCurves:
         """Add the data of an event, up to ``last_step``."""
         if isinstance(event, Evaluated) and event.env_steps <= last_step:
             self.evaluations.append((event.env_steps, *evaluation_numbers(event)))
+            self.evaluation_times.append((event.env_steps, event.wall_s))
         if not isinstance(event, Progress):
             return
         self.training.append(event.training[event.training[:, 0] <= last_step])
@@ -43,10 +49,21 @@ class RunCurves:
         # A length of 0 was not recorded.
         ended[ended[:, 2] == 0, 2] = math.nan
         self.add_episodes(ended, info)
-        # Times come from episodes, which end even before learning starts; some may be NaN.
-        self._add_times(event.ended.columns("env_steps", "wall_s")[known])
+        self.episode_times.append(event.ended.columns("env_steps", "wall_s")[known])
+        times = event.training_times
+        self.training_times.append(times[times[:, 0] <= last_step])
         if event.env_steps <= last_step:
-            self._add_times(np.array([(event.env_steps, event.wall_s)]))
+            self._reached = np.array([(event.env_steps, event.wall_s)], dtype=np.float64)
+
+    @property
+    def clock(self) -> Doubles:
+        """Steps and the seconds at which they were reached, see :func:`clock_of`."""
+        return clock_of(
+            self.episode_times.rows(),
+            self.training_times.rows(),
+            self.evaluation_times.rows(),
+            self._reached,
+        )
 
     @property
     def info_columns(self) -> tuple[str, ...]:
@@ -71,14 +88,10 @@ class RunCurves:
         others = (by_name.get(name, unknown) for name in self.info_columns)
         self.episodes.append(np.column_stack((steps, returns, smoothed, lengths, *others)))
 
-    def _add_times(self, rows: Doubles) -> None:
-        """Add the times of steps, shape (n, 2): the step, and seconds since the start."""
-        known = self.clock.column("env_steps")
-        rows = rows[np.isfinite(rows[:, 1])]
-        self.clock.append(rows[np.diff(rows[:, 0], prepend=known[-1] if len(known) else -1.0) > 0])
-
     def keep_to(self, env_steps: float) -> None:
         """Drop everything after a step."""
-        for series in (self.episodes, self.training, self.evaluations, self.clock):
+        times = (self.episode_times, self.training_times, self.evaluation_times)
+        for series in (self.episodes, self.training, self.evaluations, *times):
             series.keep_to(env_steps)
+        self._reached = self._reached[self._reached[:, 0] <= env_steps]
         self._recent = self.episodes.column("return")[1 - SMOOTHED_EPISODES :].copy()

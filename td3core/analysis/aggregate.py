@@ -76,8 +76,8 @@ def step_values(x: Doubles, y: Doubles, grid: Doubles) -> Doubles:
 def align(curves: Sequence[tuple[Doubles, Doubles]], most_points: int) -> tuple[Doubles, Doubles]:
     """Bring curves to one x axis, over the range in which all of them have values.
 
-    The grid is every x at which any curve was measured, or ``most_points`` evenly spaced ones if
-    there are more. Between measurements a curve keeps its latest value, see :func:`step_values`.
+    The grid is every x at which any curve was measured, or ``most_points`` of these, evenly chosen,
+    if there are more. Between measurements a curve keeps its latest value, see :func:`step_values`.
 
     Returns:
         The grid, shape (points,), and the values, shape (curves, points); no points if a curve is
@@ -89,7 +89,7 @@ def align(curves: Sequence[tuple[Doubles, Doubles]], most_points: int) -> tuple[
     grid = np.unique(np.concatenate([x for x, _ in curves]))
     grid = grid[(grid >= low) & (grid <= high)]
     if len(grid) > most_points:
-        grid = np.linspace(low, high, most_points)
+        grid = grid[np.linspace(0, len(grid) - 1, most_points).round().astype(int)]
     return grid, np.stack([step_values(x, y, grid) for x, y in curves])
 
 

@@ -1,6 +1,5 @@
 """Compares groups of runs: curves with bands, final and best with intervals, which is better."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,8 +34,9 @@ LEAST_RUNS = 3
 """Fewest runs of each group to say which is better: with one run each, the probability would be 0
 or 1."""
 MOST_POINTS = 128
-"""Grid points of a band."""
+"""Most grid points of a band of several runs."""
 _SAME_LENGTH = 0.95
+"""Share of the last step at which other values count as measured at the same step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +44,12 @@ class GroupResult:
     """Statistics of one group of runs."""
 
     group: ComparedGroup
+    counted: tuple[RunResults, ...]
+    """Its runs, each once, see :meth:`~td3core.analysis.groups.ComparedGroup.counted`."""
     finals: Doubles
-    """Final values of all runs that have one, shape (runs,)."""
+    """Final values of those that have one, shape (runs,)."""
+    ends: Doubles
+    """Steps of the last values of these runs, shape (runs,)."""
     final: Estimate | None
     """Interquartile mean of the finals; None if no run has values."""
     best: Estimate | None
@@ -105,7 +109,7 @@ def compare(
     groups = tuple(_result(group, used) for group in found)
     if tuple(by) != (BY_RUN,):
         notes += _few(groups)
-    notes += _unplaced(runs, x)
+    notes += [*_unequal(groups), *_unplaced(runs, x)]
     return Comparison(
         metric=used,
         groups=groups,
@@ -164,12 +168,17 @@ def band(group: ComparedGroup, metric: Metric, x: XAxis, smoothing: int = 1) -> 
 
     It covers the range in which all runs of the group with values have them.
     """
-    curves = [run.curve(metric, x, smoothing) for run in group.runs]
+    curves = [run.curve(metric, x, smoothing) for run in group.counted(metric)]
     return band_of([curve for curve in curves if len(curve[0])])
 
 
 def band_of(curves: Sequence[tuple[Doubles, Doubles]]) -> Band:
-    """Return the interquartile mean of non-empty curves, with its 95 % band."""
+    """Return the interquartile mean of non-empty curves, with its 95 % band.
+
+    A single curve keeps all of its points.
+    """
+    if len(curves) == 1:
+        return Band(x=curves[0][0], middle=curves[0][1], low=None, high=None)
     grid, values = align(curves, MOST_POINTS)
     if not len(grid):
         return Band(x=grid, middle=np.empty(0), low=None, high=None)
@@ -214,14 +223,17 @@ def _to_be_evaluated(run: RunResults) -> bool:
 
 
 def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
-    pairs = [(run.final(metric), run.best(metric)) for run in group.runs]
-    known = np.array([pair for pair in pairs if not math.isnan(pair[0])]).reshape(-1, 2)
-    finals, bests = known[:, 0], known[:, 1]
-    deviations = np.array([run.deviation() for run in group.runs if len(run.bias)])
+    counted = group.counted(metric)
+    measured = [run for run in counted if len(run.rows(metric))]
+    finals = np.array([run.final(metric) for run in measured])
+    bests = np.array([run.best(metric) for run in measured])
+    deviations = np.array([run.deviation() for run in counted if len(run.bias)])
     of_bias = metric == "bias"
     return GroupResult(
         group=group,
+        counted=counted,
         finals=finals,
+        ends=np.array([run.rows(metric)[-1, 0] for run in measured]),
         final=estimate(finals) if len(finals) else None,
         best=estimate(bests) if len(bests) and not np.isnan(bests).any() else None,
         deviation=estimate(deviations) if len(deviations) and of_bias else None,
@@ -258,6 +270,32 @@ def _few(results: Sequence[GroupResult]) -> list[Text]:
     return found
 
 
+def _unequal(results: Sequence[GroupResult]) -> list[Text]:
+    """Return notes about environments whose groups have their final values at different steps."""
+    found = []
+    for env in dict.fromkeys(each.group.env for each in results):
+        known = [each for each in results if each.group.env == env and len(each.ends)]
+        if _level([max(each.ends) for each in known]):
+            continue
+        shortest, *_, longest = sorted(known, key=lambda each: float(max(each.ends)))
+        found.append(
+            Text(
+                "{shortest} ends at step {first:,.0f}, {longest} at {last:,.0f}: their final values"
+                " are of different steps.",
+                shortest=shortest.name,
+                first=max(shortest.ends),
+                longest=longest.name,
+                last=max(longest.ends),
+            )
+        )
+    return found
+
+
+def _level(ends: Sequence[float] | Doubles) -> bool:
+    """Return whether values end at about the same step."""
+    return not len(ends) or min(ends) >= _SAME_LENGTH * max(ends)
+
+
 def unplaced(runs: Sequence[RunResults], x: XAxis) -> list[RunResults]:
     """Return the runs for which no positions on an axis are on record."""
     measured = [run for run in runs if len(run.evaluations) or len(run.episodes)]
@@ -290,8 +328,8 @@ def _unplaced(runs: Sequence[RunResults], x: XAxis) -> list[Text]:
 
 
 def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
-    runs, name = result.group.runs, result.name
-    found = []
+    runs, name = result.counted, result.name
+    found = _repeated(result)
     missing = len(runs) - len(result.finals)
     if metric == "eval":
         # Another note covers runs that will never be evaluated.
@@ -314,12 +352,13 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
             found.append(
                 Text("{missing} of {count} runs of {group} have no results yet.", **values)
             )
-    ends = [run.rows(metric)[-1, 0] for run in runs if len(run.rows(metric))]
-    # A training run has not ended.
-    if ends and not any(run.live for run in runs) and min(ends) < _SAME_LENGTH * max(ends):
+    ends = result.ends
+    # Of training runs, too: until they are level, their final values are not of one step.
+    if len(ends) and not _level(ends):
         found.append(
             Text(
-                "The runs of {group} end between step {first:,.0f} and {last:,.0f}.",
+                "The runs of {group} end between step {first:,.0f} and {last:,.0f}: their final"
+                " values are of different steps.",
                 group=name,
                 first=min(ends),
                 last=max(ends),
@@ -328,9 +367,34 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
     return [*found, *_apart(result, metric, x)]
 
 
+def _repeated(result: GroupResult) -> list[Text]:
+    """Note the runs of a group that are the same run as another one of it."""
+    paths = {run.path for run in result.counted}
+    seeds = [run.config.seed for run in result.group.runs if run.path not in paths]
+    if not seeds:
+        return []
+    if len(set(seeds)) > 1:
+        return [
+            Text(
+                "{n} runs of {group} repeat the seeds of others; each of these counts once.",
+                n=len(seeds),
+                group=result.name,
+            )
+        ]
+    return [
+        Text.counted(
+            "{n} run of {group} repeats seed {seed}, which counts once.",
+            "{n} runs of {group} repeat seed {seed}, which counts once.",
+            n=len(seeds),
+            group=result.name,
+            seed=seeds[0],
+        )
+    ]
+
+
 def _apart(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
     """Note that a group has no curve because its runs share no range of the axis."""
-    curves = (run.curve(metric, x)[0] for run in result.group.runs)
+    curves = (run.curve(metric, x)[0] for run in result.counted)
     places = [places for places in curves if len(places)]
     if not places or max(each[0] for each in places) <= min(each[-1] for each in places):
         return []

@@ -6,7 +6,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from td3core.analysis.results import RunResults, settings_of
+import numpy as np
+
+from td3core.analysis.results import Metric, RunResults, settings_of
 from td3core.config import RunConfig, Tunables, specs, title_of
 from td3core.config.presets import PLUS
 from td3core.config.value_text import format_count, plain_value
@@ -49,6 +51,23 @@ class ComparedGroup:
     def env(self) -> str:
         """The environment of its runs."""
         return self.runs[0].config.env
+
+    def counted(self, metric: Metric) -> tuple[RunResults, ...]:
+        """Return the runs that count: of those that are the same run, the one that got furthest.
+
+        Settings, seed and history determine a run. Runs that agree in them and still measured
+        different returns at one step are different ones: their environment does not repeat itself,
+        or versions differ.
+        """
+        if len({run.config.seed for run in self.runs}) == len(self.runs):
+            return self.runs
+        kept: dict[Hashable, list[RunResults]] = {}
+        for run in sorted(self.runs, key=lambda run: _reach(run, metric), reverse=True):
+            alike = kept.setdefault(_what_determines(run), [])
+            if not any(_agree(run, other) for other in alike):
+                alike.append(run)
+        paths = {run.path for alike in kept.values() for run in alike}
+        return tuple(run for run in self.runs if run.path in paths)
 
     def member_name(self, run: RunResults) -> str:
         """Return the run's name within the group: its own name, else its seed."""
@@ -147,6 +166,33 @@ def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
 def _what_counts(run: RunResults) -> Hashable:
     settings = settings_of(run).items()
     return tuple((name, value) for name, value in settings if name not in WITHOUT_EFFECT)
+
+
+def _what_determines(run: RunResults) -> Hashable:
+    """Return everything that determines the course of a run, as a key."""
+    settings = settings_of(run).items()
+    without = (*WITHOUT_EFFECT, "preset")
+    known = tuple((name, value) for name, value in settings if name not in without)
+    return (*known, run.config.seed, run.imported)
+
+
+def _reach(run: RunResults, metric: Metric) -> float:
+    rows = run.rows(metric)
+    return float(rows[-1, 0]) if len(rows) else -1.0
+
+
+def _agree(first: RunResults, second: RunResults) -> bool:
+    """Return whether two runs measured the same at the same steps, as far as both have got."""
+    common = False
+    tables = ((first.evaluations, second.evaluations), (first.episodes, second.episodes))
+    for one, other in tables:
+        # Of several episodes that end in one step, the first of either.
+        _, at, beside = np.intersect1d(one[:, 0], other[:, 0], return_indices=True)
+        # Tables on disk have fewer digits than reports.
+        if not np.allclose(one[at, 1], other[beside, 1], rtol=1e-4):
+            return False
+        common = common or len(at) > 0
+    return common or not all(len(run.evaluations) + len(run.episodes) for run in (first, second))
 
 
 def _require_one_env(name: str, group: Sequence[RunResults]) -> None:

@@ -13,6 +13,8 @@ from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.runs.reader import RunReader
 
 _LEAST_ROOM = 256
+_FEW_EPISODES = 10
+"""With fewer, their ends are too far apart to tell when the steps between them were reached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,6 +30,8 @@ class Measured:
     that measured it, shape (k, 4)."""
     training: Doubles
     """Training statistics, shape (t, len(TRAINING_COLUMNS))."""
+    training_times: Doubles
+    """Their steps and seconds since the start, shape (t, 2)."""
     info: Mapping[str, Doubles]
     """Tables by column, such as ``info.x_velocity``: environment steps, mean over a training
     episode and seconds, shape (m, 3); NaN for an episode without it."""
@@ -45,7 +49,7 @@ class MeasuredRun:
 
     def __init__(self) -> None:
         self._evaluations, self._episodes, self._bias = _Rows(3), _Rows(3), _Rows(4)
-        self._training = _Rows(len(TRAINING_COLUMNS))
+        self._training, self._training_times = _Rows(len(TRAINING_COLUMNS)), _Rows(2)
         self._info: dict[str, _Rows] = {}
         self._reached: Doubles = np.empty((0, 2))
         self._threshold: float | None = None
@@ -61,7 +65,7 @@ class MeasuredRun:
                 self._reached = np.empty((0, 2))
                 # A resumed run repeats later steps: their measurements are void.
                 tables = (self._evaluations, self._episodes, self._bias, self._training)
-                for table in (*tables, *self._info.values()):
+                for table in (*tables, self._training_times, *self._info.values()):
                     table.keep_to(event.env_steps)
             case Evaluated():
                 self._evaluations.add((event.env_steps, event.mean, event.wall_s))
@@ -72,6 +76,7 @@ class MeasuredRun:
                 self._reached = np.array([(event.env_steps, event.wall_s)], dtype=np.float64)
                 self._episodes.add(event.ended.columns("env_steps", "episode_return", "wall_s"))
                 self._training.add(event.training)
+                self._training_times.add(event.training_times)
                 for column in event.ended.info_columns:
                     rows = event.ended.columns("env_steps", column, "wall_s")
                     self._info.setdefault(column, _Rows(3)).add(rows)
@@ -87,6 +92,7 @@ class MeasuredRun:
                 episodes=self._episodes.all,
                 bias=self._bias.all,
                 training=self._training.all,
+                training_times=self._training_times.all,
                 info={column: table.all for column, table in self._info.items()},
                 reached=self._reached,
                 threshold=self._threshold,
@@ -110,6 +116,47 @@ def measured_in(path: Path, stopped: Callable[[], bool] = lambda: False) -> Meas
         RequestError: it is no run, or its description is damaged.
     """
     return measured_by(RunReader(path), stopped)
+
+
+def clock_of(
+    episodes: Doubles, training: Doubles, evaluations: Doubles, reached: Doubles
+) -> Doubles:
+    """Return steps and the seconds since the start at which they were reached, both rising.
+
+    Times of episodes, of training rows where there are few episodes, and the last report's. Those
+    of evaluations count only if there are no others, as in imported curves: they are when a result
+    arrived, which may be long after its step.
+
+    Args:
+        episodes: steps and seconds, shape (n, 2), as is each of the others.
+        training: of training rows.
+        evaluations: of evaluations.
+        reached: of the last report.
+
+    Returns:
+        Shape (k, 2), beginning at (0, 0); just this row if no times are on record.
+    """
+    found = _timed(episodes)
+    if are_few(episodes):
+        found = np.concatenate((found, _timed(training)))
+    if not found[:, 1].any():
+        found = _timed(evaluations)
+    found = np.concatenate((np.zeros((1, 2)), found, _timed(reached)))
+    if not found[:, 1].any():
+        return found[:1]
+    found = found[np.unique(found[:, 0], return_index=True)[1]]
+    # A clock that was set back must not make a curve run backwards.
+    found[:, 1] = np.maximum.accumulate(found[:, 1])
+    return found
+
+
+def are_few(episodes: Doubles) -> bool:
+    """Return whether :func:`clock_of` needs more than these times of episodes, shape (n, 2)."""
+    return len(_timed(episodes)) < _FEW_EPISODES
+
+
+def _timed(rows: Doubles) -> Doubles:
+    return rows[np.isfinite(rows[:, 1])]
 
 
 class _Rows:

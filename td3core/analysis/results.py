@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from td3core.analysis.measured import Measured, measured_by
+from td3core.analysis.measured import Measured, are_few, clock_of, measured_by
 from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables, default, to_dict
 from td3core.config.algorithms import unused_by
@@ -17,7 +17,7 @@ from td3core.errors import RequestError, unknown_name
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import Change, Entry, changes_of, gestures_of, made_by
+from td3core.runs.journal import Change, Entry, changes_of, gestures_of, import_of, made_by
 from td3core.runs.metadata import Parent
 from td3core.runs.naming import name_of
 from td3core.runs.reader import RunReader
@@ -60,6 +60,8 @@ class RunResults:
     """Other distinctions: the checkpoint it was branched from, live changes."""
     parent: Parent | None = None
     """The checkpoint it was branched from."""
+    imported: str = ""
+    """The SHA-256 of the file it was imported from; empty for a run that was trained here."""
     gestures: tuple[Change, ...] = ()
     """Its live changes; those of one drag of a slider are one."""
     evaluations: Doubles
@@ -77,8 +79,8 @@ class RunResults:
     threshold: float | None = None
     """The return at which its environment counts as solved, if on record."""
     clock: Doubles
-    """Steps and the seconds since the start at which they were reached, ascending, shape (k, 2);
-    empty for a run of an early version, and for curves that were imported without times."""
+    """Steps and the seconds since the start at which they were reached, rising from 0, shape
+    (k, 2); only 0 for a run of an early version, and for curves imported without times."""
 
     def rows(self, metric: Metric) -> Doubles:
         """Return the table of a metric, shape (n, 3)."""
@@ -89,7 +91,9 @@ class RunResults:
 
     def is_placed(self, x: XAxis) -> bool:
         """Whether positions on an x axis are on record."""
-        return x == "steps" or len(self.clock if x == "time" else self.episodes) > 0
+        if x == "time":
+            return len(self.clock) > 1
+        return x == "steps" or len(self.episodes) > 0
 
     def on_axis(self, env_steps: Doubles, x: XAxis) -> Doubles:
         """Return the positions on an x axis of measurements at ascending steps, shape (n,).
@@ -206,7 +210,7 @@ def trailing_mean(values: Doubles, count: int) -> Doubles:
 
 
 def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> RunResults:
-    """Read the measurements of a run, without its other tables and its checkpoints.
+    """Read the measurements of a run, without its checkpoints.
 
     Args:
         path: the run's folder.
@@ -217,13 +221,17 @@ def read_results(path: Path, stopped: Callable[[], bool] = lambda: False) -> Run
     """
     reader = RunReader(path, tables=("evaluations", "episodes"))
     measured = measured_by(reader, stopped).measured
+    if are_few(measured.episodes[:, (0, 2)]):
+        reader = RunReader(path)
+        measured = measured_by(reader, stopped).measured
     return results_of(reader.directory, measured, live=reader.state is RunStatus.RUNNING)
 
 
 def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResults:
     """Return the measurements of a run and the facts in its folder; ``live`` while it trains."""
     reached = int(measured.reached[-1, 0]) if len(measured.reached) else 0
-    entries = made_by(run.journal(), reached)
+    journal = run.journal()
+    entries = made_by(journal, reached)
     return RunResults(
         path=run.path,
         config=run.config,
@@ -234,6 +242,7 @@ def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResul
         group=run.group,
         history=_history(run, entries),
         parent=run.parent,
+        imported=str((import_of(journal) or {}).get("sha256", "")),
         gestures=tuple(gestures_of(entries)),
         live=live,
         **_tables(measured),
@@ -248,14 +257,19 @@ def with_measured(results: RunResults, measured: Measured) -> RunResults:
 def _tables(measured: Measured) -> dict[str, Any]:
     tables = (measured.evaluations, measured.episodes, measured.bias)
     evaluations, episodes, bias = map(_known, tables)
-    times = (measured.reached, *(rows[:, (0, 2)] for rows in (evaluations, episodes)))
+    clock = clock_of(
+        measured.episodes[:, (0, 2)],
+        measured.training_times,
+        measured.evaluations[:, (0, 2)],
+        measured.reached,
+    )
     return {
         "evaluations": evaluations,
         "episodes": episodes,
         "bias": bias,
         "info": {column: _known(rows) for column, rows in measured.info.items()},
         "threshold": measured.threshold,
-        "clock": _clock(np.concatenate(times)),
+        "clock": clock,
     }
 
 
@@ -305,17 +319,6 @@ def _mean_of_known(blocks: Doubles) -> Doubles:
     means: Doubles = np.full_like(sums, math.nan)
     np.divide(sums, counts, out=means, where=counts > 0)
     return means
-
-
-def _clock(times: Doubles) -> Doubles:
-    known = times[np.isfinite(times[:, 1])]
-    if not (known[:, 1] > 0.0).any():
-        # All times are 0: they are not on record.
-        return known[:0]
-    known = known[np.argsort(known[:, 0], kind="stable")]
-    # A clock that was set back must not make a curve run backwards.
-    known[:, 1] = np.fmax.accumulate(known[:, 1])
-    return known
 
 
 def settings_of(run: RunResults) -> dict[str, Any]:

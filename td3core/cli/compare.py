@@ -28,7 +28,7 @@ from td3core.text import Text, marked, tr
 
 if TYPE_CHECKING:
     from td3core.analysis.aggregate import Estimate
-    from td3core.analysis.comparison import Comparison
+    from td3core.analysis.comparison import Comparison, GroupResult
     from td3core.analysis.results import RunResults
 
 
@@ -162,14 +162,18 @@ def as_object(comparison: "Comparison") -> dict[str, Any]:
             "runs": [str(run.path) for run in each.group.runs],
             "n": len(each.finals),
             "final": _plain(each.final),
+            "final_steps": _steps_of(each),
             "best": _plain(each.best),
             **({"deviation": _plain(each.deviation)} if comparison.metric == "bias" else {}),
             "settings": {name: each.group.values(name) for name in comparison.differing},
         }
         for each in comparison.groups
     ]
+    # The old keys promise an order that the pairs do not have: they name the same two groups.
     chances = [
-        {"better": first.name, "worse": second.name} | (_plain(chance) or {})
+        {"first": first.name, "second": second.name}
+        | {"better": first.name, "worse": second.name}
+        | (_plain(chance) or {})
         for first, second, chance in improvements(comparison)
     ]
     return {
@@ -183,6 +187,17 @@ def as_object(comparison: "Comparison") -> dict[str, Any]:
 
 def _plain(found: "Estimate | None") -> dict[str, Any] | None:
     return None if found is None else asdict(found)
+
+
+def _steps_of(each: "GroupResult") -> dict[str, int] | None:
+    ends = each.ends
+    return {"low": int(min(ends)), "high": int(max(ends))} if len(ends) else None
+
+
+def _steps_text(each: "GroupResult") -> str:
+    """Return the last measured steps of a group's runs, such as ``750-6,000``."""
+    steps = _steps_of(each)
+    return "-".join(f"{step:,}" for step in dict.fromkeys(steps.values())) if steps else "-"
 
 
 def _show(comparison: "Comparison") -> None:
@@ -199,14 +214,14 @@ def _show(comparison: "Comparison") -> None:
 
     out = Console(highlight=False)
     beside = tr("deviation") if comparison.metric == "bias" else tr("best")
-    counted = (tr("runs"), tr("final"), beside)
+    counted = (tr("runs"), tr("steps"), tr("final"), beside)
     numbers = (Column(name, justify="right", overflow="fold") for name in counted)
     title = str(metric_title(comparison.metric))
     table = Table(Column(tr("group"), overflow="fold"), *numbers, title=title)
     for each in comparison.groups:
         figures = (each.final, each.deviation or each.best)
         means = (estimate_text(found, decimals_of(comparison.metric)) for found in figures)
-        table.add_row(text(each.name), str(len(each.finals)), *means)
+        table.add_row(text(each.name), str(len(each.finals)), _steps_text(each), *means)
     out.print(table)
     if len(comparison.groups) > 1 and comparison.differing:
         heads = (tr("setting"), *(text(each.name) for each in comparison.groups))

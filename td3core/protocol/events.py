@@ -196,13 +196,21 @@ class Progress:
     training: Doubles
     """Rows since the last report, shape (rows, len(TRAINING_COLUMNS)), read-only: means over the
     updates of an interval (see :mod:`td3core.protocol.metrics`)."""
+    training_times: Doubles = field(default_factory=lambda: np.empty((0, 2)))
+    """Steps of these rows, and seconds since the start at which they were reached, shape (rows, 2).
+    """
     ended: Episodes = field(default_factory=Episodes.of)
 
     def after(self, earlier: "Progress") -> "Progress":
         """Return this report and the one before it, merged into one."""
         training = np.concatenate((earlier.training, self.training))
         training.flags.writeable = False
-        return replace(self, training=training, ended=earlier.ended + self.ended)
+        return replace(
+            self,
+            training=training,
+            training_times=np.concatenate((earlier.training_times, self.training_times)),
+            ended=earlier.ended + self.ended,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,8 @@ class NewRows:
 
     training: Doubles
     """Shape (n, len(TRAINING_COLUMNS)), read-only."""
+    training_times: Doubles
+    """Their steps and times in seconds, shape (n, 2)."""
     episodes: Episodes
     evaluations: tuple[Evaluated, ...]
     wall_s: float
@@ -79,6 +81,7 @@ class GrowingTables:
         rows.flags.writeable = False
         return NewRows(
             training=rows,
+            training_times=training[:, (0, -1)],
             episodes=episodes,
             evaluations=evaluations,
             wall_s=float(self._wall_s),

@@ -289,6 +289,7 @@ class RunReader:
             revision=status.revision if status else 0,
             tunables=at_step(self._tunables, self._env_steps, config.steps),
             training=rows.training,
+            training_times=rows.training_times,
             ended=rows.episodes,
         )
 

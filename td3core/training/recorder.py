@@ -47,6 +47,7 @@ class Recorder:
         self._training = run.table("training", training_columns())
         self._evaluations = run.table("evaluations", EVALUATION_COLUMNS)
         self._rows: list[Doubles] = []
+        self._times: list[tuple[int, float]] = []
         self._ended: list[EpisodeEnded] = []
         self._warned: set[tuple[Text | str, int]] = set()
         self.over = False
@@ -60,12 +61,13 @@ class Recorder:
         """Buffer one row of training statistics."""
         row = training_row(env_steps, updates, metrics)
         self._rows.append(row)
+        # Rounded to milliseconds, as in the file.
+        self._times.append((env_steps, round(wall_s, 3)))
         numbers = [f"{value:.6g}" for value in row[2:]]
         self._training.add((env_steps, updates, *numbers, f"{wall_s:.3f}"))
 
     def add_episode(self, ended: EpisodeEnded, wall_s: float) -> None:
         """Buffer one finished episode."""
-        # Rounded to milliseconds, as in the file.
         ended = replace(ended, wall_s=round(wall_s, 3))
         self._ended.append(ended)
         self._episodes.add(episode_row(ended))
@@ -108,12 +110,16 @@ class Recorder:
             )
         return True
 
-    def take(self) -> tuple[Doubles, Episodes]:
-        """Return the rows (n, len(TRAINING_COLUMNS)) and episodes added since the last call."""
+    def take(self) -> tuple[Doubles, Doubles, Episodes]:
+        """Return what was added since the last call.
+
+        The rows (n, len(TRAINING_COLUMNS)), their steps and times (n, 2), and the episodes.
+        """
         rows = np.array(self._rows, dtype=np.float64).reshape(-1, len(TRAINING_COLUMNS))
         rows.flags.writeable = False
-        ended, self._rows, self._ended = Episodes.of(self._ended), [], []
-        return rows, ended
+        times = np.array(self._times, dtype=np.float64).reshape(-1, 2)
+        ended, self._rows, self._times, self._ended = Episodes.of(self._ended), [], [], []
+        return rows, times, ended
 
     def flush(self, env_steps: int) -> None:
         """Append the buffered rows to the files."""

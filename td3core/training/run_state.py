@@ -134,7 +134,7 @@ class RunState:
 
     def progress(self, phase: Phase, recorder: Recorder) -> Progress:
         """Return a progress report with the rows that ``recorder`` has buffered."""
-        training, ended = recorder.take()
+        training, times, ended = recorder.take()
         return Progress(
             phase=phase,
             env_steps=self.env_steps,
@@ -146,5 +146,6 @@ class RunState:
             revision=self._live.revision,
             tunables=self._agent.tunables,
             training=training,
+            training_times=times,
             ended=ended,
         )

@@ -34,8 +34,6 @@ from td3core.runs.layout import distinct
 from td3core.runs.metadata import ENDING, NOTES
 from td3core.text import Text
 
-Curves = Sequence[tuple[Doubles, Doubles]]
-
 RETURN, Q, CRITIC_LOSS, ACTOR_LOSS = PLOTTED = ("return", "q", "critic_loss", "actor_loss")
 """The plots: returns first; the others show columns of ``training.csv``."""
 CHOICES = {
@@ -67,7 +65,9 @@ class ComparedRun:
         """The folder of the run."""
         return self.results.path
 
-    def curve(self, plotted: str, metric: Metric, view: "ComparisonChoice") -> tuple[Doubles, ...]:
+    def curve(
+        self, plotted: str, metric: Metric, view: "ComparisonChoice"
+    ) -> tuple[Doubles, Doubles]:
         """Return x and y of one of :data:`PLOTTED`, shapes (n,), without NaN.
 
         There are no points until the training statistics are read.
@@ -272,25 +272,14 @@ def _lines(
         # A training run has its place in the legend before its first point.
         awaited = {run.path for run in members if run.measured is not None}
         if each.name not in view.hidden and (known or awaited):
-            curve = _middle(list(known.values()))
-            lines.append(ComparedLine(label=each.name, place=place, curve=curve))
+            counted = [known[run.path] for run in each.counted if run.path in known]
+            lines.append(ComparedLine(label=each.name, place=place, curve=band_of(counted)))
         for run in members:
             if run.path in view.single and len(members) > 1:
                 if run.path not in known and run.path not in awaited:
                     continue
-                alone = _alone(*curves[run.path])
+                alone = band_of([curves[run.path]])
                 member = each.group.member_name(run.results)
                 label = f"{each.name} · {member}" if several else member
                 lines.append(ComparedLine(label=label, place=place, curve=alone, faint=True))
     return tuple(lines)
-
-
-def _middle(curves: Curves) -> Band:
-    """Return the curve of a group; a single run keeps all of its points."""
-    if not curves:
-        return _alone(np.empty(0), np.empty(0))
-    return _alone(*curves[0]) if len(curves) == 1 else band_of(curves)
-
-
-def _alone(x: Doubles, y: Doubles) -> Band:
-    return Band(x=x, middle=y, low=None, high=None)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from td3core.analysis.aggregate import Band
 from td3core.analysis.comparison import GroupResult, band, band_of, curve_smoothing
 from td3core.analysis.figure_data import (
     FigureData,
@@ -63,7 +64,13 @@ def returns_of(found: Material) -> FigureData:
 
 
 def _line_of_group(place: int, each: GroupResult, metric: Metric, x: XAxis) -> FigureLine:
-    curve = band(each.group, metric, x, curve_smoothing(metric))
+    return _middle(place, each, band(each.group, metric, x, curve_smoothing(metric)))
+
+
+def _middle(place: int, each: GroupResult, curve: Band) -> FigureLine:
+    if curve.low is None:
+        at, values = block_means(curve.x, curve.middle)
+        curve = replace(curve, x=at, middle=values)
     return line_of(label_of(each), place, curve)
 
 
@@ -184,13 +191,10 @@ def _training_lines(column: str, found: Material) -> list[FigureLine]:
     at = REPORTED.index(column)
     lines = []
     for place, each in enumerate(found.comparison.groups[:MOST_LINES]):
-        curves = [_column(found.runs[run.path], at, found.x) for run in each.group.runs]
+        curves = [_column(found.runs[run.path], at, found.x) for run in each.counted]
         known = [curve for curve in curves if len(curve[0])]
-        if len(known) == 1:
-            steps, values = block_means(*known[0])
-            lines.append(FigureLine(label=label_of(each), place=place, x=steps, y=values))
-        elif known:
-            lines.append(line_of(label_of(each), place, band_of(known)))
+        if known:
+            lines.append(_middle(place, each, band_of(known)))
     return lines
 
 

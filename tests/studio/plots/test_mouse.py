@@ -37,7 +37,7 @@ def curves() -> RunCurves:
     add_training(
         made.training, [(step, step - 300, 1.0, 2.0, 3.0, *nothing) for step in (300, 600, 900)]
     )
-    made.clock.append([(step, step / 50) for step in range(100, 1001, 100)])
+    made.episode_times.append([(step, step / 50) for step in range(100, 1001, 100)])
     return made
 
 
@@ -227,7 +227,10 @@ def test_the_curves_stand_along_episodes_or_time(
 
 @pytest.mark.parametrize(
     ("axis", "column", "hint"),
-    [("time", "clock", "No times recorded"), ("episodes", "episodes", "No episodes recorded")],
+    [
+        ("time", "episode_times", "No times recorded"),
+        ("episodes", "episodes", "No episodes recorded"),
+    ],
 )
 def test_curves_without_a_place_on_the_axis_are_absent_and_the_plot_says_so(
     qtbot, window, plots, curves, find, axis: str, column: str, hint: str
@@ -346,4 +349,4 @@ def test_a_run_read_from_disk_has_its_times(runs_dir) -> None:
     from studio.session.history import read_history
 
     record: RunRecord = read_history(make_run(runs_dir).path, lambda: False).record
-    assert list(record.curves.clock.rows()[-1]) == [1000.0, pytest.approx(1000 / 150, abs=1e-3)]
+    assert list(record.curves.clock[-1]) == [1000.0, pytest.approx(1000 / 150, abs=1e-3)]

@@ -21,12 +21,13 @@ def write_run(
     every: int = 100,
     group: str = "",
     bias: Sequence[tuple[float, float]] = (),
+    late: float = 0.0,
     **values: Any,
 ) -> Path:
-    """Write a run with an evaluation every this many steps, which take as many seconds.
+    """Write a run with an evaluation every this many steps, ten of which take a second.
 
     ``episodes`` are returns, one every ten steps. ``bias`` are mean and deviation, if measured, of
-    the evaluations.
+    the evaluations. ``late`` is how many seconds after its step the result of an evaluation comes.
     """
     settings = {"env": env, "preset": env, "steps": 1000, **values}
     run = RunDirectory.create(runs_dir, *make_settings(settings), group=group)
@@ -35,7 +36,8 @@ def write_run(
     for number, value in enumerate(evaluations, 1):
         step = number * every
         found = bias[number - 1] if bias else ()
-        table.add((step, value, 1.0, "", 0, f"{value} {value}", "10 10", 0, step / 10, *found))
+        time = step / 10 + late
+        table.add((step, value, 1.0, "", 0, f"{value} {value}", "10 10", 0, time, *found))
     table.flush()
     table = run.table("episodes", EPISODE_COLUMNS)
     for number, value in enumerate(episodes, 1):

@@ -156,6 +156,14 @@ def test_aligned_curves_hold_their_latest_value(steps, most) -> None:
         assert grid[-1] <= min(x[-1] for x, _ in curves)
 
 
+def test_a_long_curve_is_drawn_at_some_of_its_steps_from_first_to_last() -> None:
+    x = np.arange(0.0, 2000.0, 10.0)
+    grid, _ = align([(x, x), (x, x)], 128)
+    assert len(grid) == 128
+    assert set(grid) <= set(x)
+    assert (grid[0], grid[-1]) == (x[0], x[-1])
+
+
 def test_curves_that_share_no_range_have_no_points() -> None:
     early, late = np.array([1.0, 2.0]), np.array([5.0, 6.0])
     grid, values = align([(early, early), (late, late)], 10)

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from td3core.analysis.aggregate import Estimate, Interval
 from td3core.analysis.comparison import band, compare, improvement
 from td3core.analysis.groups import WITHOUT_EFFECT, group_runs, value_text
-from td3core.analysis.results import last_values, read_results, settings_of, trailing_mean
+from td3core.analysis.results import (
+    RunResults,
+    last_values,
+    read_results,
+    settings_of,
+    trailing_mean,
+)
 from td3core.analysis.wording import estimate_text
 from td3core.config import sign_of
 from td3core.config.value_text import plain_value
@@ -132,12 +138,99 @@ def test_runs_do_not_differ_in_what_their_algorithm_does_not_use(runs_dir: Path)
     assert [each.name for each in found.groups] == ["TQC quantiles 7", "TQC quantiles 8"]
 
 
-def test_runs_that_train_have_not_ended_at_different_steps(runs_dir: Path) -> None:
-    ended = read([write_run(runs_dir, [1.0] * n, seed=n) for n in (2, 10)])
-    said = "end between step 200 and 1,000"
-    assert said in " ".join(map(str, compare(ended).notes))
-    training = [replace(ended[0], live=True), ended[1]]
-    assert said not in " ".join(map(str, compare(training).notes))
+@pytest.mark.parametrize("live", [False, True])
+def test_final_values_of_different_steps_are_noted_within_a_group(
+    runs_dir: Path, live: bool
+) -> None:
+    runs = read([write_run(runs_dir, [1.0] * n, seed=n) for n in (2, 10)])
+    runs[0] = replace(runs[0], live=live)
+    assert (
+        "The runs of TD3 end between step 200 and 1,000: their final values are of different steps."
+        in map(str, compare(runs).notes)
+    )
+
+
+@pytest.mark.parametrize("by", ["settings", "run"])
+@pytest.mark.parametrize("live", [False, True])
+def test_final_values_of_different_steps_are_noted_across_groups(
+    runs_dir: Path, by: str, live: bool
+) -> None:
+    paths = [
+        write_run(runs_dir, [1.0] * n, seed=seed, tau=tau)
+        for n, tau in ((10, 0.005), (2, 0.01))
+        for seed in range(3 if by == "settings" else 1)
+    ]
+    paths.append(write_run(runs_dir, [1.0], env=CAR))
+    runs = [replace(run, live=live) for run in read(paths)]
+    found = compare(runs, by=(by,))
+    assert [list(each.ends) for each in found.groups[:2]] == [
+        [step] * ((len(paths) - 1) // 2) for step in (1000.0, 200.0)
+    ]
+    first, second, _ = (each.name for each in found.groups)
+    said = [str(note) for note in found.notes if "different steps" in str(note)]
+    assert said == [
+        f"{second} ends at step 200, {first} at 1,000: their final values are of different steps."
+    ]
+
+
+def test_final_values_of_the_same_steps_need_no_note(runs_dir: Path) -> None:
+    notes = compare(read(two_groups(runs_dir, seeds=3))).notes
+    assert not any("different steps" in str(note) for note in notes)
+
+
+def returns_of(seed: int, count: int) -> list[float]:
+    return [10.0 * seed + number for number in range(count)]
+
+
+def test_a_seed_that_was_trained_again_counts_once_with_the_run_that_got_furthest(
+    runs_dir: Path,
+) -> None:
+    lengths = ((0, 4), (0, 10), (1, 10), (0, 10))
+    paths = [write_run(runs_dir, returns_of(seed, n), seed=seed, threads=n) for seed, n in lengths]
+    found = compare(read(paths))
+    (group,) = found.groups
+    assert len(group.group.runs) == 4
+    assert [run.path for run in group.counted] == [paths[1], paths[2]]
+    assert list(group.finals) == [9.0, 19.0]
+    notes = list(map(str, found.notes))
+    assert "2 runs of TD3 repeat seed 0, which counts once." in notes
+    assert not any("end between" in note for note in notes)
+    curve = band(group.group, "eval", "steps")
+    assert (curve.x[-1], curve.middle[-1]) == (1000.0, 14.0)
+    # Where each run stands by itself, each is shown.
+    assert [len(each.finals) for each in compare(read(paths), by=("run",)).groups] == [1] * 4
+    again = [write_run(runs_dir, returns_of(1, 10), seed=1)]
+    said = "3 runs of TD3 repeat the seeds of others; each of these counts once."
+    assert said in map(str, compare(read([*paths, *again])).notes)
+
+
+def test_three_runs_of_one_seed_do_not_tell_which_group_is_better(runs_dir: Path) -> None:
+    paths = [write_run(runs_dir, returns_of(0, 9), tau=0.01 * (at < 3) or 0.02) for at in range(6)]
+    first, second = compare(read(paths)).groups
+    assert first.final == Estimate(value=8.0, interval=None)
+    with pytest.raises(RequestError, match="fewer than 3 runs"):
+        improvement(first, second)
+
+
+def test_runs_of_one_seed_count_each_if_they_are_not_the_same_run(runs_dir: Path) -> None:
+    first, second = read([write_run(runs_dir, [1.0, 2.0, 3.0]) for _ in range(2)])
+
+    def counted(*runs: RunResults, by: str = "env") -> int:
+        return len(compare(runs, by=(by,)).groups[0].counted)
+
+    assert counted(first, second) == 1
+    settings = replace(second, tunables=replace(second.tunables, tau=0.01))
+    numerics = replace(second, config=replace(second.config, numerics="avx2"))
+    histories = [replace(second, history=f"tau={value} at 50") for value in (0.01, 0.02)]
+    assert counted(first, settings, numerics, *histories) == 5
+    # Neither seed nor settings of another program are known for certain.
+    imported = [replace(second, imported=digest) for digest in "ab"]
+    assert counted(first, *imported) == 3
+    # An environment that does not repeat itself.
+    other = replace(second, evaluations=second.evaluations + np.array([0.0, 0.1, 0.0]))
+    assert counted(first, other) == 2
+    # Nothing is measured yet.
+    assert counted(first, replace(second, evaluations=second.evaluations[:0], live=True)) == 1
 
 
 def test_final_and_best_are_those_computed_by_hand(runs_dir: Path) -> None:
@@ -255,6 +348,24 @@ def test_curves_run_along_steps_episodes_or_time(runs_dir: Path) -> None:
     assert list(run.curve("return", "episodes")[0]) == list(range(1, 26))
 
 
+def test_an_evaluation_lies_where_its_step_was_reached_not_where_its_result_arrived(
+    runs_dir: Path,
+) -> None:
+    run = read_results(write_run(runs_dir, [1.0, 2.0], [0.0] * 25, late=3.0))
+    assert list(run.curve("eval", "time")[0]) == [10.0, 20.0]
+    assert list(run.curve("return", "time")[0]) == list(range(1, 26))
+
+
+def test_training_rows_tell_the_time_of_steps_where_few_episodes_ended(runs_dir: Path) -> None:
+    path = write_run(runs_dir, [1.0, 2.0, 3.0], [0.0], late=3.0)
+    with (path / "training.csv").open("w") as file:
+        file.write("env_steps,updates,time_s\n150,50,2\n250,150,12\n")
+    run = read_results(path)
+    # Ten steps took a second at first.
+    assert list(run.clock[:, 0]) == [0.0, 10.0, 150.0, 250.0, 300.0]
+    assert list(run.curve("eval", "time")[0])[:2] == [pytest.approx(1 + 90 / 140), 7.0]
+
+
 def test_a_band_ends_with_the_shortest_run_and_a_note_says_so(runs_dir: Path) -> None:
     paths = [write_run(runs_dir, [1.0] * n, seed=n) for n in (4, 6, 10)]
     found = compare(read(paths))
@@ -269,6 +380,14 @@ def test_a_single_run_has_no_band_and_a_note_says_so(runs_dir: Path) -> None:
     assert found.groups[0].final.interval is None
     assert band(found.groups[0].group, "eval", "steps").low is None
     assert "one run: no interval" in str(found.notes[0])
+
+
+def test_the_curve_of_a_single_run_keeps_its_points(runs_dir: Path) -> None:
+    run = read_results(write_run(runs_dir, [], np.arange(300.0).tolist()))
+    (group,) = compare([run]).groups
+    curve = band(group.group, "return", "steps")
+    assert list(curve.x) == [10.0 * number for number in range(1, 301)]
+    assert list(curve.middle) == list(range(300))
 
 
 def test_runs_without_evaluations_are_left_out_and_named(runs_dir: Path) -> None:

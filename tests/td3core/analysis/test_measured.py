@@ -131,7 +131,9 @@ def test_two_reports_in_a_row_tell_the_same_as_one(runs_dir: Path, scripted: Any
     for report in reports[1:]:
         joined = report.after(joined)
     whole, single = folded([joined]).measured, folded(list(reports)).measured
-    for name in ("episodes", "training", "reached"):
+    for name in ("episodes", "training", "training_times", "reached"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(single, name))
-    assert replace(joined, training=reports[-1].training, ended=reports[-1].ended) == reports[-1]
+    last = reports[-1]
+    rows = {"training": last.training, "training_times": last.training_times, "ended": last.ended}
+    assert replace(joined, **rows) == last
     assert not joined.training.flags.writeable

@@ -43,9 +43,12 @@ def test_json_has_the_numbers_of_the_core(run, runs_dir: Path) -> None:
         assert each["final"]["value"] == known.final.value
         assert each["final"]["interval"]["low"] == known.final.interval.low
         assert each["best"]["interval"]["high"] == known.best.interval.high
+        assert each["final_steps"] == {"low": 1000, "high": 1000}
     assert found["differing"] == ["tau"]
     (chance,) = found["improvement"]
-    assert (chance["better"], chance["worse"]) == ("TD3 tau 0.005", "TD3 tau 0.01")
+    # In the order of the groups, whichever has the higher returns.
+    for keys in (("first", "second"), ("better", "worse")):
+        assert tuple(chance[key] for key in keys) == ("TD3 tau 0.005", "TD3 tau 0.01")
     # Of 25 pairs 3 wins and 2 ties: seeds 4 and 3 against seed 0 and so on.
     wins = sum(a > b + 3 for a in range(5) for b in range(5))
     ties = sum(a == b + 3 for a in range(5) for b in range(5))
@@ -61,6 +64,20 @@ def test_the_table_names_groups_numbers_settings_and_notes(run, runs_dir: Path) 
     assert "Settings that differ" in out
     assert "P(TD3 tau 0.005 > TD3 tau 0.01) = 0.00 [0.00, 0.00]" in out
     assert "2 groups have fewer than 5 runs" in err
+
+
+def test_the_steps_of_final_values_are_in_the_table_and_said_if_they_differ(
+    run, runs_dir: Path
+) -> None:
+    for tau, counts in ((0.005, (6, 6, 6)), (0.01, (2, 2, 3))):
+        for seed, count in enumerate(counts):
+            write_run(runs_dir, [1.0] * count, every=1000, seed=seed, tau=tau)
+    _, out, err = run("Pendulum*")
+    assert re.search(r"TD3 tau 0.005 +│ +3 │ +6,000 │", out)
+    assert re.search(r"TD3 tau 0.01 +│ +3 │ +2,000-3,000 │", out)
+    assert "TD3 tau 0.01 ends at step 3,000, TD3 tau 0.005 at 6,000: their final values" in err
+    groups = json.loads(run("Pendulum*", "--json")[1].splitlines()[-1])["groups"]
+    assert groups[1]["final_steps"] == {"low": 2000, "high": 3000}
 
 
 @pytest.mark.parametrize("seeds", [1, 2])

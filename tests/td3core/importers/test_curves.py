@@ -163,6 +163,7 @@ def test_imported_curves_are_compared_with_a_run_of_the_studio(
     groups = compare(results, "eval", ["run"]).groups
     assert len(groups) == 2
     theirs = next(each for each in results if each.path == made.run)
+    assert [bool(each.imported) for each in results] == [False, True]
     assert theirs.evaluations[:, :2].tolist() == [[300.0, -200.0], [600.0, 100.0]]
     assert theirs.episodes[:, :2].tolist() == [[200.0, -800.0], [400.0, -600.0], [600.0, -400.0]]
     assert theirs.episodes[:, 2] == pytest.approx([0.0, 0.0, 0.0], abs=5.0)
