@@ -45,7 +45,7 @@ class GroupResult:
 
     group: ComparedGroup
     counted: tuple[RunResults, ...]
-    """Its runs, each once, see :meth:`~td3core.analysis.groups.ComparedGroup.counted`."""
+    """Its runs, each once, see :meth:`~td3core.analysis.groups.ComparedGroup.distinct`."""
     finals: Doubles
     """Final values of those that have one, shape (runs,)."""
     ends: Doubles
@@ -168,7 +168,7 @@ def band(group: ComparedGroup, metric: Metric, x: XAxis, smoothing: int = 1) -> 
 
     It covers the range in which all runs of the group with values have them.
     """
-    curves = [run.curve(metric, x, smoothing) for run in group.counted(metric)]
+    curves = [run.curve(metric, x, smoothing) for run in group.distinct(metric)]
     return band_of([curve for curve in curves if len(curve[0])])
 
 
@@ -223,7 +223,7 @@ def _to_be_evaluated(run: RunResults) -> bool:
 
 
 def _result(group: ComparedGroup, metric: Metric) -> GroupResult:
-    counted = group.counted(metric)
+    counted = group.distinct(metric)
     measured = [run for run in counted if len(run.rows(metric))]
     finals = np.array([run.final(metric) for run in measured])
     bests = np.array([run.best(metric) for run in measured])

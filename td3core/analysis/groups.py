@@ -52,7 +52,7 @@ class ComparedGroup:
         """The environment of its runs."""
         return self.runs[0].config.env
 
-    def counted(self, metric: Metric) -> tuple[RunResults, ...]:
+    def distinct(self, metric: Metric) -> tuple[RunResults, ...]:
         """Return the runs that count: of those that are the same run, the one that got furthest.
 
         Settings, seed and history determine a run. Runs that agree in them and still measured
