@@ -90,6 +90,11 @@ def unwritable(path: PurePath, problem: BaseException) -> RequestError:
     )
 
 
+def in_file(path: PurePath, problem: BaseException) -> RequestError:
+    """Return the error for a file whose contents were refused with a sentence."""
+    return RequestError("{path}: {problem}", path=str(path), problem=message_of(problem))
+
+
 def message_of(problem: BaseException) -> Text:
     """Return the message of an exception, or its text if it is not a :class:`MessageError`."""
     return problem.message if isinstance(problem, MessageError) else quoted(str(problem))

@@ -14,7 +14,7 @@ from typing import Any
 
 from td3core.config import RunConfig, Tunables
 from td3core.errors import RequestError, unknown_name, unreadable, unwritable
-from td3core.experiments.sweeps.file import parse
+from td3core.experiments.sweeps.file import read
 from td3core.experiments.sweeps.spec import SweepSpec, with_module
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs import lock
@@ -124,10 +124,9 @@ class SweepFolder:
         except OSError:
             return True
 
-    @property
-    def no_study(self) -> Text:
-        """What to say of a sweep that has runs, but no record of its trials."""
-        return Text(
+    def no_study(self) -> RequestError:
+        """Return the error for a sweep that has begun, but has no record of its trials."""
+        return RequestError(
             "The sweep {name} has no record of its trials: study.db is missing or empty. Record its"
             " runs anew with: td3-studio sweep resume {name}",
             name=self.name,
@@ -141,7 +140,7 @@ class SweepFolder:
         Raises:
             RequestError: it cannot be read.
         """
-        spec = parse(self.text(), self.name, begun=True)
+        _, spec = read(self.path / _FILE, self.name, begun=True)
         return self._with_module(spec, spec.environment)
 
     def text(self) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from td3core.errors import RequestError
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
 from td3core.experiments.sweeps.spec import Choices, Dimension, SweepSpec
 from td3core.experiments.sweeps.study import SweepStudy, TrialRecord
@@ -55,7 +54,7 @@ def read_sweep(folder: SweepFolder) -> SweepState:
     with _study(folder, spec) as study:
         records, seconds = study.trials(), study.seconds_used()
     if not records and folder.has_runs:
-        raise RequestError(folder.no_study)
+        raise folder.no_study()
     shown = folder.read_state()
     running = bool(shown and shown.running)
     state = state_of(spec, folder, records, {}, seconds=seconds, running=running)
@@ -78,7 +77,7 @@ def importance_of(folder: SweepFolder) -> dict[str, float]:
 def _study(folder: SweepFolder, spec: SweepSpec) -> SweepStudy:
     """Open a study to read it; a missing one is not created."""
     if not folder.has_study:
-        raise RequestError(folder.no_study)
+        raise folder.no_study()
     return SweepStudy(folder.study_file, spec)
 
 

@@ -349,10 +349,10 @@ def test_a_sweep_without_a_record_of_its_trials_says_so(
     shown = status.text()
     folder.study_file.write_bytes(b"")
     look(qtbot, panel)
-    assert status.text() == f"{shown}\n{folder.no_study}"
+    assert status.text() == f"{shown}\n{folder.no_study()}"
     (folder.path / "state.json").unlink()
     look(qtbot, panel)
-    assert status.text() == str(folder.no_study)
+    assert status.text() == str(folder.no_study())
     with RunLock(folder.path):
         look(qtbot, panel)
         assert status.text() == ""
