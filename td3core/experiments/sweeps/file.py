@@ -8,7 +8,7 @@ from typing import Any
 
 from td3core.config import given, make_settings
 from td3core.config.algorithms import fixed_by, unused_by
-from td3core.config.presets import compose, load_presets
+from td3core.config.presets import compose, load_presets, unknown_preset
 from td3core.config.run_config import HIGHEST_SEED
 from td3core.config.settings import LR_FINAL
 from td3core.errors import RequestError, brief, in_file, unknown_name, unreadable
@@ -157,7 +157,7 @@ def _presets(found: Mapping[str, Any]) -> tuple[str, ...]:
     known = load_presets() if names else {}
     for each in names:
         if each not in known:
-            raise unknown_name("preset", each, list(known))
+            raise unknown_preset(each, list(known))
     return tuple(names)
 
 
