@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from td3core.text import Text, Value
+from td3core.text import Text, Value, one_line
 
 
 class Interrupt:
@@ -107,7 +107,7 @@ def quoted(text: str) -> Text:
 
 def brief(problem: object, most: int = 200) -> str:
     """Return the text of an exception, or of anything, on one line of ``most`` characters."""
-    text = " ".join(str(problem).split())
+    text = one_line(str(problem))
     return text if len(text) <= most else f"{text[:most]}…"
 
 
