@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from td3core.text import Text, Value
+from td3core.text import Text, Value, one_line
 
 
 class Interrupt:
@@ -90,6 +90,11 @@ def unwritable(path: PurePath, problem: BaseException) -> RequestError:
     )
 
 
+def in_file(path: PurePath, problem: BaseException) -> RequestError:
+    """Return the error for a file whose contents were refused with a sentence."""
+    return RequestError("{path}: {problem}", path=str(path), problem=message_of(problem))
+
+
 def message_of(problem: BaseException) -> Text:
     """Return the message of an exception, or its text if it is not a :class:`MessageError`."""
     return problem.message if isinstance(problem, MessageError) else quoted(str(problem))
@@ -102,7 +107,7 @@ def quoted(text: str) -> Text:
 
 def brief(problem: object, most: int = 200) -> str:
     """Return the text of an exception, or of anything, on one line of ``most`` characters."""
-    text = " ".join(str(problem).split())
+    text = one_line(str(problem))
     return text if len(text) <= most else f"{text[:most]}…"
 
 

@@ -255,6 +255,11 @@ def _value_of(value: Any) -> Any:
     raise ValueError("unsupported value in a text")
 
 
+def one_line(text: str) -> str:
+    """Return text of someone else, such as a name, with its line breaks replaced by spaces."""
+    return " ".join(text.split())
+
+
 def tr(template: str, /, **values: Any) -> str:
     """Render a text for immediate display, such as a widget's caption."""
     return str(Text(template, **values))

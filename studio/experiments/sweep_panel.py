@@ -52,7 +52,7 @@ from studio.widgets.figure_export import make_export_button
 from studio.widgets.sight import Sight
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.protocol.trial_status import TrialStatus
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 _LOOK_EVERY_MS = 1_000
 _COLUMN = 100
@@ -89,6 +89,8 @@ class SweepPanel(QWidget):
         self.setObjectName("sweep_panel")
         self._runs_dir = runs_dir
         self._state: SweepState | None = None
+        self._problem = NO_TEXT
+        """What is missing of the current sweep."""
         self._training = False
         self._done_when_asked = -1
         self._pending = ""
@@ -352,6 +354,7 @@ class SweepPanel(QWidget):
             self._sweeps.blockSignals(blocked)
         if self._pending in news.names and not self.busy:
             self._pending = ""
+        self._problem = news.problem
         self._show_state(news.state)
 
     def _show_state(self, state: SweepState | None) -> None:
@@ -379,8 +382,11 @@ class SweepPanel(QWidget):
                 self._status.setText(note)
                 return
             self._note = None
-        none = "" if self.name else str(_NONE)
-        self._status.setText(words_of(state) if state else none)
+        if not self.name:
+            self._status.setText(str(_NONE))
+            return
+        parts = (words_of(state) if state else "", str(self._problem))
+        self._status.setText("\n".join(filter(None, parts)))
 
     def _fit_columns(self) -> None:
         """Fit the columns to their contents; widen the table to show the first ones in full."""
@@ -403,6 +409,7 @@ class SweepPanel(QWidget):
     @Slot()
     def _on_sweep(self) -> None:
         self._pending, self._note, self._awaits_own = "", None, False
+        self._problem = NO_TEXT
         self._show_state(None)
         self._look.cancel()
         self.look()

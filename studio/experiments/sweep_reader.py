@@ -5,13 +5,13 @@ from importlib.resources import files
 from pathlib import Path
 
 from td3core.config import RunConfig, Tunables
-from td3core.errors import unreadable, unwritable
-from td3core.experiments.sweeps.file import parse
+from td3core.errors import unwritable
+from td3core.experiments.sweeps.file import read
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, sweep_names
 from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.runs.directory import RunDirectory
 from td3core.system.files import write_atomically
-from td3core.system.regular_files import read_text
+from td3core.text import NO_TEXT, Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,8 @@ class SweepNews:
     name: str
     """The current sweep; empty if there is none."""
     state: SweepState | None
+    problem: Text = NO_TEXT
+    """What is missing of the current sweep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +39,11 @@ def read_news(runs_dir: Path, name: str) -> SweepNews:
     """Return the existing sweeps, and the state of one of them: by default of a running one."""
     names = tuple(sweep_names(runs_dir))
     name = name or running_sweep(runs_dir) or next(iter(names), "")
-    state = SweepFolder(runs_dir, name).read_state() if name in names else None
-    return SweepNews(names=names, name=name, state=state)
+    if name not in names:
+        return SweepNews(names=names, name=name, state=None)
+    folder = SweepFolder(runs_dir, name)
+    problem = NO_TEXT if folder.has_study else folder.no_study().message
+    return SweepNews(names=names, name=name, state=folder.read_state(), problem=problem)
 
 
 def running_sweep(runs_dir: Path) -> str:
@@ -53,10 +58,7 @@ def read_spec(path: Path) -> SweepSpec:
     Raises:
         RequestError: the file is invalid or cannot be read.
     """
-    try:
-        return parse(read_text(path), path.stem)
-    except (OSError, UnicodeDecodeError) as problem:
-        raise unreadable(path, problem) from problem
+    return read(path, path.stem)[1]
 
 
 def write_example(path: Path) -> Path:

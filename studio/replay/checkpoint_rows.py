@@ -12,7 +12,7 @@ from studio.formatting import format_count, format_return, format_size, short_st
 from studio.replay.newest_agent_tracker import OVERWRITTEN, ShownAgent
 from studio.widgets.labels import plain_tip
 from td3core.checkpoint import Header
-from td3core.text import Text, tr
+from td3core.text import Text, one_line, tr
 
 _HEADING, _STEP, _NAMED = -1, 0, 1
 
@@ -62,7 +62,7 @@ def row_of(path: Path, means: Mapping[int, float]) -> Row:
 
 def file_text(path: Path) -> str:
     """Return the name of a checkpoint file."""
-    return str(OVERWRITTEN.get(path.stem, path.stem))
+    return one_line(str(OVERWRITTEN.get(path.stem, path.stem)))
 
 
 def bundled_row(path: Path) -> Row:
@@ -129,7 +129,7 @@ def _text(row: Row, path: Path, look_up: LookUp) -> str:
     if row.text:
         steps = found.counters.env_steps
         return _spaced(row.text, short_steps(steps), format_return(mean_of(row, found)))
-    env = found.config.env
+    env = one_line(found.config.env)
     if found.evaluation is None:
         return env
     mean = tr("return {mean}", mean=format_return(found.evaluation.mean))

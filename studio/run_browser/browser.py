@@ -57,6 +57,8 @@ class RunBrowser(QWidget):
         self._resume_available = self._asked_again = self._read_once = self._expecting = False
         self._announced: bool | None = None
         """Whether interrupted runs were announced; None until a scan has looked for them."""
+        self._problem = ""
+        """Why the folder cannot be read; empty if it can."""
         self._held_back: list[Callable[[], None]] = []
         self.model = RunTreeModel(theme, self)
         self.proxy = RunFilterProxy(self.model)
@@ -129,7 +131,7 @@ class RunBrowser(QWidget):
         self._sight.due.connect(self.refresh)
         self._scanner.reported.connect(self._take)
         self._scanner.finished.connect(self._on_scanned)
-        self._scanner.failed.connect(self.refused)
+        self._scanner.failed.connect(self._on_failed)
         self.run_actions.refused.connect(self.refused)
         self.run_actions.deleted.connect(self.refresh)
         self.run_actions.labelled.connect(self._show_label)
@@ -208,6 +210,7 @@ class RunBrowser(QWidget):
 
     @Slot(object)
     def _take(self, found: Found) -> None:
+        self._problem = ""
         self._unless_editing(partial(self.model.take, found))
 
     @Slot(Path, object)
@@ -228,6 +231,14 @@ class RunBrowser(QWidget):
         for change in held:
             QTimer.singleShot(0, self, partial(self._unless_editing, change))
 
+    @Slot(object)
+    def _on_failed(self, problem: Text) -> None:
+        """Show the problem in place of the list; a list read before stays, with a message."""
+        known, self._problem = self._problem, str(problem)
+        # The folder is read again every few seconds while runs are training.
+        if self.model.rows and self._problem != known:
+            self.refused.emit(problem)
+
     @Slot()
     def _on_scanned(self) -> None:
         self._read_once = True
@@ -237,7 +248,7 @@ class RunBrowser(QWidget):
             self._asked_again = False
             self.refresh()
             return
-        if self._resume_available:
+        if self._resume_available and not self._problem:
             self._announce_interrupted()
         # Nobody announces what other processes do to their runs.
         if self._sight.seen and (self._expecting or self.model.any_running()):
@@ -270,7 +281,7 @@ class RunBrowser(QWidget):
             self._place.show_hint(none if nothing_found else "")
         else:
             self._count.setText("")
-            self._place.show_hint(str(_NO_RUNS if self._read_once else _READING))
+            self._place.show_hint(self._problem or str(_NO_RUNS if self._read_once else _READING))
 
     # Qt -----------------------------------------------------------------------------------------
 

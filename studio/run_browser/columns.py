@@ -22,7 +22,7 @@ from studio.widgets.labels import breakable
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.listing import RunSummary
 from td3core.system import timestamp
-from td3core.text import Text, tr
+from td3core.text import Text, one_line, tr
 
 _LEAST = float("-inf")
 
@@ -119,6 +119,10 @@ def state_text(state: str) -> str:
 
 def text_of(row: RunRow, column: RunColumn, state: str, parent: str = "") -> str:
     """Return the text of a cell; ``parent`` is the name of the run it was branched from."""
+    return one_line(_cell(row, column, state, parent))
+
+
+def _cell(row: RunRow, column: RunColumn, state: str, parent: str) -> str:
     if column is RunColumn.STATE:
         return state_text(state)
     if row.summary is None:
@@ -143,12 +147,12 @@ def lines_of(row: RunRow, *, spoken: bool = False) -> tuple[str, str]:
     """
     found, detail = row.summary, detail_of(row)
     if found is None:
-        return _shown(Path(row.path.name)), detail
+        return one_line(_shown(Path(row.path.name))), one_line(detail)
     tuned = live_changes_of(row)
     if tuned and not spoken:
         tuned = f"Δ{found.live_changes}"
     about = (tuned, detail if found.name else "", found.env)
-    return found.name or detail, " · ".join(filter(None, about))
+    return found.name or detail, one_line(" · ".join(filter(None, about)))
 
 
 def live_changes_of(row: RunRow) -> str:

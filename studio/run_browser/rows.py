@@ -25,7 +25,7 @@ LEAST_RUNS = 200
 """Shorter lists are not cached: they are read in a moment."""
 _MOST_BYTES = 256 * 2**20
 
-Stamp = tuple[int, ...]
+Stamp = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class RunRow:
 
     path: Path
     stamp: Stamp
-    """Modification times of its files when it was read."""
+    """Modification times of its files when it was read; None for those that it does not have."""
     summary: RunSummary | None = None
     problem: str = ""
 

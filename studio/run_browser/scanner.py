@@ -10,7 +10,7 @@ from studio.tasks.background_task import Report, Stopped
 from td3core.errors import RequestError
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.layout import CHECKPOINTS, DESCRIPTION
-from td3core.runs.listing import open_once, summarise
+from td3core.runs.listing import open_once, run_folders, summarise
 from td3core.runs.naming import Usual
 
 _FIRST_BATCH_S = 0.1
@@ -29,8 +29,11 @@ def scan(
     """Report, as :class:`Found`, the changes in a folder of runs since the known state.
 
     The newest folders come first, a few at a time, so that a long list can be used while it grows.
+
+    Raises:
+        RequestError: the folder cannot be read.
     """
-    paths = _folders(folder)
+    paths = run_folders(folder)
     kept = known or load(folder)
     rows = dict(known)
     waiting: list[RunRow] = []
@@ -55,20 +58,6 @@ def scan(
         save(folder, {path: row for path, row in rows.items() if path not in gone})
 
 
-def _folders(folder: Path) -> list[Path]:
-    """Return the folders that hold a ``run.toml``, most recently changed first."""
-    found = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                stamp = _time_of(f"{entry.path}/run.toml")
-                if stamp:
-                    found.append((stamp, Path(entry.path)))
-    except OSError:
-        return []  # Nothing was ever trained here, or the disk is gone.
-    return [path for _, path in sorted(found, reverse=True)]
-
-
 def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
     """Read a run again if it has changed, or may have without a trace; None if unchanged."""
     stamp = tuple(_time_of(os.path.join(path, name)) for name in _WATCHED)  # noqa: PTH118
@@ -84,9 +73,10 @@ def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
     return row if row != known else None
 
 
-def _time_of(path: str) -> int:
+def _time_of(path: str) -> int | None:
+    """Return the modification time of a file; None without one."""
     # Called thousands of times for a long list; creating a Path would cost more than stat.
     try:
         return os.stat(path).st_mtime_ns  # noqa: PTH116
     except OSError:
-        return 0
+        return None

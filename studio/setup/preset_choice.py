@@ -10,9 +10,10 @@ from studio.setup.preset_menu import PresetMenu, Settings
 from studio.theme.theme import Theme
 from studio.widgets.forms import remark
 from studio.widgets.labels import breakable
+from studio.widgets.setting_names import in_labels
 from td3core.config import Tunables, make_settings
 from td3core.config.algorithms import TD3, entry_of
-from td3core.config.presets import PLUS, Preset, load_presets
+from td3core.config.presets import PLUS, Preset, load_presets, refused_presets
 from td3core.text import Text, tr, translated
 
 NO_PRESET = Text("TD3 defaults")
@@ -35,7 +36,7 @@ class PresetChoice(QObject):
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         """Take ``settings``, which returns the values for a new preset."""
         super().__init__(parent)
-        self._presets = load_presets()
+        self._read()
         self.preset, self.variant = QComboBox(), QComboBox()
         variants = (preset.name for preset in self._presets.values() if not preset.env)
         self.variant.addItems([AS_PUBLISHED, *variants])
@@ -54,6 +55,10 @@ class PresetChoice(QObject):
         layout.addWidget(self._menu)
         for combo in (self.preset, self.variant):
             combo.currentTextChanged.connect(self._on_chosen)
+
+    def _read(self) -> None:
+        self._presets = load_presets()
+        self._left_out = [in_labels(problem.message) for problem in refused_presets()]
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -125,7 +130,8 @@ class PresetChoice(QObject):
     def _on_chosen(self) -> None:
         chosen = self._chosen()
         self._name_algorithm()
-        self.about.setText(breakable(" ".join(translated(preset.about) for preset in chosen)))
+        about = " ".join(translated(preset.about) for preset in chosen)
+        self.about.setText(breakable("\n".join(filter(None, (about, *self._left_out)))))
         self.changed.emit()
 
     def _name_algorithm(self) -> None:
@@ -140,5 +146,5 @@ class PresetChoice(QObject):
 
     @Slot(str)
     def _reload(self, name: str) -> None:
-        self._presets = load_presets()
+        self._read()
         self.reloaded.emit(name)

@@ -14,7 +14,7 @@ from td3core.cli.paths import runs_folder
 from td3core.cli.terminal import CommandResult, log, print_result, printable, return_cell
 from td3core.config.value_text import plain_return
 from td3core.errors import RequestError
-from td3core.text import Text, tr
+from td3core.text import Text, one_line, tr
 
 if TYPE_CHECKING:
     from td3core.runs.listing import RunSummary, UnreadableRun
@@ -70,7 +70,7 @@ def _lines(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]") -> 
 
 def _line(*values: str) -> str:
     # User-defined names and folder names may contain any character.
-    return "\t".join(printable(" ".join(value.split())) for value in values)
+    return "\t".join(printable(one_line(value)) for value in values)
 
 
 def _table(summaries: "list[RunSummary]", unreadable: "list[UnreadableRun]", title: str) -> Table:

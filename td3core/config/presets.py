@@ -27,10 +27,18 @@ from td3core.config import (
     to_dict,
 )
 from td3core.config.algorithms import fixed_by
-from td3core.errors import RequestError, brief, file_reason, unknown_name, unwritable
+from td3core.errors import (
+    RequestError,
+    brief,
+    file_reason,
+    in_file,
+    unknown_name,
+    unreadable,
+    unwritable,
+)
 from td3core.system.bundled_files import known_keys, reading
 from td3core.system.files import make_folder, slug, write_atomically
-from td3core.system.regular_files import exists, read_text
+from td3core.system.regular_files import exists, glob, read_text
 from td3core.text import SettingName, Text
 
 PLUS = " + "
@@ -63,6 +71,20 @@ def load_presets() -> dict[str, Preset]:
     return {preset.name: preset for preset in sorted(presets, key=lambda p: p.name.lower())}
 
 
+def refused_presets() -> list[RequestError]:
+    """Return why files of the user's presets are left out, by name."""
+    return _read_own()[1]
+
+
+def unknown_preset(name: str, known: Sequence[str]) -> RequestError:
+    """Return the error for a preset that does not exist; it may be in a file that was left out."""
+    unknown, left_out = unknown_name("preset", name, known), refused_presets()
+    if not left_out:
+        return unknown
+    reasons = Text.joined(problem.message for problem in left_out)
+    return RequestError("{unknown} {reasons}", unknown=unknown.message, reasons=reasons)
+
+
 def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
     """Save settings as a preset of the user, in place of one of that name, for their environment.
 
@@ -75,8 +97,7 @@ def save_preset(name: str, config: RunConfig, tunables: Tunables) -> Preset:
     name = name.strip()
     if not name or len(name) > 80 or any(ord(c) < 32 for c in name):
         raise RequestError("A preset needs a name of at most 80 characters.")
-    if _is_bundled(name):
-        raise RequestError("{name} is the name of a bundled preset; choose another.", name=name)
+    _require_free(name)
     preset = preset_of(name, config, tunables)
     folder, files_of_name = user_presets_dir(), _files_of(name)
     # Of several files with this name, the last one counts.
@@ -158,24 +179,31 @@ def _bundled() -> tuple[Preset, ...]:
     return tuple(parse_preset(text) for text in texts)
 
 
-def _is_bundled(name: str) -> bool:
-    return any(preset.name == name for preset in _bundled())
+def _require_free(name: str) -> None:
+    """Refuse the name of a bundled preset: one name must mean one set of values."""
+    if any(preset.name == name for preset in _bundled()):
+        raise RequestError("{name} is the name of a bundled preset; choose another.", name=name)
 
 
 def _own() -> list[tuple[Path, Preset]]:
-    """Return the user's readable presets with their files, which may have any name.
+    """Return the user's readable presets with their files, which may have any name."""
+    return _read_own()[0]
 
-    A preset with the name of a bundled one is left out: one name must mean one set of values.
-    """
-    found = []
-    for path in sorted(user_presets_dir().glob("*.toml")):
+
+def _read_own() -> tuple[list[tuple[Path, Preset]], list[RequestError]]:
+    """Return the user's presets with their files, and why other files are left out."""
+    found, refused = list[tuple[Path, Preset]](), list[RequestError]()
+    for path in glob(user_presets_dir(), "*.toml"):
         try:
             preset = parse_preset(read_text(path))
-        except (RequestError, OSError, UnicodeDecodeError):
-            continue
-        if not _is_bundled(preset.name):
+            _require_free(preset.name)
+        except RequestError as problem:
+            refused.append(in_file(Path(path.name), problem))
+        except (OSError, UnicodeDecodeError) as problem:
+            refused.append(unreadable(Path(path.name), problem))
+        else:
             found.append((path, preset))
-    return found
+    return found, refused
 
 
 def _files_of(name: str) -> list[Path]:
@@ -238,7 +266,7 @@ def compose(
     presets = load_presets()
     for name in names:
         if name not in presets:
-            raise unknown_name("preset", name, list(presets))
+            raise unknown_preset(name, list(presets))
     chosen = [presets[name] for name in names]
     own = preset_for(env_id)
     if own is not None and not any(preset.env for preset in chosen):

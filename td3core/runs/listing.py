@@ -111,7 +111,7 @@ def open_once(path: Path) -> RunDirectory:
 def list_runs(runs_dir: Path) -> Iterator[RunDirectory]:
     """Yield the readable runs of a folder, newest first; others are skipped."""
     runs = []
-    for folder in _folders(runs_dir):
+    for folder in run_folders(runs_dir):
         try:
             runs.append(open_once(folder))
         except RequestError:
@@ -130,28 +130,34 @@ class UnreadableRun:
 
 def unreadable_runs(runs_dir: Path) -> Iterator[UnreadableRun]:
     """Yield the runs of a folder that cannot be opened, by name."""
-    for folder in sorted(_folders(runs_dir)):
+    for folder in sorted(run_folders(runs_dir)):
         try:
             open_once(folder)
         except RequestError as problem:
             yield UnreadableRun(run=folder, message=message_of(problem))
 
 
-def _folders(runs_dir: Path) -> list[Path]:
-    """Return the folders that hold a ``run.toml``.
+def run_folders(runs_dir: Path) -> list[Path]:
+    """Return the folders that hold a ``run.toml``, those with the newest one first.
+
+    Even a dangling link to it marks a run, which is reported as unreadable.
 
     Raises:
         RequestError: the folder of runs cannot be read.
     """
+    found = []
     try:
         with os.scandir(runs_dir) as entries:
-            paths = [Path(entry.path) for entry in entries]
-    except (FileNotFoundError, NotADirectoryError):
+            for entry in entries:
+                # For a long list, creating Paths would cost more than the call itself.
+                with contextlib.suppress(OSError):
+                    stamp = os.lstat(f"{entry.path}/{DESCRIPTION}").st_mtime_ns
+                    found.append((stamp, entry.path))
+    except FileNotFoundError:
         return []
     except OSError as problem:
         raise unreadable(runs_dir, problem) from problem
-    # Even a dangling link to it marks a run, which is reported as unreadable.
-    return [path for path in paths if os.path.lexists(path / DESCRIPTION)]
+    return [Path(path) for _, path in sorted(found, reverse=True)]
 
 
 def summarise(run: RunDirectory, usual: Usual | None = None) -> RunSummary:

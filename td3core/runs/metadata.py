@@ -16,7 +16,7 @@ from td3core.runs.messages import as_keys, characters, from_keys
 from td3core.system.files import write_atomically
 from td3core.system.regular_files import DAMAGE, read_text
 from td3core.system.timestamp import now
-from td3core.text import NO_TEXT, Text
+from td3core.text import NO_TEXT, Text, one_line
 
 ENDING, NOTES = "ending.json", "notes.json"
 MOST_STEPS = 10**15
@@ -111,7 +111,9 @@ def read_label(folder: Path) -> RunLabel:
     try:
         found = json.loads(read_text(folder / NOTES))
         name, note = found.get("name") or "", found.get("note") or ""
-        return RunLabel(name=characters(name, _MOST_NAME), note=characters(note, _MOST_TEXT))
+        return RunLabel(
+            name=one_line(characters(name, _MOST_NAME)), note=characters(note, _MOST_TEXT)
+        )
     except DAMAGE:
         return RunLabel()
 

@@ -20,6 +20,7 @@ from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import run_of
 from td3core.runs.metadata import Parent
 from td3core.system import timestamp
+from td3core.text import one_line
 
 _SHOWN = 3
 # "auto" is recorded as resolved, so class and engine differ from every preset.
@@ -50,7 +51,7 @@ def describe(
     parts = [f"seed {seed}", PLUS.join(variant) or algorithm, changed]
     if parent is not None:
         parts.append(f"from {about_steps(parent.env_steps)}")
-    return " · ".join(filter(None, parts))
+    return one_line(" · ".join(filter(None, parts)))
 
 
 def name_of(run: RunDirectory, usual: Usual | None = None) -> str:
@@ -90,7 +91,7 @@ def names_of_folders(folders: Iterable[Path], *, env: bool = True) -> dict[Path,
     names: dict[Path, str] = {}
     runs: dict[Path, RunDirectory] = {}
     for folder in folders:
-        names[folder] = folder.name
+        names[folder] = one_line(folder.name)
         with contextlib.suppress(RequestError):
             runs[folder] = RunDirectory.open(folder)
     return names | dict(zip(runs, names_of(list(runs.values()), env=env), strict=True))
@@ -108,8 +109,8 @@ def with_env(env_id: str, name: str) -> str:
     # Names of folders have hyphens in place of other characters: compare in that form.
     plain, begin = (re.sub(r"\W+", "-", text) for text in (name, env_id))
     if re.match(rf"{re.escape(begin)}(?![^\W_])", plain):
-        return name
-    return " · ".join(filter(None, (env_id, name)))
+        return one_line(name)
+    return one_line(" · ".join(filter(None, (env_id, name))))
 
 
 def told_apart(names: Sequence[str], created: Sequence[str]) -> list[str]:

@@ -136,13 +136,13 @@ def read_bytes(path: Path, largest: int | None = LARGEST_RECORD) -> bytes:
 
 
 def read_text(path: Path, largest: int | None = LARGEST_RECORD, errors: str = "strict") -> str:
-    """Return the contents of a regular text file.
+    """Return the contents of a regular text file, without a byte order mark.
 
     Raises:
         OSError: as :func:`read_bytes`.
         UnicodeDecodeError: it is not UTF-8 and ``errors`` is ``strict``.
     """
-    return read_bytes(path, largest).decode("utf-8", errors).replace("\r\n", "\n")
+    return read_bytes(path, largest).decode("utf-8-sig", errors).replace("\r\n", "\n")
 
 
 def parse_toml(text: str) -> dict[str, Any]:

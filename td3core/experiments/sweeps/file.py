@@ -3,14 +3,15 @@
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from td3core.config import given, make_settings
 from td3core.config.algorithms import fixed_by, unused_by
-from td3core.config.presets import compose, load_presets
+from td3core.config.presets import compose, load_presets, unknown_preset
 from td3core.config.run_config import HIGHEST_SEED
 from td3core.config.settings import LR_FINAL
-from td3core.errors import RequestError, brief, unknown_name
+from td3core.errors import RequestError, brief, in_file, unknown_name, unreadable
 from td3core.experiments.sweeps.spec import (
     LARGEST_GRID,
     OBJECTIVES,
@@ -23,7 +24,7 @@ from td3core.experiments.sweeps.spec import (
     SweepSpec,
     setting_types,
 )
-from td3core.system.regular_files import parse_toml
+from td3core.system.regular_files import parse_toml, read_text
 from td3core.text import SettingName, Text
 
 FIELDS = (
@@ -48,6 +49,22 @@ _FINEST_STEP = 1e-15
 """Smallest step of a range, as a share of its width."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _ENV = "environment"
+
+
+def read(path: Path, default_name: str, *, begun: bool = False) -> tuple[str, SweepSpec]:
+    """Read the file of a sweep; return its text and what it describes, as :func:`parse` does.
+
+    Raises:
+        RequestError: with the file, which cannot be read or is refused.
+    """
+    try:
+        text = read_text(path)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise unreadable(path, problem) from problem
+    try:
+        return text, parse(text, default_name, begun=begun)
+    except RequestError as problem:
+        raise in_file(path, problem) from problem
 
 
 def parse(text: str, default_name: str, *, begun: bool = False) -> SweepSpec:
@@ -140,7 +157,7 @@ def _presets(found: Mapping[str, Any]) -> tuple[str, ...]:
     known = load_presets() if names else {}
     for each in names:
         if each not in known:
-            raise unknown_name("preset", each, list(known))
+            raise unknown_preset(each, list(known))
     return tuple(names)
 
 

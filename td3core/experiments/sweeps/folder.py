@@ -14,7 +14,7 @@ from typing import Any
 
 from td3core.config import RunConfig, Tunables
 from td3core.errors import RequestError, unknown_name, unreadable, unwritable
-from td3core.experiments.sweeps.file import parse
+from td3core.experiments.sweeps.file import read
 from td3core.experiments.sweeps.spec import SweepSpec, with_module
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs import lock
@@ -113,6 +113,25 @@ class SweepFolder:
         """Whether the sweep has been started before."""
         return (self.path / _FILE).is_file()
 
+    @property
+    def has_study(self) -> bool:
+        """Whether it has a record of its trials, or a process that is about to make one."""
+        try:
+            # Links and special files are refused when the study is opened.
+            return self.study_file.lstat().st_size > 0 or self.is_running()
+        except FileNotFoundError:
+            return self.is_running()
+        except OSError:
+            return True
+
+    def no_study(self) -> RequestError:
+        """Return the error for a sweep that has begun, but has no record of its trials."""
+        return RequestError(
+            "The sweep {name} has no record of its trials: study.db is missing or empty. Record its"
+            " runs anew with: td3-studio sweep resume {name}",
+            name=self.name,
+        )
+
     def spec(self) -> SweepSpec:
         """Return the spec that the sweep was started with, or last continued with.
 
@@ -121,7 +140,7 @@ class SweepFolder:
         Raises:
             RequestError: it cannot be read.
         """
-        spec = parse(self.text(), self.name, begun=True)
+        _, spec = read(self.path / _FILE, self.name, begun=True)
         return self._with_module(spec, spec.environment)
 
     def text(self) -> str:
@@ -143,7 +162,7 @@ class SweepFolder:
         """
         if self.exists:
             self._require_same(spec)
-        elif self._runs():
+        elif self.has_runs:
             raise RequestError(
                 "{path} holds runs of an earlier sweep called {name}; choose another name.",
                 path=str(self.runs_dir),
@@ -193,6 +212,11 @@ class SweepFolder:
     def run_path(self, number: int, seed: int) -> Path:
         """Return the folder of a trial's run."""
         return self.runs_dir / f"{self.name}_t{number:03d}_s{seed}"
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether a run of it has begun."""
+        return bool(self._runs())
 
     def class_of_runs(self) -> str:
         """Return the numerics class of the runs so far; empty without any."""

@@ -1,5 +1,6 @@
 """Starts or continues a sweep, from its file or a bundled one."""
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,10 +13,10 @@ from td3core.config import RunConfig, Tunables
 from td3core.envs import trust
 from td3core.envs.info import EnvInfo
 from td3core.envs.make import check_env
-from td3core.errors import RequestError, unreadable
+from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import allocate, bytes_of_run
 from td3core.experiments.sweeps.executor import Executor, LocalExecutor
-from td3core.experiments.sweeps.file import parse
+from td3core.experiments.sweeps.file import parse, read
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.runner import SweepRunner
 from td3core.experiments.sweeps.spec import SweepSpec, with_module
@@ -24,7 +25,6 @@ from td3core.protocol.control import Control
 from td3core.runs.lock import RunLock
 from td3core.system import numerics
 from td3core.system.capacity import free_cores
-from td3core.system.regular_files import read_text
 from td3core.text import Text
 
 SUFFIX = ".toml"
@@ -61,9 +61,14 @@ def read_sweep_file(target: str, env_module: str | None = None) -> tuple[str, Sw
     path = Path(target)
     if not path.is_file() and target in bundled_sweeps():
         text = (files("resources") / "sweeps" / f"{target}{SUFFIX}").read_text("utf-8")
+        spec = parse(text, path.stem)
+    elif os.path.lexists(path):
+        text, spec = read(path, path.stem)
     else:
-        text = _read(path)
-    spec = parse(text, path.stem)
+        known = ", ".join(bundled_sweeps())
+        raise RequestError(
+            "There is no sweep file {path}. Bundled sweeps: {known}.", path=str(path), known=known
+        )
     return text, with_module(spec, env_module) if env_module else spec
 
 
@@ -161,15 +166,3 @@ def _ray_connection(
         return RayExecutor(slots, trust.names_allowed(spec.env_choices()), name)
 
     return make
-
-
-def _read(path: Path) -> str:
-    try:
-        return read_text(path)
-    except FileNotFoundError:
-        known = ", ".join(bundled_sweeps())
-        raise RequestError(
-            "There is no sweep file {path}. Bundled sweeps: {known}.", path=str(path), known=known
-        ) from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise unreadable(path, problem) from problem

@@ -48,11 +48,13 @@ def read_sweep(folder: SweepFolder) -> SweepState:
     """Return the state of a sweep from its study.
 
     Raises:
-        RequestError: it cannot be read.
+        RequestError: it cannot be read, or is lost though the sweep has runs.
     """
     spec = folder.spec()
-    with SweepStudy(folder.study_file, spec) as study:
+    with _study(folder, spec) as study:
         records, seconds = study.trials(), study.seconds_used()
+    if not records and folder.has_runs:
+        raise folder.no_study()
     shown = folder.read_state()
     running = bool(shown and shown.running)
     state = state_of(spec, folder, records, {}, seconds=seconds, running=running)
@@ -70,8 +72,15 @@ def importance_of(folder: SweepFolder) -> dict[str, float]:
     Raises:
         RequestError: the study cannot be read.
     """
-    with SweepStudy(folder.study_file, folder.spec()) as study:
+    with _study(folder, folder.spec()) as study:
         return study.importance()
+
+
+def _study(folder: SweepFolder, spec: SweepSpec) -> SweepStudy:
+    """Open a study to read it; a missing one is not created."""
+    if not folder.has_study:
+        raise folder.no_study()
+    return SweepStudy(folder.study_file, spec)
 
 
 def _trial(

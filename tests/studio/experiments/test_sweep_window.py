@@ -137,6 +137,7 @@ def write_sweep(runs_dir: Path, name: str) -> SweepFolder:
     folder = SweepFolder(runs_dir, name)
     make_folder(folder.path)
     (folder.path / "sweep.toml").write_text("")
+    folder.study_file.write_text("only its presence is looked at")
     folder.write_state(replace(STATE, name=name))
     return folder
 
@@ -338,6 +339,23 @@ def test_what_is_asked_of_the_user_or_of_a_sweep_is_said_until_it_is_done(
     assert looked() == "Starting…"
     end_sweep(panel)
     assert looked() == before
+
+
+def test_a_sweep_without_a_record_of_its_trials_says_so(
+    qtbot, panel: SweepPanel, runs_dir: Path
+) -> None:
+    status, folder = panel.findChild(QLabel, "sweep_status"), write_sweep(runs_dir, "tides")
+    look(qtbot, panel)
+    shown = status.text()
+    folder.study_file.write_bytes(b"")
+    look(qtbot, panel)
+    assert status.text() == f"{shown}\n{folder.no_study()}"
+    (folder.path / "state.json").unlink()
+    look(qtbot, panel)
+    assert status.text() == str(folder.no_study())
+    with RunLock(folder.path):
+        look(qtbot, panel)
+        assert status.text() == ""
 
 
 def test_stop_is_for_the_sweep_that_is_shown(

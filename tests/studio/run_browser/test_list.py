@@ -15,6 +15,7 @@ from studio.run_browser.browser import RunBrowser
 from studio.run_browser.columns import RunColumn, started
 from studio.run_browser.rows import Found, RunRow
 from studio.run_browser.scanner import scan
+from studio.run_browser.tree_model import LINES
 from studio.session.history import read_history
 from td3core.runs.lock import RunLock
 from td3core.runs.metadata import RunLabel
@@ -57,6 +58,21 @@ def test_a_row_tells_what_a_person_asks_of_a_run(qtbot, browser, runs_dir) -> No
     assert row[RunColumn.STARTED] == started("2026-01-03T10:00:00+00:00")
     assert (row[RunColumn.SEED], row[RunColumn.PRESET]) == ("7", "BipedalWalker-v3 + DDPG")
     assert row[RunColumn.PARENT] == f"{description_of(parent)} at 500"
+
+
+def test_every_text_of_a_row_is_one_line(qtbot, browser, runs_dir) -> None:
+    make_run(runs_dir, name="first\nsecond", created="2026-01-03T10:00:00+00:00")
+    make_run(runs_dir, env="A\nB-v0", preset="P\nQ", created="2026-01-02T10:00:00+00:00")
+    damaged = make_run(runs_dir, created="2026-01-01T10:00:00+00:00").path
+    damaged = damaged.rename(runs_dir / "folder\nname")
+    (damaged / "run.toml").unlink()
+    (damaged / "run.toml").symlink_to("nowhere")
+    read_again(qtbot, browser)
+    assert set(listed(browser)) == {"first second", "seed 0 · P Q", "folder name"}
+    assert "P Q" in listed(browser, RunColumn.PRESET)
+    for number in range(3):
+        name, below = browser.proxy.index(number, 0).data(LINES)
+        assert "\n" not in name + below
 
 
 def test_states_are_told_apart(qtbot, browser, runs_dir) -> None:

@@ -4,11 +4,17 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
+from PySide6.QtWidgets import QLabel
+
 from studio.run_browser.columns import RunColumn, about, detail_of, text_of
 from studio.run_browser.rows import Found, RunRow
 from studio.run_browser.scanner import scan
+from studio.widgets.labels import breakable
 from td3core.protocol.run_status import RunStatus
+from td3core.runs.recent import newest_runs
 from tests.studio.fake_runs import make_run
+from tests.studio.run_browser.runs_list import read_again
 
 
 def rows_of(folder: Path) -> dict[str, RunRow]:
@@ -56,3 +62,54 @@ def test_a_run_that_fails_while_it_is_read_is_listed_with_the_reason(
     run = make_run(runs_dir).path
     monkeypatch.setattr("studio.run_browser.scanner.summarise", fail)
     assert "Permission denied" in rows_of(runs_dir)[run.name].problem
+
+
+def test_a_run_whose_files_carry_the_time_zero_is_listed(runs_dir: Path) -> None:
+    run = make_run(runs_dir).path
+    for path in (*run.rglob("*"), run):
+        os.utime(path, (0, 0))
+    assert rows_of(runs_dir)[run.name].summary is not None
+    assert [found.path for found in newest_runs(runs_dir, 1)] == [run]
+
+
+@pytest.mark.parametrize("target", ["gone.toml", "run.toml"])
+def test_a_run_whose_description_is_a_broken_link_is_listed_with_the_reason(
+    runs_dir: Path, target: str
+) -> None:
+    run = make_run(runs_dir).path
+    (run / "run.toml").unlink()
+    (run / "run.toml").symlink_to(target)
+    assert "run.toml" in rows_of(runs_dir)[run.name].problem
+
+
+def test_an_unreadable_folder_of_runs_is_not_called_empty(qtbot, browser, runs_dir) -> None:
+    runs_dir.symlink_to(runs_dir.name)
+    read_again(qtbot, browser)
+    hint = browser.findChild(QLabel, "runs_hint")
+    assert hint.isVisible()
+    assert hint.text().startswith(breakable(f"{runs_dir} cannot be read: "))
+    runs_dir.unlink()
+    read_again(qtbot, browser)
+    assert "Press Train" in hint.text()
+
+
+def test_a_list_stays_while_its_folder_cannot_be_read_and_says_so_once(
+    qtbot, browser, runs_dir
+) -> None:
+    run = make_run(runs_dir).path
+    read_again(qtbot, browser)
+    refusals: list[str] = []
+    browser.refused.connect(lambda message: refusals.append(str(message)))
+    away = runs_dir.rename(runs_dir.with_name("away"))
+    runs_dir.symlink_to(runs_dir.name)
+    read_again(qtbot, browser)
+    read_again(qtbot, browser)
+    assert browser.view.isVisible()
+    assert list(browser.model.rows) == [run]
+    (refusal,) = refusals
+    assert refusal.startswith(f"{runs_dir} cannot be read: ")
+    runs_dir.unlink()
+    away.rename(runs_dir)
+    read_again(qtbot, browser)
+    assert list(browser.model.rows) == [run]
+    assert len(refusals) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog
 
 from studio.setup.preset_menu import PresetMenu
 from td3core.config.presets import compose, load_presets, parse_preset
@@ -182,8 +182,14 @@ def test_names_that_look_like_paths_stay_in_the_presets_folder(find, menu, tmp_p
     assert "../../escape" in load_presets()
 
 
-def test_a_broken_file_among_the_own_presets_is_skipped(window, find, menu, tmp_path):
+def test_a_broken_file_among_the_own_presets_is_left_out_with_the_reason(find, menu, tmp_path):
     menu.save("Good one")
-    (tmp_path / "own presets" / "broken.toml").write_text("name = ")
-    assert "Good one" in load_presets()
-    assert isinstance(find("preset_combo"), QWidget)
+    (tmp_path / "own presets" / "broken.toml").write_text(
+        "name = 'b'\nenv = 'Pendulum-v1'\n[settings]\ntau = 7\n"
+    )
+    menu.save("Another")
+    assert {"Good one", "Another"} <= set(load_presets())
+    assert "broken.toml: Target averaging cannot be 7" in find("preset_about").text()
+    (tmp_path / "own presets" / "broken.toml").unlink()
+    menu.save("Third")
+    assert "broken.toml" not in find("preset_about").text()

@@ -22,7 +22,7 @@ from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.launch import SweepRequest
 from td3core.experiments.sweeps.spec import SweepSpec, with_module
-from td3core.experiments.sweeps.state import read_sweep
+from td3core.experiments.sweeps.state import state_of
 from td3core.exporters import stable_baselines3_zip
 from td3core.runs.directory import RunDirectory
 from td3core.system import allowed_code, numerics
@@ -464,7 +464,7 @@ def test_a_sweep_is_continued_with_the_module_that_its_runs_name_once_that_is_al
 
     def conduct(request: SweepRequest, *_: object) -> tuple[SweepState, bool]:
         begun.append(request.spec)
-        return read_sweep(folder), False
+        return state_of(spec, folder, [], {}, seconds=0.0, running=False), False
 
     monkeypatch.setattr("td3core.experiments.sweeps.launch.conduct", conduct)
     resume = ["sweep", "resume", "slid", "--runs-dir", str(runs_dir)]

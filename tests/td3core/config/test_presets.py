@@ -269,6 +269,21 @@ def test_an_environment_without_a_preset_gets_the_defaults() -> None:
     assert (config, tunables) == (RunConfig(env=STEPS), Tunables())
 
 
+def test_an_unknown_preset_is_refused_with_the_reason_why_files_are_left_out(
+    own_presets: Path,
+) -> None:
+    own_presets.mkdir()
+    (own_presets / "mine.toml").write_text("name = 'mine'\nenv = \n")
+    (own_presets / "binary.toml").write_bytes(b"\xff")
+    (own_presets / "shadow.toml").write_text("name = 'DDPG'\n")
+    with pytest.raises(RequestError, match="no preset called 'mine'") as refusal:
+        compose("Pendulum-v1", ["mine"], {})
+    said = str(refusal.value)
+    assert re.search(r" mine\.toml: This is not a preset: .*line 2", said)
+    assert " binary.toml cannot be read: it is not UTF-8 text." in said
+    assert said.endswith(" shadow.toml: DDPG is the name of a bundled preset; choose another.")
+
+
 def test_an_unknown_preset_is_refused_with_the_nearest_ones() -> None:
     with pytest.raises(RequestError, match=r"'Pendulum'.*Pendulum-v1"):
         compose("Pendulum-v1", ["Pendulum"], {})

@@ -72,6 +72,21 @@ def test_runs_that_are_called_alike_are_told_apart_by_their_start(runs_dir: Path
     assert told_apart(["a", "b"], ["", ""]) == ["a", "b"]
 
 
+def test_a_name_of_several_lines_is_one_line_wherever_it_is_shown(runs_dir: Path) -> None:
+    run = make_run(runs_dir, name="first\n  second\tthird\n")
+    assert run.label().name == "first second third"
+    assert full_name_of(run.path) == "Pendulum-v1 · first second third"
+    assert summarise(run).title == "first second third"
+
+
+def test_a_forged_environment_and_preset_are_one_line_in_the_name_of_their_run(
+    runs_dir: Path,
+) -> None:
+    run = make_run(runs_dir, env="A\nB-v0", preset="my\npreset")
+    assert full_name_of(run.path) == "A B-v0 · seed 0 · my preset"
+    assert summarise(run).full_title == "A B-v0 · seed 0 · my preset"
+
+
 def test_agents_side_by_side_carry_the_names_of_their_runs(run: RunDirectory, runs_dir) -> None:
     other = make_run(runs_dir, seed=4, name="mine")
     paths = [each.path / "checkpoints" / "last.safetensors" for each in (run, other)]

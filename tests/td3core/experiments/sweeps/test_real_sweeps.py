@@ -118,6 +118,23 @@ def test_a_sweep_file_that_is_no_text_is_refused_with_one_sentence_wherever_it_i
         )
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("space", "This is not a sweep file: "), ('environment = "E-v0"', "space is missing; ")],
+)
+def test_the_refusal_of_a_sweep_file_names_the_file_wherever_it_is(
+    tmp_path: Path, runs_dir: Path, capsys: pytest.CaptureFixture[str], text: str, reason: str
+) -> None:
+    given = tmp_path / "odd.toml"
+    own = SweepFolder(runs_dir, "odd").path / "sweep.toml"
+    own.parent.mkdir(parents=True)
+    for path, words in ((given, [str(given)]), (own, ["show", "odd"]), (own, ["resume", "odd"])):
+        path.write_text(text)
+        status, found = answer(capsys, "sweep", *words, "--runs-dir", str(runs_dir))
+        assert status == 2
+        assert found["error"].startswith(f"{path}: {reason}")
+
+
 @pytest.mark.parametrize("action", ["show", "stop"])
 @pytest.mark.parametrize("option", ["--jobs", "--ray", "--tensorboard"])
 def test_an_option_of_training_is_refused_where_nothing_is_trained(

@@ -4,6 +4,7 @@ import contextlib
 import math
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -527,6 +528,32 @@ def test_what_ends_a_sweep_is_told_though_its_study_cannot_be_written_either(
 
 
 # The state on disk -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lost", ["missing", "empty", "without trials"])
+def test_a_sweep_whose_study_is_lost_says_so_and_is_recorded_anew_when_it_is_continued(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str], lost: str
+) -> None:
+    whole, _ = conduct(runs_dir, ScriptedExecutor(rising))
+    folder = SweepFolder(runs_dir, "scripted")
+    folder.study_file.unlink()
+    if lost == "empty":
+        folder.study_file.touch()
+    elif lost == "without trials":
+        SweepStudy(folder.study_file, folder.spec()).close()
+    assert app.main(["sweep", "show", "scripted", "--runs-dir", str(runs_dir)]) == 2
+    said = capsys.readouterr()
+    assert "no record of its trials" in said.err
+    assert "td3-studio sweep resume scripted" in said.err
+    assert said.out == ""
+    assert folder.study_file.exists() == (lost != "missing")
+    rest = ScriptedExecutor(rising)
+    state, _ = conduct(runs_dir, rest)
+    assert rest.started == []
+    assert state.trials == tuple(
+        replace(each, seconds=now.seconds)
+        for each, now in zip(whole.trials, state.trials, strict=True)
+    )
 
 
 def test_the_state_of_a_sweep_is_built_only_when_it_is_shown(
