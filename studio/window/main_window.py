@@ -507,13 +507,14 @@ class MainWindow(QMainWindow):
             self.health.paired_tests.find()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """Follow the desktop's font, and refresh the runs: other programs may have changed them."""
+        """Follow the desktop's font, and refresh runs and queue, which others may have changed."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and scale() != self._scale:
             # Not inside the event: setting a style sheet would undo the rest of its handling.
             QTimer.singleShot(0, self, lambda: self._apply_theme(self._theme))
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.runs.refresh_soon()
+            self.many.queue.look()
 
     def save_and_close(self) -> None:
         """End the run and close without asking, because the system is ending the program."""
