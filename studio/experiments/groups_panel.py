@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -20,12 +20,14 @@ from PySide6.QtWidgets import (
 from studio.experiments.group_model import GroupModel
 from studio.experiments.group_session import GroupSession
 from studio.experiments.group_table import GroupTable
+from studio.experiments.queue_file import Runs
 from studio.experiments.run_queue import RunQueue
 from studio.session.group_record import GroupRecord
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import enable, make_icon_button, make_label
 from studio.widgets.labels import ElidedLabel, plain_tip
+from studio.widgets.sight import Sight
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.steering import Verb
 from td3core.text import Text, tr
@@ -35,6 +37,8 @@ _NO_QUEUE = Text("“Train next” adds the run in Setup.")
 _QUEUE_STARTS = Text("The first one starts when the current training has ended.")
 _QUEUE_WAITS = Text("Press ▶ to start the first one.")
 
+_LOOK_EVERY_MS = 3_000
+"""Milliseconds between looks at the queue, which other windows may change."""
 _ID = Qt.ItemDataRole.UserRole
 """The id of a waiting run: rows move when another run starts."""
 _NARROW, _HIGH = 560, 320
@@ -59,6 +63,10 @@ class ManyRunsPanel(QWidget):
         self.setObjectName("many_runs_panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.session, self.queue = session, queue
+        self._listed: Runs = ()
+        self._timer = QTimer(self, interval=_LOOK_EVERY_MS)
+        self._timer.setObjectName("queue_timer")
+        self._sight = Sight(self)
         self.model = GroupModel(self)
         self.table = GroupTable(self.model)
         self._icons: list[tuple[QToolButton, str]] = []
@@ -150,6 +158,8 @@ class ManyRunsPanel(QWidget):
         self.session.busy_changed.connect(self._update)
         self._groups.activated.connect(self._on_group_chosen)
         self.queue.changed.connect(self._show_queue)
+        self._timer.timeout.connect(self.queue.look)
+        self._sight.changed.connect(self._on_sight)
         self.table.choice_changed.connect(self._update)
         self.table.run_wanted.connect(self._on_run_wanted)
         self._pause.clicked.connect(partial(self._ask, Verb.PAUSE))
@@ -234,6 +244,15 @@ class ManyRunsPanel(QWidget):
 
     # The queue ----------------------------------------------------------------------------------
 
+    @Slot()
+    def _on_sight(self) -> None:
+        """Look for changes of other windows while the panel can be seen."""
+        if self._sight.seen:
+            self._timer.start()
+            self.queue.look()
+        else:
+            self._timer.stop()
+
     @property
     def _row(self) -> int:
         """The row of the selected run; -1 without one. Qt makes a row current by itself."""
@@ -255,9 +274,11 @@ class ManyRunsPanel(QWidget):
     @Slot()
     def _show_queue(self) -> None:
         """List the waiting runs; the selected one stays selected, unless it has gone."""
-        chosen = self._chosen_run()
+        if self.queue.runs == self._listed:
+            return
+        self._listed, chosen = self.queue.runs, self._chosen_run()
         self.list.clear()
-        for run in self.queue.runs:
+        for run in self._listed:
             # The failure comes first, because the list is narrow.
             about = tr("failed · {about}", about=run.about) if run.problem else run.about
             item = QListWidgetItem(f"{run.config.env}\n{about}")

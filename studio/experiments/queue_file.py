@@ -178,6 +178,10 @@ class SharedQueue:
             RequestError: as :meth:`sync`.
             OSError: as :meth:`sync`.
         """
+        self.sync()
+        # Where nothing waits, no lock is made, nor the folder of runs.
+        if all(run.problem for run in self.runs):
+            return None
         return self._update(claim=True)
 
     def _update(self, *, claim: bool) -> QueuedRun | None:

@@ -36,6 +36,9 @@ class RunQueue(QObject):
         self._closed = self._claiming = False
         self._claimed: QueuedRun | None = None
         """Taken out of the queue, but not started yet."""
+        self._looking = False
+        self._told = ""
+        """The present problem, which is not told again until the user asks for something."""
         self._disk = BackgroundQueue("queue", self)
         self._sync()
 
@@ -69,15 +72,15 @@ class RunQueue(QObject):
     def start_again(self) -> None:
         """Start the next run; runs that could not start before are tried again."""
         self.started_by_hand.emit()
+        self._told = ""
         if any(run.problem for run in self.runs):
             self._change(lambda runs: tuple(replace(run, problem="") for run in runs))
         self.start_next()
 
     @Slot()
     def start_next(self) -> None:
-        """Start the next waiting run, unless one is training."""
-        waits = any(not run.problem for run in self.runs)
-        if waits and not (self._closed or self._claiming or self._is_busy()):
+        """Start the next waiting run, whichever window added it, unless one is training."""
+        if not (self._closed or self._claiming or self._is_busy()):
             self._claiming = True
             self._disk.add(self._claim, self._on_claimed)
 
@@ -85,6 +88,14 @@ class RunQueue(QObject):
     def on_ended(self) -> None:
         """Start the next run once the event that ended the previous one has been handled."""
         QTimer.singleShot(0, self, self.start_next)
+
+    @Slot()
+    def look(self) -> None:
+        """Read what other windows have changed."""
+        # A disk that does not answer must not gather looks.
+        if not (self._closed or self._looking):
+            self._looking = True
+            self._disk.add(partial(_try, self._shared.sync), self._on_looked)
 
     def close(self) -> None:
         """Start nothing more; waiting runs are kept."""
@@ -99,6 +110,7 @@ class RunQueue(QObject):
             self._disk.finish()
 
     def _change(self, change: QueueChange) -> None:
+        self._told = ""
         self._shared.change(change)
         self._sync()
         self.changed.emit()
@@ -106,9 +118,13 @@ class RunQueue(QObject):
     def _sync(self) -> None:
         self._disk.add(partial(_try, self._shared.sync), self._on_synced)
 
-    @Slot(object)
+    def _on_looked(self, problem: Text | str) -> None:
+        self._looking = False
+        self._on_synced(problem)
+
     def _on_synced(self, problem: Text | str) -> None:
-        if problem:
+        told, self._told = self._told, str(problem)
+        if problem and self._told != told:
             self.refused.emit(problem)
         self.changed.emit()
 

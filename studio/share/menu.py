@@ -152,6 +152,12 @@ class ShareTasks(QObject):
         return self._player.path if shown else None
 
     @property
+    def under_way(self) -> list[str]:
+        """The titles of the dialogs whose commands run: these end with the window."""
+        tasks = [each for each in self.dialogs if isinstance(each, TaskDialog)]
+        return [each.windowTitle() for each in tasks if each.job.busy]
+
+    @property
     def has_no_picture(self) -> bool:
         """True if the current agent plays without pictures."""
         return self._player.agent is not None and bool(self._player.agent.no_picture)

@@ -30,7 +30,7 @@ from studio.welcome.start_page import StartPage
 from studio.widgets.form_area import FormArea
 from studio.widgets.messages import Banner, Log
 from studio.window.centre import Centre
-from studio.window.close_question import ask_what_to_do
+from studio.window.close_question import ask_to_end, ask_what_to_do
 from studio.window.docking.keyboard import PanelKeys
 from studio.window.docks import Docks
 from studio.window.group_comparison import GroupComparison
@@ -455,12 +455,13 @@ class MainWindow(QMainWindow):
             part.set_theme(theme)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """Ask once during training; close when that has been saved and ended, or left running."""
+        """Ask once during training and tasks; close when training was saved and ended, or left."""
         if self._closing and self.controller.can_give_up:
             # The user closes again while the run is ending: its environment may hang.
             self.controller.stop()
-        if self._trains and not self._closing:
-            answer = self._ask_about_training()
+        tasks = self._tasks_under_way
+        if (self._trains or tasks) and not self._closing:
+            answer = self._ask_about_training(tasks) if self._trains else ask_to_end(self, tasks)
             if answer == "cancel":
                 event.ignore()
                 return
@@ -488,11 +489,17 @@ class MainWindow(QMainWindow):
         self.closed.emit()
         wait_for_cancelled()
 
-    def _ask_about_training(self) -> str:
+    @property
+    def _tasks_under_way(self) -> list[str]:
+        """The titles of tasks that the user has started, and that end with the window."""
+        verifying = [self.verify.windowTitle()] if self.verify.busy else []
+        return self.share.tasks.under_way + verifying
+
+    def _ask_about_training(self, tasks: list[str]) -> str:
         # Sweeps and paired tests are run by processes that end with the window.
         others = self.late.sweep_trains or self.health.paired_tests.trains
         can_leave = self.many.can_leave and not others
-        return ask_what_to_do(self, can_leave=can_leave)
+        return ask_what_to_do(self, can_leave=can_leave, tasks=tasks)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Look for interrupted runs once the window is shown."""
@@ -507,13 +514,14 @@ class MainWindow(QMainWindow):
             self.health.paired_tests.find()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """Follow the desktop's font, and refresh the runs: other programs may have changed them."""
+        """Follow the desktop's font, and refresh runs and queue, which others may have changed."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and scale() != self._scale:
             # Not inside the event: setting a style sheet would undo the rest of its handling.
             QTimer.singleShot(0, self, lambda: self._apply_theme(self._theme))
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.runs.refresh_soon()
+            self.many.queue.look()
 
     def save_and_close(self) -> None:
         """End the run and close without asking, because the system is ending the program."""

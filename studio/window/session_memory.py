@@ -63,16 +63,17 @@ class SessionMemory(QObject):
     def reopen_run(self, model: RunModel, controller: RunController) -> None:
         """Show the run of the last session again, unless another one is shown by then.
 
-        Anything entered in the forms meanwhile stays.
+        One left in the background is followed. Anything entered in the forms meanwhile stays.
         """
         path = Path(str(self._settings.value("open_run", "")))
 
         def take(history: RunHistory) -> None:
-            if model.record.run is None and not controller.busy and not history.live:
+            if model.record.run is None and not controller.busy:
                 entered = self._setup.has_entries or self._live.can_undo
                 self.opened.emit(replace(history, reopened=True))
-                if not entered:
-                    # The forms stay as the user left them, not as the run began.
+                if not entered and not history.live:
+                    # The forms stay as the user left them, not as the run began. A run that trains
+                    # shows its own values: the sliders steer it.
                     self.restore_forms()
 
         if path.is_absolute():

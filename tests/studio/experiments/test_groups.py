@@ -9,13 +9,13 @@ from typing import Any
 
 import psutil
 import pytest
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.experiments.group_model import SeedColumn
 from studio.experiments.group_session import GroupSession
 from studio.experiments.groups_panel import ManyRunsPanel
-from studio.experiments.queue_file import QueuedRun
+from studio.experiments.queue_file import QueuedRun, write_queue
 from studio.session.controller import SessionState
 from studio.window.main_window import MainWindow
 from td3core.config import make_settings
@@ -460,6 +460,28 @@ def test_an_idle_queue_says_how_to_start_it(qtbot, window, find, panel, played) 
     assert "after the current training" in find("queue_button").toolTip()
     find("queue_list").setCurrentRow(0)
     find("queue_remove_button").click()
+
+
+@pytest.mark.slow
+def test_additions_of_another_window_are_listed_by_a_panel_in_sight_and_an_activated_window(
+    qtbot, window, find, runs_dir
+) -> None:
+    queue = window.many.queue
+    window.docks.open("many")
+    timer = window.panels.named("many").findChild(QTimer, "queue_timer")
+    qtbot.waitUntil(timer.isActive)
+    waiting = [QueuedRun(config=c, tunables=t) for c, t in [make_settings({"env": STEPS_ENV})] * 2]
+    write_queue(runs_dir, waiting[:1])
+    timer.timeout.emit()
+    qtbot.waitUntil(lambda: find("queue_list").count() == 1)
+    window.docks.close("many")
+    qtbot.waitUntil(lambda: not timer.isActive())
+    write_queue(runs_dir, waiting)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    QApplication.sendEvent(window, QEvent(QEvent.Type.ActivationChange))
+    qtbot.waitUntil(lambda: len(queue.runs) == 2)
+    assert not window.many.busy
 
 
 def test_toolbar_speaks_of_the_group_that_train_starts_and_stop_ends(

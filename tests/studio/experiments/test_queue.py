@@ -172,7 +172,8 @@ def test_a_run_that_could_not_start_stays_listed_and_the_next_one_starts(
     queue = open_queue()
     qtbot.waitUntil(lambda: len(queue.runs) == 1)
     queue.start_next()
-    assert not queue.claiming
+    qtbot.waitUntil(lambda: not queue.claiming)
+    assert machine.started == [2]
     queue.start_again()
     qtbot.waitUntil(lambda: machine.started == [2, 1])
     assert queue.runs == ()
@@ -203,6 +204,58 @@ def test_two_windows_never_start_the_same_run(qtbot, open_queue, runs_dir, machi
     qtbot.waitUntil(lambda: len(machine.started) == 2)
     assert machine.started == [1, 2]
     assert read_queue(runs_dir) == ()
+
+
+def test_what_another_window_adds_later_starts_when_the_training_ends(
+    qtbot, open_queue, machine
+) -> None:
+    machine.busy = True
+    one = open_queue()
+    with qtbot.waitSignal(one.changed):
+        pass
+    other = open_queue()
+    other.add(queued(1))
+    other.shutdown()
+    machine.busy = False
+    one.on_ended()
+    qtbot.waitUntil(lambda: machine.started == [1])
+
+
+def test_a_look_shows_what_another_window_adds_and_starts_nothing(
+    qtbot, open_queue, machine
+) -> None:
+    one = open_queue()
+    with qtbot.waitSignal(one.changed):
+        pass
+    other = open_queue()
+    other.add(queued(1))
+    other.shutdown()
+    one.look()
+    qtbot.waitUntil(lambda: seeds_of(one) == [1])
+    assert machine.started == []
+
+
+def test_looks_tell_of_a_damaged_file_once_and_leave_it(
+    qtbot, open_queue, runs_dir, machine
+) -> None:
+    runs_dir.mkdir()
+    (runs_dir / "queue.json").write_text("{")
+    refused = []
+    queue = open_queue()
+    queue.refused.connect(refused.append)
+    for ask in (queue.look, queue.look, queue.start_next):
+        with qtbot.waitSignal(queue.changed):
+            ask()
+    assert len(refused) == 1
+    assert [path.name for path in runs_dir.iterdir()] == ["queue.json"]
+    assert machine.started == []
+
+
+def test_an_end_without_a_queue_leaves_no_file(qtbot, open_queue, runs_dir) -> None:
+    queue = open_queue()
+    queue.start_next()
+    qtbot.waitUntil(lambda: not queue.claiming)
+    assert not runs_dir.exists()
 
 
 def test_a_run_is_claimed_once_however_many_want_it(runs_dir: Path) -> None:

@@ -1,5 +1,6 @@
 """A run of another process, watched and steered from the real window."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
 from studio.app import build_window
@@ -169,6 +171,29 @@ def test_opening_another_run_ends_the_following(qtbot, runs_dir, window, find) -
         qtbot.waitUntil(lambda: window.model.record.run == ended.path)
         assert not window.controller.following
         assert window.controller.state is SessionState.IDLE
+
+
+def test_the_run_left_in_the_background_is_followed_by_the_next_window_and_told_nothing(
+    qtbot, runs_dir
+) -> None:
+    living = make_run(runs_dir, stopped=None, tau=0.02)
+    settings = QSettings(
+        QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
+    )
+    settings.setValue("open_run", str(living.path))
+    settings.setValue("forms", json.dumps({"env": "Pendulum-v1", "tau": 0.3}))
+    settings.sync()
+    with RunLock(living.path):
+        write_status(living)
+        window = build_window(runs_dir)
+        window.show()
+        qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING)
+        assert window.controller.followed_run == living.path
+        assert not window.start.isVisible()
+        assert window.live.tunables().tau == 0.02
+        window.close()
+        assert not list(living.path.glob("requests/*.json"))
+    window.deleteLater()
 
 
 def test_a_change_that_the_run_refuses_is_taken_back_with_its_sentence(

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.window.close_question import ask_what_to_do
+from studio.window.close_question import ask_to_end, ask_what_to_do
 
 
 @pytest.mark.parametrize(("can_leave", "enter"), [(True, "keep"), (False, "cancel")])
@@ -24,3 +24,18 @@ def test_neither_enter_nor_escape_ends_a_run(
     assert answered(lambda box: box.reject()) == "cancel"
     stop = "close_question_stop"
     assert answered(lambda box: box.findChild(QPushButton, stop).click()) == "stop"
+
+
+def test_neither_enter_nor_escape_ends_a_task(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+
+    def answered(press: Callable[[QMessageBox], object]) -> str:
+        monkeypatch.setattr(QMessageBox, "exec", press)
+        return ask_to_end(parent, ["Report"])
+
+    assert answered(lambda box: box.defaultButton().click()) == "cancel"
+    assert answered(lambda box: box.reject()) == "cancel"
+    assert answered(lambda box: box.findChild(QPushButton, "close_question_stop").click()) == "stop"

@@ -12,6 +12,8 @@ from studio.live.live_panel import LivePanel
 from studio.run_browser.columns import RunColumn
 from studio.session.controller import SessionState
 from studio.session.history import read_history
+from studio.share.film_dialogs import GrowthFilmDialog
+from studio.share.job import CommandJob
 from studio.widgets import messages
 from studio.window import docks, main_window, start_request
 from td3core.protocol import events
@@ -76,6 +78,49 @@ def test_cancelling_the_close_keeps_the_window_though_training_ended_meanwhile(
     monkeypatch.setattr(main_window, "ask_what_to_do", end_and_cancel)
     assert not window.close()
     assert window.isVisible()
+
+
+@pytest.fixture
+def films(window, runs_dir, monkeypatch) -> GrowthFilmDialog:
+    """A dialog whose film is under way, as far as the window knows."""
+    dialog = GrowthFilmDialog(make_run(runs_dir).path, "walk", 0, window)
+    window.share.tasks.open_dialog(dialog)
+    monkeypatch.setattr(CommandJob, "busy", property(lambda _: True))
+    return dialog
+
+
+@pytest.mark.parametrize("trains", [False, True])
+def test_closing_names_the_task_that_it_would_end_and_cancelling_keeps_it(
+    window, films, monkeypatch, trains: bool
+) -> None:
+    monkeypatch.setattr(type(window.many), "busy", property(lambda _: trains))
+    ended = []
+    monkeypatch.setattr(CommandJob, "shutdown", lambda job: ended.append(job))
+    asked = press(monkeypatch, "close_question_cancel")
+    assert not window.close()
+    assert window.isVisible()
+    assert films.isVisible()
+    assert ended == []
+    (box,) = asked
+    assert "lost when the window closes: “Growth film”." in box.informativeText()
+    assert ("Runs are saved" in box.informativeText()) is trains
+
+
+@pytest.mark.own_window
+def test_a_window_whose_task_may_end_closes(window, films, monkeypatch) -> None:
+    ended = []
+    monkeypatch.setattr(CommandJob, "shutdown", lambda job: ended.append(job))
+    asked = press(monkeypatch, "close_question_stop")
+    assert window.close()
+    assert ended == [films.job]
+    assert len(asked) == 1
+
+
+def test_closing_names_a_check_under_way(window, monkeypatch) -> None:
+    monkeypatch.setattr(type(window.verify), "busy", property(lambda _: True))
+    asked = press(monkeypatch, "close_question_cancel")
+    assert not window.close()
+    assert "“Does this run resume exactly?”" in asked[0].informativeText()
 
 
 def test_no_button_moves_when_another_changes_its_text(window, find) -> None:
