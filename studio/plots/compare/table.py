@@ -56,8 +56,8 @@ _SWATCH_PX, _LINE_PX = 10, 16
 """In pixels, with the usual font."""
 _ROWS = 4
 """Number of rows for which space is reserved, if there are as many."""
-_NARROWEST_PX = 120
-"""Smallest width of the column of names, with the usual font."""
+_NAMES_PX = 120
+"""Width that the column of names may always have, with the usual font."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -155,21 +155,22 @@ class CompareTable(QWidget):
 
     @Slot()
     def _fit_columns(self) -> None:
-        """Give the names the width left by the figures; tooltips show them in full."""
+        """Give the names up to half of the table; tooltips show longer ones in full.
+
+        Figures that do not fit beside them are scrolled to: names cut shorter would look the same.
+        """
         tree, header = self.tree, self.tree.header()
         if not tree.topLevelItemCount():
             return
-        least = scaled(_NARROWEST_PX)
-        most = max(self.width() * 2 // 5, least)
+        most = max(self.width() // 2, scaled(_NAMES_PX))
         last = tree.columnCount() - 1
         wanted, *figures, needed = (
             max(tree.sizeHintForColumn(column), header.sectionSizeHint(column))
             for column in (0, *_FIGURES, last)
         )
-        room = tree.viewport().width() - sum(figures)
         # Limits columns of settings, not figures: a truncated number reads as another one.
         header.setMaximumSectionSize(max(most, *figures))
-        header.resizeSection(0, min(wanted, most, max(room, least)))
+        header.resizeSection(0, min(wanted, most))
         # Without space for its contents, the last column would be cut off: scroll instead.
         fits = header.sectionPosition(last) + needed <= tree.viewport().width()
         header.setStretchLastSection(fits)
