@@ -255,7 +255,11 @@ class CompareTable(QWidget):
         item.setData(0, _KEY, each.name)
         item.setIcon(0, self._swatch(place))
         _tick(item, each.name not in shown.view.hidden)
+        problems = [shown.problems.get(run.path) for run in each.group.runs]
+        if all(problems):
+            _strike_out(item)
         titles = "\n".join(run.title for run in each.group.runs)
+        titles = "\n\n".join([titles, *(str(problem) for problem in problems if problem)])
         if shown.view.grouped:
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
             titles = f"{titles}\n\n{_RENAME}"
@@ -289,9 +293,12 @@ class CompareTable(QWidget):
         figures = [_figure(one, decimals) if one.value == one.value else "-" for one in counted]
         item = QTreeWidgetItem([each.group.member_name(run), "", *figures])
         item.setData(0, _KEY, run.path)
-        item.setToolTip(
-            0, plain_tip(tr("{run}\nFolder: {folder}", run=run.title, folder=run.path.name))
-        )
+        about = tr("{run}\nFolder: {folder}", run=run.title, folder=run.path.name)
+        problem = shown.problems.get(run.path)
+        if problem:
+            _strike_out(item)
+            about = f"{about}\n\n{problem}"
+        item.setToolTip(0, plain_tip(about))
         _tick(item, run.path in shown.view.single)
         _align(item)
         return item
@@ -413,6 +420,13 @@ def _figure(found: Estimate | None, decimals: int) -> str:
 
 def _tick(item: QTreeWidgetItem, ticked: bool) -> None:
     item.setCheckState(0, Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
+
+
+def _strike_out(item: QTreeWidgetItem) -> None:
+    """Mark a row whose runs can no longer be read."""
+    font = item.font(0)
+    font.setStrikeOut(True)
+    item.setFont(0, font)
 
 
 def _align(item: QTreeWidgetItem) -> None:
