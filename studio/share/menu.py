@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Instruments = Callable[[], QWidget | None]
 
 _NO_RUN = Text("This agent belongs to no run")
+_NONE_LEFT = Text("Its run has no checkpoints any more")
 _NO_PICTURE = Text("There is no picture")
 _GONE = Text("Its file no longer holds this agent")
 _FROM_FILE = ("film", "evaluate", "export")
@@ -109,8 +110,9 @@ class ShareButton(QToolButton):
         agent = self.tasks.agent()
         for entry in _ENTRIES:
             why_not = None if agent is not None else NO_AGENT
-            if agent is not None and entry.name == "growth" and run_of(agent) is None:
-                why_not = _NO_RUN
+            if agent is not None and entry.name == "growth":
+                none_left = _NONE_LEFT if self.tasks.is_run_gone else None
+                why_not = _NO_RUN if run_of(agent) is None else none_left
             if entry.name == "picture" and self.tasks.has_no_picture:
                 why_not = _NO_PICTURE
             if agent is not None and entry.name in _FROM_FILE and self.tasks.is_gone:
@@ -162,6 +164,11 @@ class ShareTasks(QObject):
         """True if the file of the current agent was overwritten or deleted."""
         shown = self._pane.tracker.shown
         return shown is not None and shown.gone
+
+    @property
+    def is_run_gone(self) -> bool:
+        """True if all checkpoints of the current agent's run were deleted."""
+        return self._pane.tracker.is_run_gone
 
     @Slot()
     def film(self) -> None:
