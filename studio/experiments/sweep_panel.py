@@ -14,7 +14,7 @@ from PySide6.QtCore import (
     SignalInstance,
     Slot,
 )
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -57,6 +57,11 @@ from td3core.text import NO_TEXT, Text, tr
 _LOOK_EVERY_MS = 1_000
 _COLUMN = 100
 """Pixels of a column of trials, with the usual font."""
+_PLOTS, _HIGH = 260, 320
+"""With less width for the plots, and from this height on, they are below the trials; with the usual
+font."""
+_SHARES = [520, 480]
+"""Shares of the trials and of the plots."""
 _FILES = Text("Sweep files ({pattern})", pattern="*.toml")
 _TOO_LATE = Text("A run has started meanwhile: nothing was taken from the trial.")
 _NONE = Text("No sweep yet. Open a sweep file, or create one from the example.")
@@ -170,7 +175,9 @@ class SweepPanel(QWidget):
         self._parts = QSplitter(Qt.Orientation.Horizontal)
         self._parts.addWidget(self.view)
         self._parts.addWidget(self.plots)
-        self._parts.setSizes([520, 480])
+        self._parts.setSizes(_SHARES)
+        self._parts.setChildrenCollapsible(False)
+        self.plots.setMinimumWidth(scaled(_PLOTS) // 2)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 8)
         layout.setSpacing(6)
@@ -391,11 +398,29 @@ class SweepPanel(QWidget):
     def _fit_columns(self) -> None:
         """Fit the columns to their contents; widen the table to show the first ones in full."""
         self.view.resizeColumnsToContents()
-        needed = sum(self.view.columnWidth(column) for column in range(len(FIRST)))
-        needed += self.view.width() - self.view.viewport().width()
-        table, plots = self._parts.sizes()
-        if 0 < table < needed:
+        self._arrange()
+        needed, (table, plots) = self._needed_width(), self._parts.sizes()
+        if self._parts.orientation() is Qt.Orientation.Horizontal and 0 < table < needed:
             self._parts.setSizes([needed, table + plots - needed])
+
+    def _needed_width(self) -> int:
+        """Return the width at which the table shows its first columns in full."""
+        needed = sum(self.view.columnWidth(column) for column in range(len(FIRST)))
+        return needed + self.view.width() - self.view.viewport().width()
+
+    def _arrange(self) -> None:
+        """Put the plots below the trials if both do not fit side by side."""
+        narrow = self.width() < self._needed_width() + scaled(_PLOTS)
+        ways = Qt.Orientation
+        way = ways.Vertical if narrow and self.height() >= scaled(_HIGH) else ways.Horizontal
+        if way != self._parts.orientation():
+            self._parts.setOrientation(way)
+            self._parts.setSizes(_SHARES)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Arrange trials and plots for the new size."""
+        super().resizeEvent(event)
+        self._arrange()
 
     @property
     def _view(self) -> View:

@@ -70,7 +70,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
         self.setTextPen(pg.mkPen(theme.muted))
 
     def setLabel(self, text: Any = None, units: Any = None, **style: Any) -> None:  # noqa: N802
-        """Name the axis; a name longer than the axis is elided."""
+        """Name the axis; a name longer than the axis is elided or left out."""
         self._full_name, self._name_style = text, style
         super().setLabel(text, units, **style)
         self._fit_name()
@@ -89,7 +89,7 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
             self._fit_name()
 
     def _fit_name(self) -> None:
-        """Cut the name off at the ends of the axis."""
+        """Cut the name off at the ends of the axis; leave it out if less than half of it fits."""
         room = self.height() if self.orientation in ("left", "right") else self.width()
         if not self._full_name or room <= 0:
             return
@@ -99,6 +99,8 @@ class ShortAxis(pg.AxisItem):  # type: ignore[misc]
             font.setPointSizeF(float(size.removesuffix("pt")))
         metrics, mode = QFontMetricsF(font), Qt.TextElideMode.ElideRight
         shown = metrics.elidedText(self._full_name, mode, max(room - _BETWEEN_LABELS, 0))
+        if 2 * (len(shown) - 1) < len(self._full_name):
+            shown = ""
         self.setToolTip("" if shown == self._full_name else self._full_name)
         if shown != self.labelText:
             visible = self.label.isVisible()

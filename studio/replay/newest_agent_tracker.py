@@ -106,6 +106,11 @@ class NewestAgentTracker(QObject):
         role = self._role_of(agent)
         return ShownAgent(agent.path, agent.env_steps, agent.mean_return, role, gone)
 
+    @property
+    def is_run_gone(self) -> bool:
+        """True if the current agent was deleted, and so were all others of its run."""
+        return self._file is ShownFile.DELETED and not self._listed
+
     def _role_of(self, agent: Loaded) -> Text | None:
         stem = agent.path.stem
         if self._file is ShownFile.REPLACED:

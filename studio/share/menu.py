@@ -24,8 +24,9 @@ from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.controls import describe
 from td3core.config.env_choice import EnvChoice
 from td3core.runs.directory import RunDirectory
-from td3core.runs.layout import run_of
+from td3core.runs.layout import DESCRIPTION, run_of
 from td3core.runs.naming import full_name_of, with_env
+from td3core.system.regular_files import exists
 from td3core.text import Text, tr
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 Instruments = Callable[[], QWidget | None]
 
 _NO_RUN = Text("This agent belongs to no run")
+_NONE_LEFT = Text("Its run has no checkpoints any more")
 _NO_PICTURE = Text("There is no picture")
 _GONE = Text("Its file no longer holds this agent")
 _FROM_FILE = ("film", "evaluate", "export")
@@ -108,8 +110,9 @@ class ShareButton(QToolButton):
         agent = self.tasks.agent()
         for entry in _ENTRIES:
             why_not = None if agent is not None else NO_AGENT
-            if agent is not None and entry.name == "growth" and run_of(agent) is None:
-                why_not = _NO_RUN
+            if agent is not None and entry.name == "growth":
+                none_left = _NONE_LEFT if self.tasks.is_run_gone else None
+                why_not = _NO_RUN if run_of(agent) is None else none_left
             if entry.name == "picture" and self.tasks.has_no_picture:
                 why_not = _NO_PICTURE
             if agent is not None and entry.name in _FROM_FILE and self.tasks.is_gone:
@@ -168,6 +171,11 @@ class ShareTasks(QObject):
         shown = self._pane.tracker.shown
         return shown is not None and shown.gone
 
+    @property
+    def is_run_gone(self) -> bool:
+        """True if all checkpoints of the current agent's run were deleted."""
+        return self._pane.tracker.is_run_gone
+
     @Slot()
     def film(self) -> None:
         """Film the current agent, or the compared ones."""
@@ -215,10 +223,13 @@ class ShareTasks(QObject):
         """Write a report about runs; ``options`` are those of the comparison."""
 
         def read(_: Stopped) -> _ToReport:
-            choices = tuple(dict.fromkeys(RunDirectory.open(run).config.choice for run in runs))
-            several = str(Text.counted("{n} run", "{n} runs", n=len(runs)))
-            name = full_name_of(runs[0]) if len(runs) == 1 else several
-            return _ToReport(name, tuple(map(str, runs)), tuple(options), choices)
+            # Without any, the first is refused.
+            there = [run for run in runs if exists(run / DESCRIPTION)] or runs[:1]
+            choices = tuple(dict.fromkeys(RunDirectory.open(run).config.choice for run in there))
+            several = str(Text.counted("{n} run", "{n} runs", n=len(there)))
+            name = full_name_of(there[0]) if len(there) == 1 else several
+            sources = tuple(map(str, there))
+            return _ToReport(name, sources, tuple(options), choices, len(runs) - len(there))
 
         self._reader.read(read, self._open_report)
 
@@ -236,7 +247,9 @@ class ShareTasks(QObject):
     def _open_report(self, found: "_ToReport") -> None:
         from studio.share.report_dialog import ReportDialog, ReportSubject
 
-        subject = ReportSubject(name=found.name, sources=found.sources, options=found.options)
+        subject = ReportSubject(
+            name=found.name, sources=found.sources, options=found.options, gone=found.gone
+        )
         allow = partial(self._consent.obtain_all, found.choices)
         self.open_dialog(ReportDialog(subject, allow, self._window()))
 
@@ -338,6 +351,8 @@ class _ToReport:
     sources: tuple[str, ...]
     options: tuple[str, ...]
     choices: tuple[EnvChoice, ...]
+    gone: int = 0
+    """Number of runs that were deleted meanwhile."""
 
 
 def _choice_of(run: Path, _: Stopped) -> tuple[EnvChoice, str]:

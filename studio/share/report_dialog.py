@@ -48,6 +48,8 @@ class ReportSubject:
     """Arguments of the command: folders of runs, or the name of a sweep."""
     options: Sequence[str] = ()
     """How the runs are compared, or the folder of the sweep."""
+    gone: int = 0
+    """Number of deleted runs, which are left out."""
 
 
 class ReportDialog(TaskDialog):
@@ -67,6 +69,11 @@ class ReportDialog(TaskDialog):
             parent: The window.
         """
         about = tr("Writes {what} as one page to send or to print.", what=subject.name)
+        if subject.gone:
+            left_out = Text.counted(
+                "{n} deleted run is left out.", "{n} deleted runs are left out.", n=subject.gone
+            )
+            about = f"{about} {left_out}"
         super().__init__("report", tr("Report"), about, tr("Write…"), parent)
         self.subject, self._allow = subject, allow
         tip = tr("Empty for one that says what is compared")

@@ -43,7 +43,8 @@ class ReplayStage(QObject):
         self._window, self._dock, self._pane, self._set_strip = window, dock, pane, set_strip
         self._size = StageSize.DOCK
         self._layout: QByteArray | None = None
-        self._was_maximised = False
+        self._was_maximised, self._window_size = False, window.size()
+        """Of the window before it fills the screen."""
         self._focus: QWidget | None = None
         """The widget that had the focus before the replay took it."""
         self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), window)
@@ -89,7 +90,7 @@ class ReplayStage(QObject):
     def _enlarge(self, *, full: bool) -> None:
         window = self._window
         self._layout = window.saveState()
-        self._was_maximised = window.isMaximized()
+        self._was_maximised, self._window_size = window.isMaximized(), window.size()
         self._hide_others()
         self._dock.setFloating(False)
         self._dock.show()
@@ -131,6 +132,9 @@ class ReplayStage(QObject):
             nothing.deleteLater()
             show = self._window.showMaximized if self._was_maximised else self._window.showNormal
             show()
+            if not self._was_maximised:
+                # At once: restored at the size of the screen, the layout would be squeezed after.
+                self._window.resize(self._window_size)
         self._set_strip(False)
         self._hide_others()
         # Qt gives up the row of tabs of a panel opened meanwhile; restored over it, it would stay.

@@ -134,6 +134,8 @@ class ShownComparison:
     view: ComparisonChoice
     lines: Mapping[str, tuple[ComparedLine, ...]] = field(default_factory=dict)
     """Lines by plot of :data:`PLOTTED`."""
+    problems: Mapping[Path, Text] = field(default_factory=dict)
+    """Runs whose data may be out of date, and why."""
     notes: tuple[Text, ...] = ()
 
 
@@ -252,6 +254,7 @@ def build(found: RunSet, view: ComparisonChoice) -> ShownComparison:
         comparison=comparison,
         view=view,
         lines={plotted: _lines(plotted, comparison, runs, view) for plotted in PLOTTED},
+        problems={run.path: run.problem for run in found.runs if run.problem},
         notes=(*found.problems, *comparison.notes),
     )
 

@@ -25,7 +25,7 @@ from td3core.analysis.comparison import curve_smoothing
 from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_of, return_label
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS, group_runs
 from td3core.analysis.measured import Measured
-from td3core.analysis.results import Metric
+from td3core.analysis.results import Metric, RunResults
 from td3core.errors import RequestError
 from td3core.exporters.registry import export_figure
 from td3core.text import Text
@@ -191,25 +191,43 @@ class CompareSession(QObject):
         """The compared runs."""
         return self._paths
 
+    def reported(self) -> list[Path]:
+        """Return the runs of a report: those of every group that is drawn, or one of its runs."""
+        assert self.shown is not None
+        view = self.shown.view
+        return [
+            run.path
+            for each in self.shown.comparison.groups
+            for run in each.group.runs
+            if each.name not in view.hidden
+            or any(member.path in view.single for member in each.group.runs)
+        ]
+
     def report_options(self) -> list[str]:
         """Return the options of ``td3-studio report`` for the runs in this view."""
         metric = self.shown.comparison.metric if self.shown is not None else self.view.metric
         grouped = BY_SETTINGS if self.view.grouped else BY_RUN
         options = ["--group-by", grouped, "--x", self.view.x, "--metric", metric]
-        return options + self.name_options(self._paths)
+        return options + self.name_options(self.reported())
 
     def name_options(self, paths: Sequence[Path]) -> list[str]:
         """Return the options for the names of the groups of these runs."""
-        groups = self.shown.comparison.groups if self.shown is not None else ()
-        runs = [run for each in groups for run in each.group.runs]
+        if self.shown is None:
+            return []
+        # A deleted run is in no report.
+        there = set(paths) - set(self.shown.problems)
+        runs, names = list[RunResults](), dict[Path, str]()
+        for each in self.shown.comparison.groups:
+            members = [run for run in each.group.runs if run.path in there]
+            runs += members
+            names |= dict.fromkeys((run.path for run in members), each.name)
         usual = group_runs(runs, (BY_SETTINGS if self.view.grouped else BY_RUN,))
-        by_themselves = {each.runs[0].path: each.name for each in usual}
-        firsts = [(each.group.runs[0].path, each.name) for each in groups]
+        firsts = [(each.runs[0].path, each.name) for each in usual]
         return [
             word
             for path, name in firsts
-            if path in paths and name != by_themselves.get(path)
-            for word in ("--rename", f"{path}={name}")
+            if names[path] != name
+            for word in ("--rename", f"{path}={names[path]}")
         ]
 
     def rename_group(self, name: str, new: str) -> None:

@@ -56,8 +56,8 @@ _SWATCH_PX, _LINE_PX = 10, 16
 """In pixels, with the usual font."""
 _ROWS = 4
 """Number of rows for which space is reserved, if there are as many."""
-_NARROWEST_PX = 120
-"""Smallest width of the column of names, with the usual font."""
+_NAMES_PX = 120
+"""Width that the column of names may always have, with the usual font."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -155,21 +155,22 @@ class CompareTable(QWidget):
 
     @Slot()
     def _fit_columns(self) -> None:
-        """Give the names the width left by the figures; tooltips show them in full."""
+        """Give the names up to half of the table; tooltips show longer ones in full.
+
+        Figures that do not fit beside them are scrolled to: names cut shorter would look the same.
+        """
         tree, header = self.tree, self.tree.header()
         if not tree.topLevelItemCount():
             return
-        least = scaled(_NARROWEST_PX)
-        most = max(self.width() * 2 // 5, least)
+        most = max(self.width() // 2, scaled(_NAMES_PX))
         last = tree.columnCount() - 1
         wanted, *figures, needed = (
             max(tree.sizeHintForColumn(column), header.sectionSizeHint(column))
             for column in (0, *_FIGURES, last)
         )
-        room = tree.viewport().width() - sum(figures)
         # Limits columns of settings, not figures: a truncated number reads as another one.
         header.setMaximumSectionSize(max(most, *figures))
-        header.resizeSection(0, min(wanted, most, max(room, least)))
+        header.resizeSection(0, min(wanted, most))
         # Without space for its contents, the last column would be cut off: scroll instead.
         fits = header.sectionPosition(last) + needed <= tree.viewport().width()
         header.setStretchLastSection(fits)
@@ -254,7 +255,11 @@ class CompareTable(QWidget):
         item.setData(0, _KEY, each.name)
         item.setIcon(0, self._swatch(place))
         _tick(item, each.name not in shown.view.hidden)
+        problems = [shown.problems.get(run.path) for run in each.group.runs]
+        if all(problems):
+            _strike_out(item)
         titles = "\n".join(run.title for run in each.group.runs)
+        titles = "\n\n".join([titles, *(str(problem) for problem in problems if problem)])
         if shown.view.grouped:
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
             titles = f"{titles}\n\n{_RENAME}"
@@ -288,9 +293,12 @@ class CompareTable(QWidget):
         figures = [_figure(one, decimals) if one.value == one.value else "-" for one in counted]
         item = QTreeWidgetItem([each.group.member_name(run), "", *figures])
         item.setData(0, _KEY, run.path)
-        item.setToolTip(
-            0, plain_tip(tr("{run}\nFolder: {folder}", run=run.title, folder=run.path.name))
-        )
+        about = tr("{run}\nFolder: {folder}", run=run.title, folder=run.path.name)
+        problem = shown.problems.get(run.path)
+        if problem:
+            _strike_out(item)
+            about = f"{about}\n\n{problem}"
+        item.setToolTip(0, plain_tip(about))
         _tick(item, run.path in shown.view.single)
         _align(item)
         return item
@@ -412,6 +420,13 @@ def _figure(found: Estimate | None, decimals: int) -> str:
 
 def _tick(item: QTreeWidgetItem, ticked: bool) -> None:
     item.setCheckState(0, Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
+
+
+def _strike_out(item: QTreeWidgetItem) -> None:
+    """Mark a row whose runs can no longer be read."""
+    font = item.font(0)
+    font.setStrikeOut(True)
+    item.setFont(0, font)
 
 
 def _align(item: QTreeWidgetItem) -> None:

@@ -9,6 +9,7 @@ from studio.plots.compare.grid import CompareGrid
 from studio.plots.compare.session import CompareSession
 from studio.plots.compare.table import CompareTable
 from studio.theme.theme import Theme
+from td3core.text import Text
 
 _SHARES = (72, 28)
 """Shares of plots and table, in percent of the height."""
@@ -57,7 +58,11 @@ class RunComparisonView(QWidget):
 
     @Slot()
     def _ask_report(self) -> None:
-        self.report_requested.emit(list(self.session.paths), self.session.report_options())
+        runs = self.session.reported()
+        if runs:
+            self.report_requested.emit(runs, self.session.report_options())
+        else:
+            self.refused.emit(Text("No group is shown: there is nothing to report."))
 
     def _take_room(self, *, shown: bool) -> None:
         """Require a height at which nothing is squeezed, but only while shown."""

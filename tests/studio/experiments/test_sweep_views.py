@@ -301,6 +301,15 @@ def test_the_values_of_trials_that_came_later_are_shown_in_full(qtbot, tmp_path:
     cell = panel.view.visualRect(panel.view.model().index(5, 2))
     assert panel.view.viewport().rect().contains(cell)
     assert cell.width() >= panel.view.sizeHintForColumn(2)
+    # The plots have as much room: below the trials, or beside them where that is too low.
+    across = panel.plots.width()
+    assert across > panel.view.x() + WIDTH * 0.9
+    panel.resize(WIDTH, 300)
+    qtbot.waitUntil(lambda: panel.plots.width() < across)
+    assert panel.plots.width() >= 130
+    panel.resize(2 * WIDTH, 620)
+    qtbot.waitUntil(lambda: panel.plots.x() > panel.view.geometry().right())
+    assert panel.plots.width() >= 260
     panel.shutdown()
 
 

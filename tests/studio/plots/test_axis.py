@@ -128,3 +128,18 @@ def test_every_logarithmic_axis_of_a_small_plot_has_two_labels(canvas) -> None:
             assert len(found) >= 2, (heights, found)
             for text in found:
                 assert heights[0] - 1e-9 <= math.log10(float(text)) <= heights[1] + 1e-9
+
+
+def test_the_name_of_an_axis_is_left_out_where_less_than_half_of_it_fits(canvas) -> None:
+    axis, name = canvas.getAxis("left"), "return per episode"
+    axis.setLabel(name)
+    assert axis.labelText == ""
+    assert axis.toolTip() == name
+    canvas.resize(canvas.width(), scaled(140))
+    canvas.lay_out_now()
+    assert name.startswith(axis.labelText.rstrip("…"))
+    assert len(axis.labelText) > len(name) / 2
+    canvas.resize(canvas.width(), scaled(400))
+    canvas.lay_out_now()
+    assert axis.labelText == name
+    assert not axis.toolTip()

@@ -1,10 +1,11 @@
 """Reports from the window: inputs of the dialog, and output of its command."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.share.menu import ShareButton
@@ -77,6 +78,22 @@ def test_a_report_is_written_and_can_be_opened(
     assert "commands" not in sections(page)
     assert section(page, "runs").all("table")
     dialog.close()
+
+
+def test_a_deleted_run_is_left_out_of_a_report_which_says_so(
+    qtbot: QtBot, share: ShareButton, runs_dir: Path
+) -> None:
+    runs = [write_run(runs_dir, [1.0], seed=seed) for seed in range(3)]
+    shutil.rmtree(runs[0])
+    dialog = opened(qtbot, share, runs)
+    assert list(dialog.subject.sources) == [str(run) for run in runs[1:]]
+    said = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert "1 deleted run is left out." in said
+    dialog.close()
+    # Without any, there is nothing to write.
+    with qtbot.waitSignal(share.tasks.refused, timeout=WAIT_MS) as refused:
+        share.tasks.report_runs(runs[:1])
+    assert "is not a run" in str(refused.args[0])
 
 
 def test_a_sweep_that_is_gone_is_refused_with_a_sentence(

@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from studio.formatting import plain_minus
 from studio.replay.pane import ReplayPane
 from studio.replay.player import UNPACED
+from studio.session.agents import SavedAgents
 from studio.share.evaluate_dialog import EvaluateDialog
 from studio.share.export_dialog import ExportDialog
 from studio.share.film_dialogs import AgentFilmDialog, ComparisonFilmDialog, GrowthFilmDialog
@@ -31,6 +32,7 @@ from td3core.envs.make import check_env
 from td3core.exporters.registry import EXPORTERS
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.disturbance import Variant
+from td3core.runs.layout import BEST, LAST
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, played, renderers, write_agent
 
 D = TypeVar("D", bound=TaskDialog)
@@ -42,6 +44,11 @@ def shown(qtbot: QtBot, pane: ReplayPane, agent: Path) -> ReplayPane:
     """A pane that shows the first frame of a pendulum."""
     load(qtbot, pane.player, agent)
     return pane
+
+
+def saved_agents(run: Path, *paths: Path) -> SavedAgents:
+    stamps = dict.fromkeys(paths, (0, 0))
+    return SavedAgents(run=run, stamps=stamps, means={}, favourite=None, run_bytes=0)
 
 
 def answer_with(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
@@ -108,6 +115,27 @@ def test_an_agent_that_its_file_no_longer_holds_is_not_taken_from_it(
     assert actions["share_picture_action"].isEnabled()
     load(qtbot, shown.player, agent)
     assert actions["share_evaluate_action"].isEnabled()
+
+
+def test_no_growth_is_filmed_of_a_run_whose_checkpoints_were_all_deleted(
+    qtbot: QtBot, pane: ReplayPane, share: ShareButton, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    best, last = (run / "checkpoints" / name for name in (BEST, LAST))
+    best.parent.mkdir(parents=True)
+    for path in (best, last):
+        write_agent(path, check_env(PENDULUM), 10)
+    load(qtbot, pane.player, best)
+    pane.tracker.set_run(run, saved_agents(run, best, last))
+    growth = share.findChild(QAction, "share_growth_action")
+    assert growth is not None
+    # One checkpoint fewer leaves the others to be filmed.
+    for left in ((best, last), (last,)):
+        pane.tracker.note_listed(saved_agents(run, *left))
+        assert growth.isEnabled()
+    pane.tracker.note_listed(saved_agents(run))
+    assert not growth.isEnabled()
+    assert growth.toolTip() == "Its run has no checkpoints any more"
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.widgets.form_area import FormArea
 from studio.window.main_window import MainWindow
 from studio.window.replay_stage import StageSize
 from tests.studio.fake_runs import make_run
@@ -133,3 +134,22 @@ def test_a_panel_opened_beside_a_large_replay_leaves_no_row_of_tabs(
     qtbot.keyClick(window, key)
     # At once: if Qt forgets a row here, it may stay over the window for good.
     assert rows_seen() == before
+
+
+@pytest.mark.own_window
+@pytest.mark.parametrize("keys", ["F11 F9 F9", "F9 F11 F11", "F11 F11"])
+def test_setup_is_as_tall_as_its_form_again_after_the_full_screen(
+    qtbot: QtBot, window: MainWindow, keys: str
+) -> None:
+    form = window.docks.dock("setup").widget()
+    assert isinstance(form, FormArea)
+    screen = window.screen().size()
+    window.resize(screen.width(), screen.height() - 80)
+    qtbot.waitUntil(lambda: form.height() == form.wanted_height())
+    for key in keys.split():
+        qtbot.keyClick(window, getattr(Qt.Key, f"Key_{key}"))
+        full = window.stage.size is StageSize.FULL
+        qtbot.waitUntil(lambda: (window.size() == screen) is full)  # noqa: B023
+    assert window.stage.size is StageSize.DOCK
+    QApplication.processEvents()
+    assert form.height() == form.wanted_height()

@@ -354,6 +354,50 @@ def test_a_report_is_asked_for_as_the_runs_are_compared(qtbot, alone, groups) ->
     assert options == ["--group-by", "run", "--x", "episodes", "--metric", "eval"]
 
 
+def test_a_report_has_the_groups_that_are_drawn_under_the_names_of_the_window(
+    qtbot, alone, groups
+) -> None:
+    alone.start(qtbot, groups)
+    session = alone.comparison.session
+    first, second = (each.group.runs for each in session.shown.comparison.groups)
+    name = row(alone.find, 1).text(0)
+    row(alone.find, 0).setCheckState(0, UNCHECKED)
+    settle(qtbot, alone)
+    assert session.reported() == [run.path for run in second]
+    # By itself, the group would be called after no setting.
+    assert session.report_options()[-1] == f"{second[0].path}={name}"
+    session.set_run_visible(first[0].path, True)
+    settle(qtbot, alone)
+    assert session.reported() == [run.path for run in (*first, *second)]
+    session.set_run_visible(first[0].path, False)
+    settle(qtbot, alone)
+    row(alone.find, 1).setCheckState(0, UNCHECKED)
+    settle(qtbot, alone)
+    alone.comparison.bar.findChild(QAction, "compare_report_action").trigger()
+    assert "there is nothing to report" in str(alone.said[-1])
+
+
+def test_a_run_that_was_deleted_is_struck_out_and_names_no_group_of_a_report(
+    qtbot, alone, groups
+) -> None:
+    alone.start(qtbot, groups)
+    type_name(qtbot, alone, 0, "slow targets")
+    session = alone.comparison.session
+    session.findChild(QTimer, "compare_files_timer").setInterval(50)
+    members = [run.path for run in session.shown.comparison.groups[0].group.runs]
+    shutil.rmtree(members[0])
+    qtbot.waitUntil(lambda: row(alone.find, 0).child(0).font(0).strikeOut(), timeout=20_000)
+    about = plain_text(row(alone.find, 0).child(0).toolTip(0))
+    assert "can no longer be read" in about
+    assert not row(alone.find, 0).child(1).font(0).strikeOut()
+    assert not row(alone.find, 0).font(0).strikeOut()
+    assert f"{members[1]}=slow targets" in session.report_options()
+    assert not any(option.startswith(f"{members[0]}=") for option in session.report_options())
+    for path in members[1:]:
+        shutil.rmtree(path)
+    qtbot.waitUntil(lambda: row(alone.find, 0).font(0).strikeOut(), timeout=20_000)
+
+
 @pytest.mark.slow
 def test_a_report_calls_groups_what_the_user_does(qtbot, alone, groups) -> None:
     alone.start(qtbot, groups)
@@ -485,13 +529,17 @@ def test_a_long_name_leaves_room_for_the_numbers(qtbot, alone, groups) -> None:
     header = alone.find("compare_table").header()
     qtbot.waitUntil(lambda: header.sectionSize(0) <= alone.comparison.width() // 2)
     assert header.sectionViewportPosition(3) < alone.comparison.width()
-    # In a narrow table it gives way until all figures are seen.
-    tree, best = alone.find("compare_table"), 3
-    hints = [max(tree.sizeHintForColumn(at), header.sectionSizeHint(at)) for at in range(best + 1)]
-    alone.comparison.table.setFixedWidth(sum(hints[1:]) + 180)
-    qtbot.waitUntil(
-        lambda: header.sectionViewportPosition(best) + hints[best] <= tree.viewport().width()
-    )
+
+
+def test_names_of_groups_are_told_apart_in_a_table_too_narrow_for_the_figures(
+    qtbot, alone, groups
+) -> None:
+    alone.start(qtbot, groups)
+    tree, header = alone.find("compare_table"), alone.find("compare_table").header()
+    hints = [max(tree.sizeHintForColumn(at), header.sectionSizeHint(at)) for at in range(4)]
+    alone.comparison.table.setFixedWidth(sum(hints) - 20)
+    qtbot.waitUntil(lambda: tree.horizontalScrollBar().maximum() > 0)
+    assert header.sectionSize(0) == hints[0]
 
 
 def test_figures_are_whole_in_a_narrow_table(qtbot, alone, groups) -> None:
