@@ -142,7 +142,8 @@ def read_text(path: Path, largest: int | None = LARGEST_RECORD, errors: str = "s
         OSError: as :func:`read_bytes`.
         UnicodeDecodeError: it is not UTF-8 and ``errors`` is ``strict``.
     """
-    return read_bytes(path, largest).decode("utf-8-sig", errors).replace("\r\n", "\n")
+    text = read_bytes(path, largest).decode("utf-8", errors)
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
