@@ -207,6 +207,7 @@ def test_a_sweep_that_is_starting_is_stopped_as_soon_as_that_is_possible(
         qtbot.waitUntil(folder.take_stop, timeout=PATIENCE_MS)
     assert not window.banner.isVisible()
     window.late.sweeps.shutdown()
+    commands.clear()  # Else every dialog's process would be busy when the window closes.
 
 
 def test_closing_during_a_sweep_asks_once_and_keeps_training_by_default(
