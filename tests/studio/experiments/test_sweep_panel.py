@@ -158,7 +158,8 @@ def test_a_sweep_runs_in_the_background_and_closing_the_window_stops_it(
     assert not find("sweep_open_button").isEnabled()
     asked: list[bool] = []
 
-    def answer(_: QWidget, *, can_leave: bool) -> str:
+    def answer(_: QWidget, *, can_leave: bool, tasks: list[str]) -> str:
+        assert not tasks
         asked.append(can_leave)
         return "stop"
 

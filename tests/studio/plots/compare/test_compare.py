@@ -464,7 +464,7 @@ def test_the_bias_of_the_critics_is_compared_like_returns(qtbot, alone, runs_dir
     assert row(alone.find, 0).text(2) == "0.125 [0.000, 0.250]"
     assert row(alone.find, 0).text(3) == "0.250 [0.250, 0.250]"
     assert alone.find("compare_table").headerItem().text(3) == "Deviation"
-    assert alone.comparison.session.figure().y_label.english.startswith("Bias of the critics")
+    assert alone.comparison.session.figure().y_label.english.startswith("Bias of Q")
     alone.find("compare_return_title").click()
     popup = card.findChild(ExplanationPopup)
     assert "divided by the larger of its absolute mean and 1" in popup.sentences[0].text()
