@@ -29,5 +29,7 @@ def value_of(
     if objective == "last_eval":
         return float(means[-1])
     end, level = warm_up or (0, means[0])
-    steps, means = np.append([0, end], steps), np.append([level, level], means)
+    # A run that ends during its warm-up is evaluated before the end of that.
+    begin = [0, min(end, steps[0])]
+    steps, means = np.append(begin, steps), np.append([level, level], means)
     return float(np.trapezoid(means, steps) / steps[-1])

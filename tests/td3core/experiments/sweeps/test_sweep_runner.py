@@ -16,6 +16,7 @@ from td3core.experiments.sweeps import launch
 from td3core.experiments.sweeps.executor import Outcome, RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
+from td3core.experiments.sweeps.objective import value_of
 from td3core.experiments.sweeps.spec import with_module
 from td3core.experiments.sweeps.state import read_sweep, state_of
 from td3core.experiments.sweeps.study import SweepStudy
@@ -88,6 +89,10 @@ def test_the_objective_is_the_mean_over_the_seeds_of_a_trial(runs_dir: Path) -> 
     state, _ = conduct(runs_dir, executor, trials=2, more="seeds = 3\nobjective = 'area'")
     assert executor.started == [f"scripted_t00{t}_s{s}" for t in (0, 1) for s in (0, 1, 2)]
     assert [trial.value for trial in state.trials] == [2.75, 2.75]
+
+
+def test_the_area_of_a_run_that_ends_during_its_warm_up_ends_with_the_run() -> None:
+    assert value_of("area", [(500, -1000.0)], warm_up=(1000, -1400.0)) == pytest.approx(-1400)
 
 
 @pytest.mark.parametrize(("warm_up", "areas"), [(True, (-765, -1195)), (False, (-720, -370))])
