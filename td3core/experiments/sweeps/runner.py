@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from td3core.config import check_together
+from td3core.config import all_given, check_together
+from td3core.config.settings import names_set_by
 from td3core.errors import RequestError, message_of
 from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.sweeps.executor import Executor, RunEnd
@@ -135,8 +136,10 @@ class SweepRunner:
                 run.learning_starts = config.learning_starts
                 path = self._folder.run_path(trial.number, run.seed)
                 if path.is_dir():
+                    found = RunDirectory.open(path)
+                    self._require_of(record, found)
                     run.path = path
-                    if has_reached(RunDirectory.open(path), config.last_step):
+                    if has_reached(found, config.last_step):
                         run.state = SeedState.FINISHED
         except RequestError as problem:
             trial.failure = problem.message
@@ -144,6 +147,28 @@ class SweepRunner:
         self._read(trial)
         # A kill may have come before the last evaluations were judged.
         self._judge(trial)
+
+    def _require_of(self, record: TrialRecord, run: RunDirectory) -> None:
+        """Check that a run on disk has the settings of its trial.
+
+        It has others if the study was lost and the sampler now draws in another order, because
+        several trials ran at once.
+
+        Raises:
+            RequestError: it has not.
+        """
+        wanted = all_given(*self._spec.run_settings(record.settings, run.config.seed))
+        found = all_given(run.config, run.first_tunables)
+        for name in sorted(names_set_by(record.settings)):
+            if found[name] != wanted[name]:
+                raise RequestError(
+                    "the run {run} has {setting} {found}, its trial {wanted}; the record of the"
+                    " trials was lost",
+                    run=run.path.name,
+                    setting=name,
+                    found=str(found[name]),
+                    wanted=str(wanted[name]),
+                )
 
     def _start_what_fits(self) -> None:
         """Start waiting runs, and begin new trials, while slots are free."""

@@ -561,6 +561,23 @@ def test_a_sweep_whose_study_is_lost_says_so_and_is_recorded_anew_when_it_is_con
     )
 
 
+def test_a_run_of_a_lost_study_is_not_counted_for_a_trial_with_other_settings(
+    runs_dir: Path,
+) -> None:
+    whole, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=2)
+    SweepFolder(runs_dir, "scripted").study_file.unlink()
+    # As when several jobs draw: trials 0 and 1 change places.
+    runs = [runs_dir / trial.runs[0] for trial in whole.trials]
+    runs[0].rename(runs_dir / "aside")
+    runs[1].rename(runs[0])
+    (runs_dir / "aside").rename(runs[1])
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=2)
+    assert [trial.state for trial in state.trials] == [TrialStatus.FAILED] * 2
+    reason = str(state.trials[0].reason)
+    mine, other = (trial.settings["gamma"] for trial in whole.trials)
+    assert reason.startswith(f"the run {runs[0].name} has gamma {other}, its trial {mine}; the")
+
+
 def test_the_state_of_a_sweep_is_built_only_when_it_is_shown(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
