@@ -24,7 +24,7 @@ def _walk(module: str, by: User, problems: list[str]) -> None:
         problems.append(f"{module} did not see that {problem}")
     except Exception:
         problems.append(traceback.format_exc())
-    if problems:
+    if problems and by.window.isVisible():
         by.take("failed")
     for top in QApplication.topLevelWidgets():
         if top is not by.window and top.isVisible():

@@ -39,9 +39,15 @@ class Eyes:
         self._folder, self._name, self._count = folder, name, 0
 
     def wait(self, milliseconds: int) -> None:
+        """Let the window work.
+
+        Raises:
+            NotSeenError: the application has ended; no loop waits in it any more.
+        """
         loop = QEventLoop()
         QTimer.singleShot(milliseconds, loop.quit)
-        loop.exec()
+        if loop.exec() != 0:
+            raise NotSeenError("the window is open")
 
     def expect(self, what: str, seen: Callable[[], object], patience_s: float = 0) -> None:
         """Wait until something is seen, as long as ``patience_s`` (0: as always).
