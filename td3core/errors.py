@@ -90,6 +90,11 @@ def unwritable(path: PurePath, problem: BaseException) -> RequestError:
     )
 
 
+def no_process(problem: OSError) -> Text:
+    """Return the message for a process that could not be started."""
+    return Text("No process could be started: {reason}.", reason=file_reason(problem))
+
+
 def in_file(path: PurePath, problem: BaseException) -> RequestError:
     """Return the error for a file whose contents were refused with a sentence."""
     return RequestError("{path}: {problem}", path=str(path), problem=message_of(problem))

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
-from td3core.errors import file_reason
+from td3core.errors import no_process
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.messages import (
@@ -86,8 +86,7 @@ class GroupSession(QObject):
             self._process = GroupProcess(job, lambda message: self._received.emit(token, message))
         except OSError as problem:
             self._current = self._earlier
-            reason = file_reason(problem)
-            self.refused.emit(str(Text("No process could be started: {r}.", r=reason)))
+            self.refused.emit(no_process(problem))
             return
         self.busy_changed.emit(True)
 

@@ -4,11 +4,10 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from td3core.errors import file_reason
+from td3core.errors import no_process
 from td3core.experiments.jobs import Job
 from td3core.experiments.run_process import RunProcess
 from td3core.protocol.events import Failed, Started
-from td3core.text import Text
 
 
 class RunsBeside(QObject):
@@ -32,8 +31,7 @@ class RunsBeside(QObject):
         try:
             process = RunProcess(job, partial(self._reported.emit, self._count))
         except OSError as problem:
-            reason = file_reason(problem)
-            self.refused.emit(str(Text("No process could be started: {r}.", r=reason)))
+            self.refused.emit(no_process(problem))
         else:
             self._starting[self._count] = process
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
 from td3core.config import RunConfig, Tunables
-from td3core.errors import file_reason
+from td3core.errors import no_process
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress, Traced
@@ -18,7 +18,6 @@ from td3core.protocol.steering import Steering
 from td3core.runs.journal import Change
 from td3core.runs.reader import RunReader
 from td3core.system.numerics import AUTO, needs_other_process
-from td3core.text import Text
 
 _PATIENCE_MS = 2000
 """How long a run may take to stop before it can be killed: it may hang, or have a lot to save."""
@@ -170,9 +169,7 @@ class RunController(QObject):
         try:
             self._make_worker(job)
         except OSError as problem:
-            reason = file_reason(problem)
-            message = Text("No process could be started: {reason}.", reason=reason)
-            self.event_reported.emit(Failed(message=message, details=""))
+            self.event_reported.emit(Failed(message=no_process(problem), details=""))
             return
         assert self._worker is not None
         self._thread = QThread()

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from td3core.checkpoint import read_header
-from td3core.errors import RequestError, file_reason
+from td3core.errors import RequestError, no_process
 from td3core.experiments.groups.allocation import Allocation
 from td3core.experiments.groups.commands import Command, GroupInbox
 from td3core.experiments.groups.group import Group
@@ -25,7 +25,7 @@ from td3core.runs.listing import has_reached
 from td3core.runs.lock import holder
 from td3core.runs.resumption import class_of_run
 from td3core.system.numerics import AUTO
-from td3core.text import NO_TEXT, Text
+from td3core.text import NO_TEXT
 
 _SAVE_S = 60.0
 """Most seconds that all runs left at the end may take to save."""
@@ -184,9 +184,7 @@ class GroupRunner:
                 partial(self._on_log, seed),
             )
         except OSError as problem:
-            reason = file_reason(problem)
-            message = Text("No process could be started: {reason}.", reason=reason)
-            self._show(replace(status, state=SeedState.FAILED, message=message))
+            self._show(replace(status, state=SeedState.FAILED, message=no_process(problem)))
         else:
             self._show(replace(status, state=SeedState.STARTING))
 
