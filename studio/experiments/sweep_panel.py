@@ -460,9 +460,9 @@ class SweepPanel(QWidget):
         if isinstance(found, dict) and isinstance(trials, dict):
             self.plots.show_importance(found, trials["done"])
 
-    @Slot(str)
-    def _on_not_measured(self, reason: str) -> None:
-        self.plots.show_importance({}, missing=reason)
+    @Slot(object)
+    def _on_not_measured(self, reason: Text) -> None:
+        self.plots.show_importance({}, missing=str(reason))
 
     @Slot()
     def _show_what_is_possible(self) -> None:

@@ -38,7 +38,6 @@ class SweepProcess(QObject):
         """The sweep starting or running here; empty without one."""
         self._process = CliProcess(self)
         self._process.refused.connect(self._on_refused)
-        self._process.not_started.connect(self._on_refused)
         self._process.answered.connect(self._end)
         self._read = BackgroundTask("start-sweep", self)
         self._read.failed.connect(self._on_refused)
@@ -116,9 +115,8 @@ class SweepProcess(QObject):
         elif self._stopping:
             self.refused.emit(sentence)
 
-    @Slot(str)
     @Slot(object)
-    def _on_refused(self, sentence: Text | str) -> None:
+    def _on_refused(self, sentence: Text) -> None:
         self.refused.emit(sentence)
         self._end()
 

@@ -3,7 +3,6 @@
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.tasks.cli_process import CliProcess
-from td3core.errors import quoted
 from td3core.text import Text
 
 _TIMEOUT_MS = 120_000
@@ -22,7 +21,6 @@ class EnvQuery(QObject):
         self._command = CliProcess(self)
         self._command.answered.connect(self._on_answered)
         self._command.refused.connect(self._on_refused)
-        self._command.not_started.connect(self._on_not_started)
         self._timer = QTimer(self, singleShot=True, interval=_TIMEOUT_MS)
         self._timer.timeout.connect(self._on_timeout)
 
@@ -56,13 +54,7 @@ class EnvQuery(QObject):
         self._timer.stop()
         self.answered.emit(answer)
 
-    @Slot(str)
-    def _on_refused(self, sentence: str) -> None:
+    @Slot(object)
+    def _on_refused(self, sentence: Text) -> None:
         self._timer.stop()
-        without = Text("The check ended without an answer.")
-        self.refused.emit(quoted(sentence) if sentence else without)
-
-    @Slot(str)
-    def _on_not_started(self, reason: str) -> None:
-        self._timer.stop()
-        self.refused.emit(Text("The check could not be started: {reason}.", reason=reason))
+        self.refused.emit(sentence)

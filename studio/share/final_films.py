@@ -48,7 +48,6 @@ class FinalFilms(QObject):
         self._command = CliProcess(self)
         self._command.answered.connect(self._on_answered)
         self._command.refused.connect(self._on_refused)
-        self._command.not_started.connect(self._on_refused)
 
     def watch(self, controller: RunController, groups: GroupSession) -> None:
         """Film a window's runs after they end; runs of a group once all of them have ended."""
@@ -103,8 +102,8 @@ class FinalFilms(QObject):
             self.told.emit("info", Text("TensorBoard shows a film of {run}.", run=self._name))
         self._go_on()
 
-    @Slot(str)
-    def _on_refused(self, reason: str) -> None:
+    @Slot(object)
+    def _on_refused(self, reason: Text) -> None:
         text = Text("There is no film of {run}: {reason}", run=self._name, reason=reason)
         self.told.emit("warning", text)
         self._go_on()

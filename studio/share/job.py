@@ -52,7 +52,6 @@ class CommandJob(QWidget):
         self.command.progressed.connect(self._on_progress)
         self.command.answered.connect(self._on_answered)
         self.command.refused.connect(self._on_refused)
-        self.command.not_started.connect(self._on_refused)
 
     def set_variables(self, variables: Mapping[str, str]) -> None:
         """Start commands with these additional environment variables."""
@@ -91,7 +90,7 @@ class CommandJob(QWidget):
         """Show a sentence below the bar."""
         self.status.setText(breakable(in_labels(text)))
 
-    def _end(self, text: str) -> None:
+    def _end(self, text: Text | str) -> None:
         self.bar.hide()
         self.show_status(text)
         self.busy_changed.emit(False)
@@ -109,8 +108,8 @@ class CommandJob(QWidget):
         self.answered.emit(found)
         self.ended.emit(True)
 
-    @Slot(str)
-    def _on_refused(self, reason: str) -> None:
+    @Slot(object)
+    def _on_refused(self, reason: Text) -> None:
         self._end(reason)
         self.ended.emit(False)
 

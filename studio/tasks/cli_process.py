@@ -9,9 +9,10 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal, Slot
 from td3core.cli import progress_line
 from td3core.cli.numerics import command_line
 from td3core.cli.progress_line import CommandProgress
-from td3core.errors import quoted
+from td3core.errors import no_process, quoted
 from td3core.system import allowed_code
 from td3core.system.json_lines import LineBuffer, LineError
+from td3core.text import Text
 
 _END_MS = 2_000
 
@@ -21,10 +22,9 @@ class CliProcess(QObject):
 
     answered = Signal(object)
     """The object printed by the command with ``--json``."""
-    refused = Signal(str)
-    """The printed error; the last line of standard error if no object was printed."""
-    not_started = Signal(str)
-    """Why there is no process."""
+    refused = Signal(object)
+    """Why there is no answer, a ``Text``: the printed error, else the last line of standard
+    error."""
     progressed = Signal(object)
     """Its progress, a ``CommandProgress``; a line from other software comes without share."""
 
@@ -93,9 +93,9 @@ class CliProcess(QObject):
     def _on_error(self) -> None:
         process = self._process
         if process is not None and process.error() is QProcess.ProcessError.FailedToStart:
-            reason = process.errorString()
+            reason = OSError(process.errorString())
             self.cancel()
-            self.not_started.emit(reason)
+            self.refused.emit(no_process(reason))
 
     @Slot()
     def _on_finished(self) -> None:
@@ -107,12 +107,11 @@ class CliProcess(QObject):
         self._take(b"\n")
         found, last = _last_object(_text(process.readAllStandardOutput())), self._last_line
         self.cancel()
-        if found is None:
-            self.refused.emit(last.removeprefix("td3-studio: "))
-        elif "error" in found:
-            self.refused.emit(found["error"])
-        else:
+        if found is not None and "error" not in found:
             self.answered.emit(found)
+            return
+        why = found["error"] if found else last.removeprefix("td3-studio: ")
+        self.refused.emit(quoted(why) if why else Text("The command ended without an answer."))
 
 
 def _text(data: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.experiments.sweep_plots import VIEWS, View
 from studio.formatting import format_return
@@ -92,6 +92,15 @@ def test_every_view_is_drawn_in_both_themes(
     shown.switch_theme()
     assert find("sweep_plots").grab().toImage() != before
     shown.late.sweeps.shutdown()
+
+
+def test_importance_says_why_no_process_could_be_started_to_compute_it(
+    qtbot, shown: MainWindow, find: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studio.tasks.cli_process.command_line", lambda _: ("/no/such/program",))
+    find("sweep_view_combo").setCurrentText(str(VIEWS[View.IMPORTANCE]))
+    note = shown.late.sweeps.plots.findChild(QLabel, "sweep_note")
+    qtbot.waitUntil(lambda: note.text().startswith("No process could be started: "))
 
 
 def test_a_trial_hands_its_settings_to_the_forms(

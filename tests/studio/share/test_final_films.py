@@ -15,6 +15,7 @@ from studio.session.controller import RunController, SessionState
 from studio.share.final_films import FinalFilms
 from studio.tasks.cli_process import CliProcess
 from studio.window.main_window import MainWindow
+from td3core.errors import quoted
 from td3core.exporters.live.registry import TENSORBOARD
 from td3core.protocol.events import Failed, Interrupted
 from td3core.runs.naming import full_name_of
@@ -62,7 +63,7 @@ class Asked(CliProcess):
 
     def refuse(self, reason: str) -> None:
         self.waits = False
-        self.refused.emit(reason)
+        self.refused.emit(quoted(reason))
 
 
 class Group(QObject):

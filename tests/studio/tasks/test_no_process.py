@@ -1,5 +1,7 @@
 """A process that cannot be started is refused in the same words, whatever it was for."""
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,12 @@ from PySide6.QtCore import QObject
 
 from studio.experiments.group_session import GroupSession
 from studio.launch.beside import RunsBeside
+from studio.tasks.cli_process import CliProcess
 from td3core.config import make_settings
 from td3core.errors import no_process
 from td3core.experiments.groups.group import NewGroup
 from td3core.experiments.jobs import NewRun
+from td3core.text import Text
 
 FULL = OSError(11, "Resource temporarily unavailable")
 
@@ -36,3 +40,24 @@ def test_a_group_and_a_run_beside_say_why_no_process_could_be_started(
     said = "No process could be started: Resource temporarily unavailable."
     assert list(map(str, refused)) == [said] * 2
     assert not session.busy
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (["/no/such/program"], "No process could be started: "),
+        ([sys.executable, "-c", "exit(1)"], "The command ended without an answer."),
+        ([sys.executable, "-c", "exit('no disk')"], "no disk"),
+        ([sys.executable, "-c", """print('{"error": "No such run."}')"""], "No such run."),
+    ],
+)
+def test_a_command_without_an_answer_has_one_signal_with_the_sentence(
+    qtbot, monkeypatch: pytest.MonkeyPatch, program: Sequence[str], said: str
+) -> None:
+    monkeypatch.setattr("studio.tasks.cli_process.command_line", lambda _: program)
+    command = CliProcess()
+    with qtbot.waitSignal(command.refused) as refused:
+        command.run([])
+    assert isinstance(refused.args[0], Text)
+    assert str(refused.args[0]).startswith(said)
+    assert not command.busy
