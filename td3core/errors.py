@@ -90,6 +90,16 @@ def unwritable(path: PurePath, problem: BaseException) -> RequestError:
     )
 
 
+def unusable(problem: OSError) -> Text:
+    """Return the message for an error of the file system that no other message covers."""
+    reason = file_reason(problem)
+    if problem.filename:
+        # Such as a path that is too long, or in a folder that may not be read.
+        path = brief(problem.filename)
+        return Text("{path} cannot be used: {reason}.", path=path, reason=reason)
+    return Text("Failed: {reason}.", reason=reason)
+
+
 def no_process(problem: OSError) -> Text:
     """Return the message for a process that could not be started."""
     return Text("No process could be started: {reason}.", reason=file_reason(problem))

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QWidget
 
 from studio.consent.dialog import ConsentDialog
 from studio.tasks.background_queue import BackgroundQueue
+from studio.tasks.outcome import outcome_of
 from td3core.config.env_choice import EnvChoice
 from td3core.envs import trust, trust_store
-from td3core.errors import RequestError
 from td3core.system import allowed_code
 from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text
@@ -25,7 +25,7 @@ class _Examined:
     """The code that an environment needs, as found in the background."""
 
     missing: tuple[LocatedModule, ...] = ()
-    problem: Text | str = ""
+    problem: Text | None = None
 
 
 def nothing_started(module: LocatedModule) -> Text:
@@ -161,10 +161,5 @@ def _examine(choice: EnvChoice, typed: bool) -> _Examined:
 
 def _remember(*modules: LocatedModule) -> _Examined:
     allowed_code.allow(module.entry for module in modules)
-    problem: Text | str = ""
-    try:
-        trust_store.remember(*modules)
-    except RequestError as caught:
-        # The consent applies in this window nevertheless.
-        problem = caught.message
-    return _Examined(problem=problem)
+    # If that fails, the consent applies in this window nevertheless.
+    return _Examined(problem=outcome_of(partial(trust_store.remember, *modules)).problem)

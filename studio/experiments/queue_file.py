@@ -161,8 +161,8 @@ class SharedQueue:
         """Read the changes of other windows, and write those made here.
 
         Raises:
-            RequestError: the file is damaged, or another window does not release it.
-            OSError: the folder cannot be written.
+            RequestError: the file is damaged or cannot be written, or another window does not
+                release it.
         """
         with self._guard:
             changed = bool(self._changes)
@@ -176,7 +176,6 @@ class SharedQueue:
 
         Raises:
             RequestError: as :meth:`sync`.
-            OSError: as :meth:`sync`.
         """
         self.sync()
         # Where nothing waits, no lock is made, nor the folder of runs.
@@ -185,9 +184,9 @@ class SharedQueue:
         return self._update(claim=True)
 
     def _update(self, *, claim: bool) -> QueuedRun | None:
-        make_folder(self._runs_dir)
-        require_own(self._runs_dir / LOCK)
         try:
+            make_folder(self._runs_dir)
+            require_own(self._runs_dir / LOCK)
             with FileLock(self._runs_dir / LOCK, timeout=_PATIENCE_S):
                 before = self._readable()
                 with self._guard:
@@ -199,6 +198,9 @@ class SharedQueue:
                     write_queue(self._runs_dir, left)
         except Timeout as problem:
             raise RequestError("Another window does not release {file}.", file=NAME) from problem
+        except OSError as problem:
+            reason = file_reason(problem)
+            raise RequestError("The queue cannot be written: {reason}.", reason=reason) from problem
         self._learn(left, len(changes))
         return first
 

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.experiments.queue_file import QueueChange, QueuedRun, Runs, SharedQueue
 from studio.tasks.background_queue import BackgroundQueue
-from td3core.errors import RequestError, file_reason
-from td3core.text import NO_TEXT, Text
+from studio.tasks.outcome import Outcome, outcome_of
+from td3core.text import Text
 
 
 class RunQueue(QObject):
@@ -37,7 +37,7 @@ class RunQueue(QObject):
         self._claimed: QueuedRun | None = None
         """Taken out of the queue, but not started yet."""
         self._looking = False
-        self._told = ""
+        self._told: Text | None = None
         """The present problem, which is not told again until the user asks for something."""
         self._disk = BackgroundQueue("queue", self)
         self._sync()
@@ -72,7 +72,7 @@ class RunQueue(QObject):
     def start_again(self) -> None:
         """Start the next run; runs that could not start before are tried again."""
         self.started_by_hand.emit()
-        self._told = ""
+        self._told = None
         if any(run.problem for run in self.runs):
             self._change(lambda runs: tuple(replace(run, problem="") for run in runs))
         self.start_next()
@@ -82,7 +82,7 @@ class RunQueue(QObject):
         """Start the next waiting run, whichever window added it, unless one is training."""
         if not (self._closed or self._claiming or self._is_busy()):
             self._claiming = True
-            self._disk.add(self._claim, self._on_claimed)
+            self._disk.add(partial(outcome_of, self._claim), self._on_claimed)
 
     @Slot()
     def on_ended(self) -> None:
@@ -95,7 +95,7 @@ class RunQueue(QObject):
         # A disk that does not answer must not gather looks.
         if not (self._closed or self._looking):
             self._looking = True
-            self._disk.add(partial(_try, self._shared.sync), self._on_looked)
+            self._disk.add(partial(outcome_of, self._shared.sync), self._on_looked)
 
     def close(self) -> None:
         """Start nothing more; waiting runs are kept."""
@@ -110,39 +110,31 @@ class RunQueue(QObject):
             self._disk.finish()
 
     def _change(self, change: QueueChange) -> None:
-        self._told = ""
+        self._told = None
         self._shared.change(change)
         self._sync()
         self.changed.emit()
 
     def _sync(self) -> None:
-        self._disk.add(partial(_try, self._shared.sync), self._on_synced)
+        self._disk.add(partial(outcome_of, self._shared.sync), self._on_synced)
 
-    def _on_looked(self, problem: Text | str) -> None:
+    def _on_looked(self, outcome: Outcome[None]) -> None:
         self._looking = False
-        self._on_synced(problem)
+        self._on_synced(outcome)
 
-    def _on_synced(self, problem: Text | str) -> None:
-        told, self._told = self._told, str(problem)
-        if problem and self._told != told:
-            self.refused.emit(problem)
+    def _on_synced(self, outcome: Outcome[None]) -> None:
+        told, self._told = self._told, outcome.problem
+        if self._told not in (None, told):
+            self.refused.emit(self._told)
         self.changed.emit()
 
-    def _claim(self) -> Text | str:
-        """Take out the first run before it starts: a run that crashes the program must not return.
+    def _claim(self) -> None:
+        # Before it starts: a run that crashes the program must not return.
+        self._claimed = self._shared.claim()
 
-        Returns:
-            The reason if that is impossible, else an empty text.
-        """
-
-        def claim() -> None:
-            self._claimed = self._shared.claim()
-
-        return _try(claim)
-
-    def _on_claimed(self, problem: Text | str) -> None:
+    def _on_claimed(self, outcome: Outcome[None]) -> None:
         self._claiming = False
-        self._on_synced(problem)
+        self._on_synced(outcome)
         run = self._claimed
         if run is None:
             return
@@ -157,18 +149,6 @@ class RunQueue(QObject):
         run, self._claimed = self._claimed, None
         if run is not None:
             self.put_back(run)
-
-
-def _try(work: Callable[[], None]) -> Text | str:
-    """Do the work; return the problem with the queue's file, if any."""
-    try:
-        work()
-    except RequestError as problem:
-        return problem.message
-    except OSError as problem:
-        reason = file_reason(problem)
-        return Text("The queue cannot be written: {reason}.", reason=reason)
-    return NO_TEXT
 
 
 def _moved(run_id: str, by: int, runs: Runs) -> Runs:

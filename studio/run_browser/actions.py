@@ -20,7 +20,7 @@ from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
-from td3core.errors import file_reason, quoted
+from td3core.errors import RequestError, file_reason, quoted
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, read_label, write_label
@@ -379,20 +379,9 @@ class RunActions(QObject):
             self._write_label(row.path, {"note": note})
 
     def _write_label(self, path: Path, values: dict[str, str]) -> None:
-        self._writer.add(partial(_labelled, path, values), partial(self._on_labelled, path))
-
-    def _on_labelled(self, path: Path, outcome: RunLabel | OSError) -> None:
-        if isinstance(outcome, OSError):
-            row = self._model.rows.get(path)
-            # Name and note are in one file.
-            refusal = Text(
-                "Name and note of {run} cannot be written: {reason}.",
-                run=row.title if row is not None else path.name,
-                reason=file_reason(outcome),
-            )
-            self.refused.emit(refusal)
-        else:
-            self.labelled.emit(path, outcome)
+        row = self._model.rows.get(path)
+        title = row.title if row is not None else path.name
+        self._writer.add(partial(_labelled, path, title, values), partial(self.labelled.emit, path))
 
     @Slot()
     def _delete(self) -> None:
@@ -401,11 +390,16 @@ class RunActions(QObject):
             self._deletion.start(rows)
 
 
-def _labelled(path: Path, values: dict[str, str]) -> RunLabel | OSError:
-    """Change the name or the note of a run; return the new label, or why it cannot be written."""
+def _labelled(path: Path, title: str, values: dict[str, str]) -> RunLabel:
+    """Change the name or the note of a run; return the new label."""
     label = replace(read_label(path), **values)
     try:
         write_label(path, label)
     except OSError as problem:
-        return problem
+        # Name and note are in one file.
+        raise RequestError(
+            "Name and note of {run} cannot be written: {reason}.",
+            run=title,
+            reason=file_reason(problem),
+        ) from problem
     return label

@@ -21,6 +21,7 @@ from studio.widgets.controls import describe
 from studio.widgets.file_question import ask_for_file
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
+from td3core.errors import RequestError
 from td3core.text import Text, tr
 
 _PREVIEW = QSize(440, 300)
@@ -43,6 +44,7 @@ class PictureDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.screenshot, self._file = screenshot, name
         self._queue = BackgroundQueue("write-picture", self)
+        self._queue.failed.connect(self._show_status)
         self.captions = QCheckBox(tr("With captions"))
         tip = tr("Agent, step and return below")
         describe(self.captions, "picture_captions_check", tr("With captions"), tip)
@@ -120,16 +122,15 @@ class PictureDialog(QDialog):
         self.folder_button.show_file(None)
         self._queue.add(partial(_write, image, path), partial(self._on_written, path, size))
 
-    def _on_written(self, path: Path, size: str, problem: Text | None) -> None:
-        done = Text("Written to {path}, {size} pixels.", path=str(path), size=size)
-        self._show_status(problem or done)
-        self.folder_button.show_file(None if problem else path)
+    def _on_written(self, path: Path, size: str, _: None) -> None:
+        self._show_status(Text("Written to {path}, {size} pixels.", path=str(path), size=size))
+        self.folder_button.show_file(path)
 
+    @Slot(object)
     def _show_status(self, text: Text) -> None:
         self.status.setText(breakable(str(text)))
 
 
-def _write(image: QImage, path: Path) -> Text | None:
-    """Write a picture; return the reason if that fails."""
-    written = image.save(str(path))
-    return None if written else Text("{path} cannot be written.", path=str(path))
+def _write(image: QImage, path: Path) -> None:
+    if not image.save(str(path)):
+        raise RequestError("{path} cannot be written.", path=str(path))

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.tasks.background_task import error_text
+from studio.tasks.background_task import Relay
+from studio.tasks.outcome import Outcome, outcome_of
 
 log = logging.getLogger(__name__)
 
@@ -16,13 +17,6 @@ _PATIENCE_S = 5.0
 
 T = TypeVar("T")
 _Job = tuple[Callable[[], Any], Callable[[Any], None]]
-
-
-class _Relay(QObject):
-    """Carries results to the window's thread; outlives a queue deleted meanwhile."""
-
-    done = Signal(object, object)
-    failed = Signal(object)
 
 
 class BackgroundQueue(QObject):
@@ -37,9 +31,8 @@ class BackgroundQueue(QObject):
         self._jobs: deque[_Job] = deque()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._relay = _Relay()
-        self._relay.done.connect(self._on_done)
-        self._relay.failed.connect(self.failed)
+        self._relay = Relay()
+        self._relay.over.connect(self._on_over)
 
     def add(self, work: Callable[[], T], then: Callable[[T], None] = lambda _: None) -> None:
         """Queue a task; its result is passed to ``then`` in the window's thread.
@@ -73,14 +66,11 @@ class BackgroundQueue(QObject):
                     self._thread = None
                     return
                 work, then = self._jobs.popleft()
-            try:
-                result = work()
-            except Exception as problem:
-                log.exception("%s failed", self._name)
-                relay.failed.emit(error_text(problem))
-            else:
-                relay.done.emit(then, result)
+            relay.over.emit(then, outcome_of(work))
 
     @Slot(object, object)
-    def _on_done(self, then: Callable[[Any], None], result: object) -> None:
-        then(result)
+    def _on_over(self, then: Callable[[Any], None], outcome: Outcome[Any]) -> None:
+        if outcome.problem is None:
+            then(outcome.value)
+        else:
+            self.failed.emit(outcome.problem)

@@ -6,12 +6,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from td3core.errors import RequestError
-from td3core.text import Text
+from studio.tasks.outcome import Outcome, outcome_of
 
 log = logging.getLogger(__name__)
 
@@ -26,11 +26,12 @@ _PATIENCE_S = 5.0
 T = TypeVar("T")
 
 
-class _Relay(QObject):
-    """Carries values from a thread to the window's; outlives a task deleted meanwhile."""
+class Relay(QObject):
+    """Carries values from a thread to the window's; outlives a task or queue deleted meanwhile."""
 
     reported = Signal(object, object)
     over = Signal(object, object)
+    """An :class:`Outcome`, after whatever identifies its work."""
 
 
 class _WorkThread(threading.Thread):
@@ -59,7 +60,7 @@ class BackgroundTask(QObject):
         self._current: threading.Event | None = None
         """Set once the current work is cancelled; None without any."""
         self._take: Callable[[Any], None] = self.reported.emit
-        self._relay = _Relay()
+        self._relay = Relay()
         self._relay.reported.connect(self._on_report)
         self._relay.over.connect(self._on_over)
 
@@ -83,20 +84,13 @@ class BackgroundTask(QObject):
         self._drop()
         self._take = take
         cancelled = self._current = threading.Event()
-        relay, name = self._relay, self._name
+        relay = self._relay
 
         def run() -> None:
-            problem = None
-            try:
-                work(lambda value: relay.reported.emit(cancelled, value), cancelled.is_set)
-            except RequestError as refusal:
-                problem = refusal.message
-            except Exception as caught:
-                log.exception("%s failed", name)
-                problem = error_text(caught)
-            relay.over.emit(cancelled, problem)
+            report = partial(relay.reported.emit, cancelled)
+            relay.over.emit(cancelled, outcome_of(lambda: work(report, cancelled.is_set)))
 
-        _WorkThread(name, run, cancelled).start()
+        _WorkThread(self._name, run, cancelled).start()
         self.busy_changed.emit(True)
 
     def cancel(self) -> None:
@@ -116,12 +110,12 @@ class BackgroundTask(QObject):
             self._take(value)
 
     @Slot(object, object)
-    def _on_over(self, cancelled: threading.Event, problem: Text | None) -> None:
+    def _on_over(self, cancelled: threading.Event, outcome: Outcome[None]) -> None:
         if cancelled is not self._current:
             return
         self._current = None
-        if problem is not None:
-            self.failed.emit(problem)
+        if outcome.problem is not None:
+            self.failed.emit(outcome.problem)
         self.finished.emit()
         if not self.busy:
             self.busy_changed.emit(False)
@@ -134,11 +128,6 @@ def drained(waiting: "queue.SimpleQueue[T | None]", timeout_s: float) -> Iterato
         while found is not None:
             yield found
             found = waiting.get_nowait()
-
-
-def error_text(problem: Exception) -> Text:
-    """Return type and text of an unexpected error."""
-    return Text("{error}: {problem}", error=type(problem).__name__, problem=str(problem))
 
 
 def wait_for_cancelled(patience_s: float = _PATIENCE_S) -> None:

@@ -39,7 +39,15 @@ from td3core.cli.terminal import (
     printable,
 )
 from td3core.cli.train import branch, resume, train, verify
-from td3core.errors import RequestError, RunError, brief, file_reason, interrupt, quoted, reason_of
+from td3core.errors import (
+    RequestError,
+    RunError,
+    file_reason,
+    interrupt,
+    quoted,
+    reason_of,
+    unusable,
+)
 from td3core.system.openmp import shorten_waits
 from td3core.text import Text, choose_language, marked, tr, translated
 
@@ -207,13 +215,7 @@ def _failure(problem: BaseException) -> CommandResult:
         case RunError():
             return _error(problem.message, FAILED)
         case OSError():
-            # Such as a path that is too long, or in a folder that may not be read.
-            reason = file_reason(problem)
-            failed = Text("Failed: {reason}.", reason=reason)
-            if problem.filename:
-                path = brief(problem.filename)
-                failed = Text("{path} cannot be used: {reason}.", path=path, reason=reason)
-            return _error(failed, WRONG_REQUEST)
+            return _error(unusable(problem), WRONG_REQUEST)
         case SystemExit():
             # No command raises this: it comes from environment code.
             said = Text("An environment ended the program: {reason}.", reason=reason_of(problem))

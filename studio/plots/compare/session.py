@@ -26,7 +26,6 @@ from td3core.analysis.figure_data import FigureData, FigureLine, in_units, line_
 from td3core.analysis.groups import BY_RUN, BY_SETTINGS, group_runs
 from td3core.analysis.measured import Measured
 from td3core.analysis.results import Metric, RunResults
-from td3core.errors import RequestError
 from td3core.exporters.registry import export_figure
 from td3core.text import Text
 
@@ -67,7 +66,7 @@ class CompareSession(QObject):
         """Runs, group and series on display; those being read may still be refused."""
         self._task = BackgroundTask("compare-runs", self)
         self._task.reported.connect(self._take)
-        self._task.failed.connect(self.refused)
+        self._task.failed.connect(self._on_failed)
         self._task.finished.connect(self._on_finished)
         self._exporter = BackgroundTask("export-figure", self)
         self._exporter.failed.connect(self.refused)
@@ -324,10 +323,6 @@ class CompareSession(QObject):
 
     @Slot(object)
     def _take(self, found: object) -> None:
-        if isinstance(found, RequestError):
-            self._take_back()
-            self.refused.emit(found.message)
-            return
         assert isinstance(found, tuple)
         was_active = self.active
         self._runs, self.shown = found
@@ -339,14 +334,16 @@ class CompareSession(QObject):
             self.opened.emit()
         self.shown_changed.emit()
 
-    def _take_back(self) -> None:
+    @Slot(object)
+    def _on_failed(self, problem: Text) -> None:
         """Revert to the comparison on display."""
         if self.shown is None:
             self._paths = ()
-            return
-        self._paths, self.group, self.series = self._accepted
-        self.view = self.shown.view
-        self.shown_changed.emit()
+        else:
+            self._paths, self.group, self.series = self._accepted
+            self.view = self.shown.view
+            self.shown_changed.emit()
+        self.refused.emit(problem)
 
     @Slot()
     def _on_finished(self) -> None:
@@ -379,14 +376,11 @@ def _read(
 
     Reports nothing if nothing differs from ``shown``.
     """
-    try:
-        fresh = read_returns(found, paths, live, stopped)
-        if stopped():
-            return
-        if fresh is not shown:
-            report((fresh, build(fresh, view)))
-        complete = read_training(fresh, stopped)
-        if complete is not fresh:
-            report((complete, build(complete, view)))
-    except RequestError as problem:
-        report(problem)
+    fresh = read_returns(found, paths, live, stopped)
+    if stopped():
+        return
+    if fresh is not shown:
+        report((fresh, build(fresh, view)))
+    complete = read_training(fresh, stopped)
+    if complete is not fresh:
+        report((complete, build(complete, view)))

@@ -67,6 +67,33 @@ def test_a_refusal_and_an_unexpected_error_are_announced_and_nothing_is_passed_o
     assert found == []
 
 
+def test_an_error_of_the_file_system_is_a_sentence_that_names_the_file(qtbot, tmp_path) -> None:
+    reader, queue, refused = BackgroundTask("read"), BackgroundQueue("write"), []
+    (tmp_path / "trials").touch()
+    for each in (reader, queue):
+        each.failed.connect(refused.append)
+    reader.read(lambda _: (tmp_path / "trials").mkdir(), refused.append)
+    qtbot.waitUntil(lambda: len(refused) == 1)
+    queue.add((tmp_path / "trials").mkdir, refused.append)
+    qtbot.waitUntil(lambda: len(refused) == 2)
+    said = f"{tmp_path / 'trials'} cannot be used: File exists."
+    assert list(map(str, refused)) == [said] * 2
+
+
+def test_a_refusal_is_told_in_the_same_words_by_a_task_and_a_queue(qtbot) -> None:
+    reader, queue, refused = BackgroundTask("read"), BackgroundQueue("write"), []
+    for each in (reader, queue):
+        each.failed.connect(refused.append)
+
+    def refuse(*_: object) -> None:
+        raise RequestError("There is no such run.")
+
+    reader.read(refuse, refused.append)
+    queue.add(refuse, refused.append)
+    qtbot.waitUntil(lambda: len(refused) == 2)
+    assert list(map(str, refused)) == ["There is no such run."] * 2
+
+
 def test_what_is_cancelled_reports_nothing_and_is_waited_for_only_at_the_end(qtbot) -> None:
     task, heard, go_on = BackgroundTask("work"), [], threading.Event()
     task.reported.connect(heard.append)

@@ -663,6 +663,23 @@ def test_a_comparison_that_is_refused_leaves_the_one_that_is_shown(qtbot, alone,
     assert session.view == view
 
 
+def test_an_unexpected_error_leaves_the_comparison_that_is_shown(
+    qtbot, alone, groups, monkeypatch
+) -> None:
+    session = alone.comparison.session
+    session.compare(groups[:3], "three seeds")
+    settle(qtbot, alone)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("studio.plots.compare.session.read_returns", fail)
+    session.compare(groups[3:4], "a series", series=True)
+    qtbot.waitUntil(lambda: bool(alone.said) and not session.busy)
+    assert list(map(str, alone.said)) == ["ZeroDivisionError: by zero"]
+    assert (session.group, session.series) == ("three seeds", False)
+
+
 def test_the_window_reads_no_run_in_its_own_thread(
     qtbot, window, find, groups, runs_dir, monkeypatch
 ) -> None:
