@@ -1,6 +1,7 @@
 """Owns the group that trains for this window, in a separate process."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -105,10 +106,11 @@ class GroupSession(QObject):
         if self._process is None:
             token = self._token = object()
             self._series = self._variant = ""
-            self._process = followed = FollowedGroup(
-                group, lambda found: self._received.emit(token, found), self.refused.emit, self
-            )
-            followed.begin()
+            self._process = followed = FollowedGroup(group, self)
+            followed.reported.connect(partial(self._on_message, token))
+            followed.failed.connect(self.refused)
+            reason = Text("it trains in the background")
+            self._on_message(token, GroupStarted(group=group, jobs=0, reason=reason))
             self.busy_changed.emit(True)
 
     def command(self, verb: Verb, seed: int | None = None) -> None:

@@ -13,7 +13,7 @@ from td3core.config import RunConfig, Tunables
 from td3core.errors import no_process
 from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Failed, Interrupted, Phase, Progress, Traced
+from td3core.protocol.events import Failed, Phase, Progress, Traced
 from td3core.protocol.steering import Steering
 from td3core.runs.journal import Change
 from td3core.runs.reader import RunReader
@@ -151,15 +151,16 @@ class RunController(QObject):
         self._control = self._followed = FollowedRun(reader, self)
         self._followed.reported.connect(self._on_followed)
         self._followed.failed.connect(self.refused)
+        self._followed.over.connect(self.stop_following)
         self._set_state(SessionState.STARTING)
 
+    @Slot()
     def stop_following(self) -> None:
         """Stop following; the run continues."""
         followed, self._followed = self._followed, None
         if followed is not None:
             self._control = None
             followed.close()
-            followed.deleteLater()
             self._set_state(SessionState.IDLE)
 
     def _begin(self, job: Job) -> None:
@@ -279,18 +280,12 @@ class RunController(QObject):
                 for event in events:
                     self._follow_state(event)
                 self.caught_up.emit(events)
-                last = events[-1]
             case Refusal(ask=ask, message=message):
                 if ask == "stop" and self._state is SessionState.STOPPING:
                     self._set_state(SessionState.RUNNING)
-                if ask == "follow":
-                    self.stop_following()
                 self.refused.emit(message)
-                return
-            case last:
-                self._on_event(last)
-        if isinstance(last, Ended | Failed | Interrupted):
-            self.stop_following()
+            case event:
+                self._on_event(event)
 
     @Slot(object)
     def _on_event(self, event: object) -> None:

@@ -1,23 +1,22 @@
 """A run of another process: followed and steered through its folder, in the background."""
 
-import queue
 from dataclasses import dataclass, replace
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
-from studio.tasks.background_task import BackgroundTask, Report, Stopped, drained
+from studio.tasks.background_task import Report
+from studio.tasks.follow_loop import FollowLoop
 from td3core.config import Tunables
 from td3core.errors import RequestError
 from td3core.protocol import events
+from td3core.protocol.run_status import RunStatus
 from td3core.protocol.steering import Request, Requesting, Tune
 from td3core.remote.steer import Answered, RemoteControl
 from td3core.runs.reader import RunReader
 from td3core.text import Text
 
 _POLL_S = 0.25
-
-_Asks = queue.SimpleQueue[tuple[int, Request] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,37 +34,23 @@ class Refusal:
     message: Text
 
 
-class FollowedRun(QObject, Requesting):
+class FollowedRun(FollowLoop[tuple[int, Request]], Requesting):
     """Has the request methods of a ``Control``; all file access happens in a thread.
 
     ``reported`` carries events of the run, a :class:`CatchUp` first, and each :class:`Refusal`.
     """
 
-    reported = Signal(object)
-    failed = Signal(object)
-
     def __init__(self, reader: RunReader, parent: QObject | None = None) -> None:
         """Follow a run after reading it."""
-        super().__init__(parent)
+        super().__init__("follow-run", partial(_Follower, reader), parent)
         self.run = reader.run
-        self._asks: _Asks = queue.SimpleQueue()
         self._ticket = 0
-        self._task = BackgroundTask("follow-run", self)
-        self._task.reported.connect(self.reported)
-        self._task.failed.connect(self.failed)
-        self._task.start(partial(_follow, reader, self._asks))
-
-    def close(self) -> None:
-        """Stop following; the run continues."""
-        # Nothing is reported from here on; no need to wait for the thread's next poll.
-        self._task.cancel()
-        self._asks.put(None)
 
     def request(self, request: Request) -> int:
         """Let the thread make a request; a ``Tuned`` with its number acknowledges a change."""
         if isinstance(request, Tune):
             self._ticket += 1
-        self._asks.put((self._ticket, request))
+        self.ask((self._ticket, request))
         return self._ticket
 
 
@@ -82,12 +67,8 @@ class _Follower:
         self._env_steps = 0
         self._caught_up = False
 
-    @property
-    def behind(self) -> bool:
-        return self._reader.behind
-
-    def look(self) -> None:
-        """Report new events and answers."""
+    def look(self) -> float | None:
+        """Report new events and answers; None once the run has ended."""
         begun = () if self._caught_up else (self._reader.again(),)
         found = tuple(map(self._seen, (*begun, *self._reader.poll())))
         if begun:
@@ -100,6 +81,9 @@ class _Follower:
             self._on_answer(answered)
         if self._applied is not None and not self._tickets:
             self._control.note_applied(self._applied)
+        if self._reader.state not in (None, RunStatus.RUNNING):
+            return None
+        return 0.0 if self._reader.behind else _POLL_S
 
     def _seen(self, event: events.Event) -> events.Event:
         if isinstance(event, events.Progress):
@@ -109,8 +93,9 @@ class _Follower:
             return replace(event, revision=self._acknowledged)
         return event
 
-    def ask(self, ticket: int, request: Request) -> None:
-        """Make a request; ``ticket`` identifies a change of settings."""
+    def ask(self, asked: tuple[int, Request]) -> None:
+        """Make a request; its ticket identifies a change of settings."""
+        ticket, request = asked
         tunes = isinstance(request, Tune)
         try:
             given = self._control.request(request)
@@ -144,21 +129,3 @@ class _Follower:
                 changes=(),
             )
             self._report(tuned)
-
-
-def _follow(
-    reader: RunReader,
-    asks: "_Asks",
-    report: Report,
-    stopped: Stopped,
-) -> None:
-    try:
-        follower = _Follower(reader, report)
-    except RequestError as problem:
-        report(Refusal(ask="follow", message=problem.message))
-        return
-    while not stopped():
-        follower.look()
-        # Requests are sent immediately; answers are found by the next poll.
-        for ask in drained(asks, 0.0 if follower.behind else _POLL_S):
-            follower.ask(*ask)

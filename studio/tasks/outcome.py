@@ -28,9 +28,11 @@ def outcome_of(work: Callable[[], T]) -> Outcome[T]:
         return Outcome(value=work())
     except RequestError as refusal:
         return Outcome(problem=refusal.message)
+    except OSError as caught:
+        said = unusable(caught)
+        log.warning("%s failed: %s", threading.current_thread().name, said)
+        return Outcome(problem=said)
     except Exception as caught:
         log.exception("%s failed", threading.current_thread().name)
-        if isinstance(caught, OSError):
-            return Outcome(problem=unusable(caught))
         name = type(caught).__name__
         return Outcome(problem=Text("{error}: {problem}", error=name, problem=str(caught)))

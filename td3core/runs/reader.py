@@ -89,13 +89,22 @@ class RunReader:
         return self._status.answers if self._status else ()
 
     def poll(self) -> tuple[Event, ...]:
-        """Return the events since the last call."""
+        """Return the events since the last call.
+
+        Raises:
+            OSError, RequestError: a file cannot be read; a later call may succeed.
+        """
         status = Status.read(self.run)
         alive = self._liveness.check(status)
         young = self._clock() - self._began_at < _FIRST_STATUS_S
         if self.state is None and alive and status is None and young:
             return ()
-        return tuple(self._events(status, alive=alive))
+        try:
+            return tuple(self._events(status, alive=alive))
+        except (OSError, RequestError):
+            # What it has read is lost with it: report everything again.
+            self.state = None
+            raise
 
     def drain(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
         """Yield all events so far; :meth:`poll` returns the later ones.

@@ -23,6 +23,7 @@ from td3core.experiments.groups.commands import Command, GroupInbox
 from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
+from td3core.experiments.groups.watch import watch
 from td3core.experiments.jobs import Job
 from td3core.protocol.events import Failed
 from td3core.protocol.steering import Verb
@@ -594,6 +595,34 @@ def test_a_group_that_is_followed_is_announced_by_a_session_that_is_busy(
     session.follow(left_alone)
     assert busy == [True]
     session.detach()
+
+
+def test_a_look_at_a_group_that_fails_is_told_once_and_its_end_is_noticed_nevertheless(
+    qtbot, left_alone: Group, monkeypatch
+) -> None:
+    monkeypatch.setattr("studio.experiments.followed_group._POLL_S", 0.02)
+    monkeypatch.setattr("studio.tasks.follow_loop._AGAIN_S", 0.02)
+    looks, refused, trains = iter((True, False, False)), [], [True]
+    failed = threading.Event()
+
+    def look(group: Group) -> tuple[SeedStatus, ...]:
+        works = next(looks, None)
+        if works is None:
+            failed.set()
+        elif not works:
+            raise OSError(5, "Input/output error", str(group.path))
+        return watch(group)
+
+    monkeypatch.setattr("studio.experiments.followed_group.watch", look)
+    monkeypatch.setattr(Group, "is_training", lambda _: trains[0])
+    session = GroupSession(lambda _, go: go())
+    session.refused.connect(refused.append)
+    session.follow(left_alone)
+    qtbot.waitUntil(lambda: failed.is_set() and bool(refused))
+    assert session.busy
+    trains[0] = False
+    qtbot.waitUntil(lambda: not session.busy)
+    assert list(map(str, refused)) == [f"{left_alone.path} cannot be used: Input/output error."]
 
 
 def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(

@@ -18,10 +18,12 @@ from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.window.main_window import MainWindow
 from td3core.protocol.control import Control
+from td3core.protocol.events import Event
 from td3core.remote.access import RemoteAccess
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
 from td3core.runs.lock import RunLock, holder
+from td3core.runs.reader import RunReader
 from tests.conftest import ROOT
 from tests.studio.disk_guard import DiskGuard
 from tests.studio.fake_runs import make_run
@@ -156,6 +158,34 @@ def test_two_windows_steer_one_run_and_closing_both_leaves_it_running(
     window.close()
     assert holder(run.path) is not None
     assert child.poll() is None
+
+
+def test_a_look_at_a_run_that_fails_is_told_once_and_its_end_is_noticed_nevertheless(
+    qtbot, runs_dir, window, find, monkeypatch
+) -> None:
+    living, looks = make_run(runs_dir, stopped=None), []
+    with RunLock(living.path):
+        write_status(living)
+        show_runs(qtbot, window, find, living)
+        click(qtbot, find("runs_open_button"))
+        qtbot.waitUntil(lambda: window.controller.state is SessionState.RUNNING)
+
+        def fail(_: object) -> tuple[Event, ...]:
+            looks.append(len(looks))
+            raise OSError(5, "Input/output error")
+
+        monkeypatch.setattr("studio.tasks.follow_loop._AGAIN_S", 0.02)
+        said: list[object] = []
+        window.controller.refused.connect(said.append)
+        with monkeypatch.context() as broken:
+            broken.setattr(RunReader, "poll", fail)
+            qtbot.waitUntil(lambda: len(looks) > 2)
+        assert list(map(str, said)) == ["Failed: Input/output error."]
+        assert window.controller.following
+    qtbot.waitUntil(lambda: not window.controller.following)
+    assert window.controller.state is SessionState.IDLE
+    assert "interrupted" in find("status_state").text()
+    assert find("resume_button").isEnabled()
 
 
 def test_opening_another_run_ends_the_following(qtbot, runs_dir, window, find) -> None:

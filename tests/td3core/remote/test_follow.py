@@ -130,6 +130,24 @@ def test_a_finished_run_is_reported_as_a_whole_at_once(runs_dir: Path) -> None:
     assert follower.poll() == ()
 
 
+def test_what_was_read_when_a_look_failed_is_reported_by_the_next_one(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, told = run(runs_dir, **SETTINGS)
+    follower = RunReader(told.all(Started)[0].run, Clock())
+
+    def fail(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(RunReader, "_ending", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            follower.poll()
+    seen = list(follower.poll())
+    np.testing.assert_allclose(rows(seen), rows(told.events), rtol=1e-5)
+    assert isinstance(seen[-1], Ended)
+
+
 def test_a_failed_run_is_reported_with_its_reason(runs_dir: Path, scripted: Any) -> None:
     def explode(step: int) -> None:
         if step == 30:
