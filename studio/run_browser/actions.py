@@ -144,7 +144,7 @@ class RunActions(QObject):
     def __init__(self, view: RunTreeView, model: RunTreeModel, proxy: RunFilterProxy) -> None:
         super().__init__(view)
         self._view, self._model, self._proxy = view, model, proxy
-        self._busy = self._resume_available = False
+        self._busy = False
         self._obstacle: Text | None = None
         self._opener = BackgroundTask("open-run", self)
         self._opener.failed.connect(self.refused)
@@ -194,11 +194,6 @@ class RunActions(QObject):
         for spec in _ACTIONS:
             self._actions[spec.name].setIcon(theme.icon(spec.icon))
 
-    def set_resume_available(self, available: bool) -> None:
-        """Offer to resume runs, or not."""
-        self._resume_available = available
-        self.show_what_is_possible()
-
     def set_busy(self, busy: bool) -> None:
         """Set whether a run is training in this window: none can be opened meanwhile."""
         self._busy = busy
@@ -227,8 +222,6 @@ class RunActions(QObject):
         reasons = self._reasons()
         for spec in _ACTIONS:
             enable(self._actions[spec.name], reasons[spec.name])
-        self._actions["resume"].setVisible(self._resume_available)
-        self._buttons["resume"].setVisible(self._resume_available)
 
     def _reasons(self) -> dict[str, Text]:
         """Return why each action is not available; empty if it is."""
