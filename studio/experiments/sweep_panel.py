@@ -9,12 +9,11 @@ from PySide6.QtCore import (
     QSortFilterProxyModel,
     Qt,
     QTimer,
-    QUrl,
     Signal,
     SignalInstance,
     Slot,
 )
-from PySide6.QtGui import QDesktopServices, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -49,6 +48,7 @@ from studio.widgets.controls import (
     make_table,
 )
 from studio.widgets.figure_export import make_export_button
+from studio.widgets.path_actions import open_path
 from studio.widgets.sight import Sight
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.protocol.trial_status import TrialStatus
@@ -329,7 +329,7 @@ class SweepPanel(QWidget):
             self._read.read(lambda _: write_example(Path(path)), self._edit)
 
     def _edit(self, path: Path) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+        open_path(path)
         edit = tr("Edit {name}, save it, and open it here.", name=path.name)
         # Shown until a sweep is started or chosen.
         self._say(edit, lambda _: False)

@@ -21,7 +21,7 @@ from studio.replay.run_combo import RunCombo
 from studio.session.agents import SavedAgents, read_agents
 from studio.tasks.background_task import BackgroundTask, Stopped
 from studio.widgets.controls import enable
-from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
+from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_path
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import run_of
 from td3core.text import NO_TEXT, Text, tr
@@ -156,7 +156,7 @@ class CheckpointPanel(QWidget):
         path: Path = self.branch_action.data()
         match name:
             case "folder":
-                open_folder(path.parent)
+                open_path(path.parent)
             case "path":
                 copy(str(path))
             case "command":

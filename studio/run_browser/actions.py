@@ -20,7 +20,7 @@ from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.controls import enable
-from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
+from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_path
 from td3core.errors import file_reason, quoted
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
@@ -332,7 +332,7 @@ class RunActions(QObject):
     def _folder(self) -> None:
         row = self._chosen_one()
         if row is not None:
-            open_folder(row.path)
+            open_path(row.path)
 
     @Slot()
     def _path(self) -> None:

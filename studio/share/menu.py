@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QImage, QKeySequence
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
@@ -322,7 +322,6 @@ class ShareTasks(QObject):
             dialog.job.ended.connect(partial(self._on_ended, dialog))
         self.dialogs.append(dialog)
         dialog.destroyed.connect(lambda: self.dialogs.remove(dialog))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()
 
     def _on_busy(self, dialog: TaskDialog, busy: bool) -> None:
