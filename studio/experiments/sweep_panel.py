@@ -40,6 +40,7 @@ from studio.tasks.cli_process import CliProcess
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import (
+    arrange,
     enable,
     make_button,
     make_icon_button,
@@ -411,11 +412,7 @@ class SweepPanel(QWidget):
     def _arrange(self) -> None:
         """Put the plots below the trials if both do not fit side by side."""
         narrow = self.width() < self._needed_width() + scaled(_PLOTS)
-        ways = Qt.Orientation
-        way = ways.Vertical if narrow and self.height() >= scaled(_HIGH) else ways.Horizontal
-        if way != self._parts.orientation():
-            self._parts.setOrientation(way)
-            self._parts.setSizes(_SHARES)
+        arrange(self._parts, _SHARES, below=narrow and self.height() >= scaled(_HIGH))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Arrange trials and plots for the new size."""

@@ -1,5 +1,7 @@
 """Builds the small controls of the panels."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
@@ -8,6 +10,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QSizePolicy,
+    QSplitter,
     QTableView,
     QToolButton,
     QWidget,
@@ -56,6 +59,14 @@ def bring_to_front(dialog: QWidget) -> None:
     dialog.show()
     dialog.raise_()
     dialog.activateWindow()
+
+
+def arrange(parts: QSplitter, shares: Sequence[int], *, below: bool) -> None:
+    """Put parts below each other or side by side; if that changes, with these shares."""
+    way = Qt.Orientation.Vertical if below else Qt.Orientation.Horizontal
+    if way != parts.orientation():
+        parts.setOrientation(way)
+        parts.setSizes(shares)
 
 
 def make_label(name: str, *, muted: bool = False) -> QLabel:
