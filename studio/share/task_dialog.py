@@ -179,7 +179,8 @@ class TaskDialog(QDialog):
 
     @Slot()
     def _open(self) -> None:
-        open_path(self.target)
+        if self.target is not None:
+            open_path(self.target)
 
     @Slot()
     def _on_start(self) -> None:
