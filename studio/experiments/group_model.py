@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
+from PySide6.QtCore import QAbstractTableModel, QObject, Qt
 
 from studio.formatting import format_count, format_return, format_share
-from studio.widgets.model_index import Index
+from studio.widgets.model_index import ROOT, Index
 from td3core.experiments.groups.seed_status import SEED_STATES, SeedState, SeedStatus, spread
 from td3core.text import Text, tr
 
@@ -82,11 +82,11 @@ class GroupModel(QAbstractTableModel):
 
     # Qt -----------------------------------------------------------------------------------------
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: N802, B008
+    def rowCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Return the number of runs."""
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: N802, B008
+    def columnCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Return the number of columns."""
         return 0 if parent.isValid() else len(SeedColumn)
 

@@ -53,6 +53,8 @@ class GroupSession(QObject):
         self._earlier: GroupRecord | None = None
         """The last group while another one is about to start."""
         self._series = self._variant = ""
+        self._token = object()
+        """Messages with another one come from an earlier group."""
         # Emitted in the thread that reads from the process.
         self._received.connect(self._on_message)
 

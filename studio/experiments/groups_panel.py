@@ -25,7 +25,7 @@ from studio.experiments.run_queue import RunQueue
 from studio.session.group_record import GroupRecord
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
-from studio.widgets.controls import enable, make_icon_button, make_label
+from studio.widgets.controls import arrange, enable, make_icon_button, make_label
 from studio.widgets.labels import ElidedLabel, plain_tip
 from studio.widgets.sight import Sight
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
@@ -94,11 +94,7 @@ class ManyRunsPanel(QWidget):
         super().resizeEvent(event)
         size = event.size()
         below = size.width() < scaled(_NARROW) and size.height() >= scaled(_HIGH)
-        ways = Qt.Orientation
-        way = ways.Vertical if below else ways.Horizontal
-        if way != self._split.orientation():
-            self._split.setOrientation(way)
-            self._split.setSizes(_SHARES)
+        arrange(self._split, _SHARES, below=below)
 
     # Building -----------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import DAMAGE, exists, read_text, require_own
-from td3core.text import Text, tr
+from td3core.text import Text, one_line, tr
 
 NAME = "queue.json"
 LOCK = "queue.lock"
@@ -55,7 +55,7 @@ class QueuedRun:
         steps = tr("{steps} steps", steps=format_count(self.config.steps))
         # The most distinguishing parts first, because the list is narrow.
         parts = (self.variant, preset, str(self._which()), steps)
-        return " · ".join(part for part in parts if part)
+        return one_line(" · ".join(part for part in parts if part))
 
     def _which(self) -> Text:
         if self.checkpoint is not None:
@@ -122,9 +122,9 @@ def _read(found: Any, number: int) -> QueuedRun:
         seeds=seeds,
         checkpoint=Path(found["checkpoint"]) if found.get("checkpoint") else None,
         id=str(found.get("id") or own),
-        problem=str(found.get("problem") or ""),
-        series=str(found.get("series") or ""),
-        variant=str(found.get("variant") or ""),
+        problem=one_line(str(found.get("problem") or "")),
+        series=one_line(str(found.get("series") or "")),
+        variant=one_line(str(found.get("variant") or "")),
     )
 
 

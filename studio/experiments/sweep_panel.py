@@ -9,12 +9,11 @@ from PySide6.QtCore import (
     QSortFilterProxyModel,
     Qt,
     QTimer,
-    QUrl,
     Signal,
     SignalInstance,
     Slot,
 )
-from PySide6.QtGui import QDesktopServices, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -41,6 +40,7 @@ from studio.tasks.cli_process import CliProcess
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import (
+    arrange,
     enable,
     make_button,
     make_icon_button,
@@ -49,6 +49,7 @@ from studio.widgets.controls import (
     make_table,
 )
 from studio.widgets.figure_export import make_export_button
+from studio.widgets.path_actions import open_path
 from studio.widgets.sight import Sight
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.protocol.trial_status import TrialStatus
@@ -329,7 +330,7 @@ class SweepPanel(QWidget):
             self._read.read(lambda _: write_example(Path(path)), self._edit)
 
     def _edit(self, path: Path) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+        open_path(path)
         edit = tr("Edit {name}, save it, and open it here.", name=path.name)
         # Shown until a sweep is started or chosen.
         self._say(edit, lambda _: False)
@@ -411,11 +412,7 @@ class SweepPanel(QWidget):
     def _arrange(self) -> None:
         """Put the plots below the trials if both do not fit side by side."""
         narrow = self.width() < self._needed_width() + scaled(_PLOTS)
-        ways = Qt.Orientation
-        way = ways.Vertical if narrow and self.height() >= scaled(_HIGH) else ways.Horizontal
-        if way != self._parts.orientation():
-            self._parts.setOrientation(way)
-            self._parts.setSizes(_SHARES)
+        arrange(self._parts, _SHARES, below=narrow and self.height() >= scaled(_HIGH))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Arrange trials and plots for the new size."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.consent.code_consent import CodeConsent
-from studio.experiments.sweep_reader import ask_to_stop, read_spec
 from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
+from td3core.experiments.sweeps.file import read
 from td3core.experiments.sweeps.folder import SweepFolder
 from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.system.allowed_code import LocatedModule
@@ -33,7 +33,7 @@ class SweepProcess(QObject):
     def __init__(self, runs_dir: Path, consent: CodeConsent, parent: QObject) -> None:
         super().__init__(parent)
         self._runs_dir, self._consent = runs_dir, consent
-        self._stopping = False
+        self._stopping, self._stop_name = False, ""
         self.name = ""
         """The sweep starting or running here; empty without one."""
         self._process = CliProcess(self)
@@ -53,7 +53,7 @@ class SweepProcess(QObject):
 
     def start(self, file: Path) -> None:
         """Start or continue the sweep described by a file."""
-        self._begin(file.name, [str(file)], lambda: read_spec(file))
+        self._begin(file.name, [str(file)], lambda: read(file, file.stem)[1])
 
     def resume(self, name: str) -> None:
         """Continue a sweep of the runs folder."""
@@ -105,8 +105,8 @@ class SweepProcess(QObject):
 
     @Slot()
     def _ask_to_stop(self) -> None:
-        name = self._stop_name
-        self._stop.read(lambda _: ask_to_stop(self._runs_dir, name), lambda _: None)
+        folder = SweepFolder(self._runs_dir, self._stop_name)
+        self._stop.read(lambda _: folder.ask_to_stop(), lambda _: None)
 
     @Slot(object)
     def _on_not_stopped(self, sentence: Text) -> None:

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from td3core.config import RunConfig, Tunables
 from td3core.errors import unwritable
-from td3core.experiments.sweeps.file import read
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, sweep_names
-from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.runs.directory import RunDirectory
 from td3core.system.files import write_atomically
 from td3core.text import NO_TEXT, Text
@@ -52,15 +50,6 @@ def running_sweep(runs_dir: Path) -> str:
     return next(running, "")
 
 
-def read_spec(path: Path) -> SweepSpec:
-    """Return the sweep described by a file.
-
-    Raises:
-        RequestError: the file is invalid or cannot be read.
-    """
-    return read(path, path.stem)[1]
-
-
 def write_example(path: Path) -> Path:
     """Write the bundled example to a file and return it.
 
@@ -83,12 +72,3 @@ def read_settings(run: Path) -> TrialSettings:
     """
     found = RunDirectory.open(run)
     return TrialSettings(name=run.name, config=found.config, tunables=found.first_tunables)
-
-
-def ask_to_stop(runs_dir: Path, name: str) -> None:
-    """Ask a sweep to save its runs and stop.
-
-    Raises:
-        RequestError: it is not running.
-    """
-    SweepFolder(runs_dir, name).ask_to_stop()

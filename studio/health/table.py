@@ -12,7 +12,7 @@ from PySide6.QtCore import (
     QRectF,
     Qt,
 )
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from studio.formatting import format_number, format_tick
@@ -21,7 +21,7 @@ from studio.session.curves import RunCurves
 from studio.session.series import thinned
 from studio.theme.theme import Theme
 from studio.widgets.model_index import ROOT, Index
-from studio.widgets.polyline import polyline
+from studio.widgets.polyline import paint_sparkline
 from td3core.analysis.advice import Rule
 from td3core.text import Text, tr
 
@@ -191,11 +191,5 @@ class CurveDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
         super().paint(painter, option, index)
-        values = index.data(CURVE)
-        if not values or len(values) < 2:
-            return
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self._theme.accent), 1.2))
-        painter.drawPolyline(polyline(values, QRectF(option.rect).adjusted(6, 4, -6, -4)))
-        painter.restore()
+        area = QRectF(option.rect).adjusted(6, 4, -6, -4)
+        paint_sparkline(painter, index.data(CURVE) or (), area, QColor(self._theme.accent))

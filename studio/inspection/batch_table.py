@@ -1,14 +1,14 @@
 """The transitions of a batch with the critics' values, in a sortable table."""
 
 import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, Qt
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from studio.formatting import format_count, format_number
 from studio.theme.sizes import scaled
 from studio.widgets.controls import make_table
 from studio.widgets.labels import plain_tip
-from studio.widgets.model_index import Index
+from studio.widgets.model_index import ROOT, Index
 from td3core.analysis.inspection import Inspection
 from td3core.arrays import Doubles
 from td3core.text import Text
@@ -57,11 +57,11 @@ class BatchModel(QAbstractTableModel):
         self.order = np.argsort(-np.abs(errors[0]), kind="stable")
         self.endResetModel()
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802
+    def rowCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Return the number of transitions."""
         return 0 if parent.isValid() else len(self.order)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802
+    def columnCount(self, parent: Index = ROOT) -> int:  # noqa: N802
         """Return the number of columns."""
         return 0 if parent.isValid() else len(self._columns)
 

@@ -52,10 +52,9 @@ class LivePanel(QWidget):
     def __init__(
         self,
         request: Callable[[Tunables, Tunables], int | None],
-        kind: type[Tunables] = Tunables,
         parent: QWidget | None = None,
     ) -> None:
-        """Show a row for each setting of ``kind``.
+        """Show a row for each live setting.
 
         ``request`` passes the new and the previous settings to the run. It returns the revision
         that the run will acknowledge, or ``None`` without a run.
@@ -63,8 +62,8 @@ class LivePanel(QWidget):
         super().__init__(parent)
         self.setObjectName("form_page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._request, self._kind = request, kind
-        self._shown = kind()
+        self._request = request
+        self._shown = Tunables()
         self._step, self._steps = 0, int(default("steps"))
         self._pending: dict[str, int] = {}
         self._history = EditHistory()
@@ -75,7 +74,8 @@ class LivePanel(QWidget):
         self._waiting: dict[str, Callable[[], None]] = {}
         """Deferred updates of the panel, by part: they show choices for the next run."""
         self._rows = {
-            name: LiveRow(name, known, getattr(self._shown, name)) for name, known in specs(kind)
+            name: LiveRow(name, known, getattr(self._shown, name))
+            for name, known in specs(Tunables)
         }
         self._choice = ValuesChoice()
         self._choice.chosen.connect(self._show_and_forget)
@@ -183,7 +183,7 @@ class LivePanel(QWidget):
     def _in_use(self) -> Tunables:
         """Return the values in use: a field with invalid text does not block the others."""
         values: dict[str, Any] = {name: row.given() for name, row in self._rows.items()}
-        return at_step(self._kind(**values), self._step, self._steps)
+        return at_step(Tunables(**values), self._step, self._steps)
 
     def show_tunables(self, tunables: Tunables) -> None:
         """Show these values."""
@@ -298,7 +298,7 @@ class LivePanel(QWidget):
 
     def _ask_for_schedule(self, name: str) -> None:
         at = self._in_use(), self._step, self._steps
-        dialog = ScheduleDialog(name, spec(self._kind, name), *at, self)
+        dialog = ScheduleDialog(name, spec(Tunables, name), *at, self)
         if dialog.exec() == ScheduleDialog.DialogCode.Accepted:
             self.give(name, dialog.schedule)
 
@@ -432,4 +432,4 @@ class LivePanel(QWidget):
         self._redo.setToolTip(str(tip))
 
     def _in_words(self, edit: Edit) -> str:
-        return change_in_words(spec(self._kind, edit.name), edit.before, edit.after)
+        return change_in_words(spec(Tunables, edit.name), edit.before, edit.after)

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 from studio.formatting import format_setting
 from studio.live.controls import LiveValue, make_control
 from studio.live.schedule_curve import ScheduleCurve
-from studio.widgets.controls import enable, retip, set_styled
+from studio.widgets.controls import enable, set_styled
 from studio.widgets.form_area import point_to
 from td3core.config.piecewise import PiecewiseSchedule
 from td3core.config.spec import Spec
@@ -139,7 +139,6 @@ class LiveRow(QWidget):
     def set_default(self, default: LiveValue) -> None:
         """Change the value that the reset button restores."""
         self._default = default
-        retip(self._reset, tr("Reset to {value}", value=format_setting(self._spec, default)))
         self._update_reset()
 
     def show_pending(self, pending: bool) -> None:
@@ -150,7 +149,9 @@ class LiveRow(QWidget):
         set_styled(self._label, "role", "pending" if pending else "")
 
     def _update_reset(self) -> None:
-        enable(self._reset, "" if self.given() != self._default else tr("this is the value"))
+        why_not = "" if self.given() != self._default else tr("this is the value")
+        tip = tr("Reset to {value}", value=format_setting(self._spec, self._default))
+        enable(self._reset, why_not, tip)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802
         """Offer a schedule."""

@@ -15,7 +15,8 @@ from studio.plots.layers.layer import Layer
 from studio.plots.limits_dialog import LimitsDialog
 from studio.plots.view_range import NO_LIMITS, Limits
 from studio.plots.x_axis import StepToX
-from td3core.text import tr
+from studio.widgets.controls import enable
+from td3core.text import NO_TEXT, Text, tr
 
 NearestCheckpoint = Callable[[float], tuple[int, Path] | None]
 """Returns step and file of the saved agent nearest to a step, if there is one."""
@@ -66,12 +67,14 @@ class CardMenu(QObject):
         menu = QMenu(card.plot)
         menu.setObjectName(f"{card.name}_menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
         for layer in card.layers:
             self._offer_quantities(menu, layer)
         scale = menu.addAction(tr("Logarithmic scale"))
         scale.setCheckable(True)
         scale.setChecked(card.logarithmic)
-        scale.setEnabled(card.logarithmic or card.has_positive)
+        possible = card.logarithmic or card.has_positive
+        enable(scale, NO_TEXT if possible else Text("no value shown is positive"))
         scale.toggled.connect(self._header.set_logarithmic)
         limits = menu.addAction(tr("Limits of the y axis…"))
         limits.setCheckable(True)

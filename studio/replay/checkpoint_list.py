@@ -20,11 +20,11 @@ from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.run_combo import RunCombo
 from studio.session.agents import SavedAgents, read_agents
 from studio.tasks.background_task import BackgroundTask, Stopped
-from studio.widgets.labels import plain_tip
-from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
+from studio.widgets.controls import enable
+from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_path
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import run_of
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 _BRANCH = Text("Start a new run from this agent, with other settings")
 _BRANCH_WHILE_TRAINING = Text(
@@ -131,12 +131,8 @@ class CheckpointPanel(QWidget):
         self._asked = None
         self.branch_action.setData(path)
         self.compare_action.setData(path)
-        self.branch_action.setEnabled(not why_not)
-        tip = _BRANCH_WHILE_TRAINING if self._busy else _BRANCH
-        self.branch_action.setToolTip(plain_tip(str(why_not or tip)))
-        hidden = self.model.why_no_inspection(path)
-        self.inspect_action.setEnabled(not hidden)
-        self.inspect_action.setToolTip(plain_tip(str(hidden or _INSPECT)))
+        enable(self.branch_action, why_not, _BRANCH_WHILE_TRAINING if self._busy else _BRANCH)
+        enable(self.inspect_action, self.model.why_no_inspection(path) or NO_TEXT, _INSPECT)
         self.menu.popup(self.view.viewport().mapToGlobal(position))
 
     @Slot(Path)
@@ -160,7 +156,7 @@ class CheckpointPanel(QWidget):
         path: Path = self.branch_action.data()
         match name:
             case "folder":
-                open_folder(path.parent)
+                open_path(path.parent)
             case "path":
                 copy(str(path))
             case "command":

@@ -21,9 +21,9 @@ from td3core.text import NO_TEXT, Text, tr
 
 WALKER = f"BipedalWalker-v3{SUFFIX}"
 """The first bundled agent; earlier agents of its run come with it."""
-_ONLY_NETWORKS = Text("An exported agent has only its networks: it cannot be trained further")
-_NO_BUFFER = Text("An exported agent has only its networks, and no replay buffer")
-_BUFFER_NOT_KEPT = Text("Its run keeps no replay buffer")
+_ONLY_NETWORKS = Text("an exported agent has only its networks: it cannot be trained further")
+_NO_BUFFER = Text("an exported agent has only its networks, and no replay buffer")
+_BUFFER_NOT_KEPT = Text("its run keeps no replay buffer")
 
 
 class Section(IntEnum):

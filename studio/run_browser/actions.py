@@ -19,15 +19,16 @@ from studio.session.history import RunHistory, read_history
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
-from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_folder
+from studio.widgets.controls import enable
+from studio.widgets.path_actions import PATH_ACTIONS, command, copy, open_path
 from td3core.errors import RequestError, file_reason, quoted
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.metadata import RunLabel, read_label, write_label
 from td3core.text import NO_TEXT, Text, tr
 
-_BUSY = Text("A run is training: stop it first")
-_ONE = Text("Choose one run first")
+_BUSY = Text("a run is training: stop it first")
+_ONE = Text("choose one run first")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ class RunActions(QObject):
     def __init__(self, view: RunTreeView, model: RunTreeModel, proxy: RunFilterProxy) -> None:
         super().__init__(view)
         self._view, self._model, self._proxy = view, model, proxy
-        self._busy = self._resume_available = False
+        self._busy = False
         self._obstacle: Text | None = None
         self._opener = BackgroundTask("open-run", self)
         self._opener.failed.connect(self.refused)
@@ -166,6 +167,8 @@ class RunActions(QObject):
             action = QAction(str(spec.text), self)
             action.setObjectName(f"runs_{spec.name}")
             action.setShortcuts([QKeySequence(key) for key in spec.keys])
+            keys = f" ({spec.keys[0]})" if spec.keys else ""
+            action.setToolTip(f"{spec.tip}{keys}")
             # Only in the list: in the editor of a name these keys have another meaning.
             action.setAutoRepeat(False)
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -190,11 +193,6 @@ class RunActions(QObject):
         """Use the colours of a theme."""
         for spec in _ACTIONS:
             self._actions[spec.name].setIcon(theme.icon(spec.icon))
-
-    def set_resume_available(self, available: bool) -> None:
-        """Offer to resume runs, or not."""
-        self._resume_available = available
-        self.show_what_is_possible()
 
     def set_busy(self, busy: bool) -> None:
         """Set whether a run is training in this window: none can be opened meanwhile."""
@@ -223,35 +221,30 @@ class RunActions(QObject):
         """Enable the actions available for the selected runs; tooltips explain the rest."""
         reasons = self._reasons()
         for spec in _ACTIONS:
-            action = self._actions[spec.name]
-            keys = f" ({spec.keys[0]})" if spec.keys else ""
-            action.setEnabled(not reasons[spec.name])
-            action.setToolTip(str(reasons[spec.name] or f"{spec.tip}{keys}"))
-        self._actions["resume"].setVisible(self._resume_available)
-        self._buttons["resume"].setVisible(self._resume_available)
+            enable(self._actions[spec.name], reasons[spec.name])
 
     def _reasons(self) -> dict[str, Text]:
         """Return why each action is not available; empty if it is."""
         rows = self._view.chosen()
         states = [self._model.state(row.path) for row in rows]
         alone = NO_TEXT if len(rows) == 1 else _ONE
-        readable = alone or (Text("The run is damaged") if DAMAGED in states else NO_TEXT)
+        readable = alone or (Text("the run is damaged") if DAMAGED in states else NO_TEXT)
         busy = _BUSY if self._busy else NO_TEXT
         obstacle = busy or self._obstacle or NO_TEXT
         living = RunStatus.RUNNING in states
-        ended = Text("The run is running") if living else NO_TEXT
+        ended = Text("the run is running") if living else NO_TEXT
         agent = NO_TEXT
         if not readable and rows[0].curves_only:
-            agent = Text("It contains only curves, no agent")
+            agent = Text("it contains only curves, no agent")
         grouped, comparable, reportable = NO_TEXT, NO_TEXT, NO_TEXT
         if not readable and not rows[0].group:
-            grouped = Text("It was not started in a group")
+            grouped = Text("it was not started in a group")
         if not set(states) - {DAMAGED}:
-            comparable = Text("Choose the runs to compare first")
-            reportable = Text("Choose the runs to report first")
-        deletable = Text("A running run cannot be deleted") if living else NO_TEXT
+            comparable = Text("choose the runs to compare first")
+            reportable = Text("choose the runs to report first")
+        deletable = Text("a running run cannot be deleted") if living else NO_TEXT
         if not rows:
-            deletable = Text("Choose a run first")
+            deletable = Text("choose a run first")
         return {
             "open": busy or alone,
             "compare": comparable,
@@ -339,7 +332,7 @@ class RunActions(QObject):
     def _folder(self) -> None:
         row = self._chosen_one()
         if row is not None:
-            open_folder(row.path)
+            open_path(row.path)
 
     @Slot()
     def _path(self) -> None:

@@ -54,9 +54,9 @@ class RunBrowser(QWidget):
         self.setObjectName("runs_browser")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._runs_dir = runs_dir.absolute()
-        self._resume_available = self._asked_again = self._read_once = self._expecting = False
-        self._announced: bool | None = None
-        """Whether interrupted runs were announced; None until a scan has looked for them."""
+        self._asked_again = self._read_once = self._expecting = False
+        self._announced: bool | None = False
+        """Whether interrupted runs were announced; None until the next scan has looked for them."""
         self._problem = ""
         """Why the folder cannot be read; empty if it can."""
         self._held_back: list[Callable[[], None]] = []
@@ -145,10 +145,9 @@ class RunBrowser(QWidget):
 
     # Called by the window -----------------------------------------------------------------------
 
-    def set_resume_available(self, available: bool) -> None:
-        """Offer to resume runs, and announce the interrupted ones once."""
-        self._resume_available, self._announced = available, None
-        self.run_actions.set_resume_available(available)
+    def look_for_interrupted(self) -> None:
+        """Scan the folder, and announce the interrupted runs once."""
+        self._announced = None
         self.refresh()
 
     def choose_interrupted(self) -> None:
@@ -248,7 +247,7 @@ class RunBrowser(QWidget):
             self._asked_again = False
             self.refresh()
             return
-        if self._resume_available and not self._problem:
+        if not self._problem:
             self._announce_interrupted()
         # Nobody announces what other processes do to their runs.
         if self._sight.seen and (self._expecting or self.model.any_running()):

@@ -1,7 +1,7 @@
 """Draws runs: distinguishing facts, common ones muted below them, and a curve of evaluations."""
 
 from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPalette, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -18,7 +18,7 @@ from studio.run_browser.tree_model import LINES, ROW
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.model_index import Index
-from studio.widgets.polyline import polyline
+from studio.widgets.polyline import paint_sparkline
 from td3core.text import tr
 
 _AROUND = 8
@@ -61,15 +61,10 @@ class RunDelegate(QStyledItemDelegate):
 
     def _paint_curve(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         values = self.sparklines.values(index.data(ROW))
-        if len(values) < 2:
-            return
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         highlighted = option.palette.color(QPalette.ColorRole.HighlightedText)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(highlighted if chosen else self._colour, 1.2))
-        painter.drawPolyline(polyline(values, QRectF(option.rect.adjusted(6, 7, -6, -7))))
-        painter.restore()
+        area = QRectF(option.rect).adjusted(6, 7, -6, -7)
+        paint_sparkline(painter, values, area, highlighted if chosen else self._colour)
 
     def _paint_lines(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         self.initStyleOption(option, index)

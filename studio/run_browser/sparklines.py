@@ -6,6 +6,7 @@ import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.run_browser.rows import RunRow, Stamp
+from studio.session.series import thinned
 from studio.tasks.background_task import BackgroundTask, Report, Stopped
 from td3core.runs import tables
 
@@ -67,9 +68,8 @@ class Sparklines(QObject):
 
 
 def read_means(run: Path, stopped: Stopped) -> tuple[float, ...]:
-    """Read the mean returns of a run's evaluations; if there are many, only some."""
-    means = tables.read_means(run / "evaluations.csv", _MOST_BYTES, stopped)[:, 1]
-    means = means[np.isfinite(means)]
-    if len(means) > _POINTS:
-        means = means[np.linspace(0, len(means) - 1, _POINTS).round().astype(int)]
-    return tuple(map(float, means))
+    """Read the mean returns of a run's evaluations; if many, the extremes of each stretch."""
+    steps, means = tables.read_means(run / "evaluations.csv", _MOST_BYTES, stopped).T
+    finite = np.isfinite(means)
+    _, drawn = thinned(steps[finite], means[finite], _POINTS)
+    return tuple(map(float, drawn))

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
+    QMenu,
     QSizePolicy,
     QStackedWidget,
     QTreeView,
@@ -66,7 +67,6 @@ class RunTreeView(QTreeView):
         self.setModel(proxy)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setAllColumnsShowFocus(True)
         # Otherwise every row would be measured, a thousand of them.
         self.setUniformRowHeights(True)
@@ -115,6 +115,14 @@ class RunTreeView(QTreeView):
                 missing -= widths[column]
         self._proxy.show_state_as_icon(widths[RunColumn.STATE] == scaled(ICON_ONLY))
         self.setColumnWidth(RunColumn.STATE, widths[RunColumn.STATE])
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802
+        """Offer the actions; their tooltips say why some are not available."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        menu.addActions(self.actions())
+        menu.popup(event.globalPos())
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""

@@ -38,7 +38,7 @@ class RunModel(QObject):
         self._training = False
         self._parent_curves: RunCurves | None = None
         """Earlier curves of the branch that is about to start."""
-        self._preparing: Text | str = ""
+        self._preparing = ""
         self._early: list[events.Noted] = []
         """Events of the run that is about to start."""
         self._quiet = False
@@ -62,7 +62,7 @@ class RunModel(QObject):
         return self._training
 
     @property
-    def preparing(self) -> Text | str:
+    def preparing(self) -> str:
         """Long preparation that the run about to start is waiting for; empty if none."""
         return self._preparing
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPushButton
 
 from studio.widgets.controls import describe
 from studio.widgets.labels import plain_tip
-from studio.widgets.path_actions import open_folder
+from studio.widgets.path_actions import open_path
 from td3core.text import tr
 
 
@@ -32,4 +32,4 @@ class FolderButton(QPushButton):
     @Slot()
     def _open(self) -> None:
         if self._folder is not None:
-            open_folder(self._folder)
+            open_path(self._folder)

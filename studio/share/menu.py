@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QImage, QKeySequence
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
@@ -21,23 +21,23 @@ from studio.replay.player import PlayerState
 from studio.replay.renderer.protocol import Frame
 from studio.share.task_dialog import TaskDialog
 from studio.tasks.background_task import BackgroundTask, Stopped
-from studio.widgets.controls import describe
+from studio.widgets.controls import describe, enable
 from td3core.config.env_choice import EnvChoice
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import DESCRIPTION, run_of
 from td3core.runs.naming import full_name_of, with_env
 from td3core.system.regular_files import exists
-from td3core.text import Text, tr
+from td3core.text import NO_TEXT, Text, tr
 
 if TYPE_CHECKING:
     from studio.share.picture_dialog import PictureDialog
 
 Instruments = Callable[[], QWidget | None]
 
-_NO_RUN = Text("This agent belongs to no run")
-_NONE_LEFT = Text("Its run has no checkpoints any more")
-_NO_PICTURE = Text("There is no picture")
-_GONE = Text("Its file no longer holds this agent")
+_NO_RUN = Text("this agent belongs to no run")
+_NONE_LEFT = Text("its run has no checkpoints any more")
+_NO_PICTURE = Text("there is no picture")
+_GONE = Text("its file no longer holds this agent")
 _FROM_FILE = ("film", "evaluate", "export")
 """Entries whose commands read the agent from its file."""
 
@@ -109,16 +109,15 @@ class ShareButton(QToolButton):
         """Enable the actions available for the current agent; tooltips explain the rest."""
         agent = self.tasks.agent()
         for entry in _ENTRIES:
-            why_not = None if agent is not None else NO_AGENT
+            why_not = NO_TEXT if agent is not None else NO_AGENT
             if agent is not None and entry.name == "growth":
-                none_left = _NONE_LEFT if self.tasks.is_run_gone else None
+                none_left = _NONE_LEFT if self.tasks.is_run_gone else NO_TEXT
                 why_not = _NO_RUN if run_of(agent) is None else none_left
             if entry.name == "picture" and self.tasks.has_no_picture:
                 why_not = _NO_PICTURE
             if agent is not None and entry.name in _FROM_FILE and self.tasks.is_gone:
                 why_not = _GONE
-            self._actions[entry.name].setEnabled(why_not is None)
-            self._actions[entry.name].setToolTip(str(why_not or entry.tip))
+            enable(self._actions[entry.name], why_not, entry.tip)
 
     def shutdown(self) -> None:
         """End running tasks: the window is closing."""
@@ -323,7 +322,6 @@ class ShareTasks(QObject):
             dialog.job.ended.connect(partial(self._on_ended, dialog))
         self.dialogs.append(dialog)
         dialog.destroyed.connect(lambda: self.dialogs.remove(dialog))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()
 
     def _on_busy(self, dialog: TaskDialog, busy: bool) -> None:

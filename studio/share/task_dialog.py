@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -23,6 +22,7 @@ from studio.widgets.file_question import ask_for_file
 from studio.widgets.forms import grow_with_texts, make_dialog_column
 from studio.widgets.labels import breakable, plain_label
 from studio.widgets.number_box import WholeNumberBox
+from studio.widgets.path_actions import open_path
 from td3core.config.run_config import HIGHEST_SEED
 from td3core.errors import RequestError
 from td3core.text import tr
@@ -179,7 +179,8 @@ class TaskDialog(QDialog):
 
     @Slot()
     def _open(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.target)))
+        if self.target is not None:
+            open_path(self.target)
 
     @Slot()
     def _on_start(self) -> None:

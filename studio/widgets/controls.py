@@ -1,18 +1,23 @@
 """Builds the small controls of the panels."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QAbstractItemModel, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QLabel,
     QPushButton,
     QSizePolicy,
+    QSplitter,
     QTableView,
     QToolButton,
     QWidget,
 )
 
-from td3core.text import tr
+from studio.widgets.labels import plain_tip
+from td3core.text import Text, tr
 
 MANUAL = "manual"
 """Property of a widget: the manual's page about it, optionally with ``#`` and a heading."""
@@ -27,19 +32,19 @@ def describe(widget: QWidget, name: str, accessible_name: str, tip: str) -> None
     widget.setToolTip(tip)
 
 
-def enable(widget: QWidget, why_not: str) -> None:
+def enable(control: QWidget | QAction, why_not: Text | str, tip: Text | str = "") -> None:
     """Enable a control, or disable it with the reason in its tooltip.
 
     Args:
-        widget: the control; at the first call, its tooltip must be that of the enabled state.
+        control: the control.
         why_not: completes "Not now: …"; empty if the control can be used.
+        tip: the tooltip of the enabled state; empty: as before, at first the control's own.
     """
-    tip = widget.property(_TIP)
-    if tip is None:
-        tip = widget.toolTip()
-        retip(widget, tip)
-    widget.setEnabled(not why_not)
-    widget.setToolTip(tr("{tip}. Not now: {reason}", tip=tip, reason=why_not) if why_not else tip)
+    usual = str(tip) or control.property(_TIP) or control.toolTip()
+    control.setProperty(_TIP, usual)
+    control.setEnabled(not why_not)
+    shown = tr("{tip}. Not now: {reason}", tip=usual, reason=why_not) if why_not else usual
+    control.setToolTip(plain_tip(shown))
 
 
 def set_styled(widget: QWidget, name: str, value: object) -> None:
@@ -56,9 +61,12 @@ def bring_to_front(dialog: QWidget) -> None:
     dialog.activateWindow()
 
 
-def retip(widget: QWidget, tip: str) -> None:
-    """Replace the enabled tooltip of a control used with :func:`enable`."""
-    widget.setProperty(_TIP, tip)
+def arrange(parts: QSplitter, shares: Sequence[int], *, below: bool) -> None:
+    """Put parts below each other or side by side; if that changes, with these shares."""
+    way = Qt.Orientation.Vertical if below else Qt.Orientation.Horizontal
+    if way != parts.orientation():
+        parts.setOrientation(way)
+        parts.setSizes(shares)
 
 
 def make_label(name: str, *, muted: bool = False) -> QLabel:

@@ -23,9 +23,9 @@ PATH_ACTIONS = (
 """Name, text, icon and tip of each action."""
 
 
-def open_folder(folder: Path) -> None:
-    """Show a folder in the file manager."""
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+def open_path(path: Path) -> None:
+    """Show a folder in the file manager, or open a file in its application."""
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
 
 
 def copy(text: str) -> None:

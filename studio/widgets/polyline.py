@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 
 def polyline(
@@ -22,3 +22,15 @@ def polyline(
             for at, value in enumerate(values)
         ]
     )
+
+
+def paint_sparkline(
+    painter: QPainter, values: Sequence[float], area: QRectF, colour: QColor
+) -> None:
+    """Draw the line through values in a cell; nothing for fewer than two."""
+    if len(values) >= 2:
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(colour, 1.2))
+        painter.drawPolyline(polyline(values, area))
+        painter.restore()

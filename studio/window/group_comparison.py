@@ -26,18 +26,10 @@ class GroupComparison(QObject):
     @Slot(object)
     def show(self, record: GroupRecord) -> None:
         """Compare the started runs of a group, or of its whole series."""
-        paths = self._begun(record)
+        paths = self.runs_of(record)
         if paths:
             names = self._names(record)
             self._comparing.compare(paths, _name(record), series=bool(record.series), names=names)
-
-    def runs_of(self, record: GroupRecord) -> list[Path]:
-        """Return the started runs of a group, or of its whole series."""
-        return self._begun(record)
-
-    def name_options(self, runs: list[Path]) -> list[str]:
-        """Return the options that give a report the user's names for the groups of these runs."""
-        return self._comparing.name_options(runs)
 
     @Slot(object, str)
     def show_runs(self, paths: list[Path], group: str) -> None:
@@ -60,12 +52,12 @@ class GroupComparison(QObject):
             return
         first, self._awaited = self._awaited, False
         if self._comparing.group == _name(record):
-            self._comparing.extend(self._begun(record), self._names(record))
+            self._comparing.extend(self.runs_of(record), self._names(record))
         elif first:
             # A comparison closed or replaced by the user stays so until the next group starts.
             self.show(record)
 
-    def _begun(self, record: GroupRecord) -> list[Path]:
+    def runs_of(self, record: GroupRecord) -> list[Path]:
         """Return the started runs of a group and of its series, by group and seed."""
         return [run for each in self._series_of(record) for run in _runs(each)]
 

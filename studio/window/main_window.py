@@ -145,7 +145,6 @@ class MainWindow(QMainWindow):
         context = PanelContext(
             model=self.model,
             controller=self.controller,
-            launcher=self.launcher,
             consent=self.consent,
             session=self.many.session,
             queue=self.many.queue,
@@ -508,7 +507,7 @@ class MainWindow(QMainWindow):
             self._looked_for_interrupted = True
             # Start without a focused control, rather than with Train focused.
             self.setFocus()
-            QTimer.singleShot(0, self, partial(self.runs.set_resume_available, True))
+            QTimer.singleShot(0, self, self.runs.look_for_interrupted)
             self.memory.reopen_run(self.model, self.controller)
             self.many.find_training()
             self.health.paired_tests.find()

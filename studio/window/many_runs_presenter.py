@@ -49,6 +49,6 @@ class ManyRunsPresenter(QObject):
 
     @Slot(object)
     def _report(self, record: "GroupRecord") -> None:
-        groups = self._parts.groups
-        runs = groups.runs_of(record)
-        self._parts.tasks.report_runs(runs, groups.name_options(runs))
+        runs = self._parts.groups.runs_of(record)
+        options = self._parts.comparison.session.name_options(runs)
+        self._parts.tasks.report_runs(runs, options)

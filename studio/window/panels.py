@@ -5,7 +5,7 @@ widget may implement any of the protocols in :mod:`studio.widgets.panel_abilitie
 the rest.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -16,7 +16,6 @@ from PySide6.QtWidgets import QWidget
 from studio.consent.code_consent import CodeConsent
 from studio.experiments.group_session import GroupSession
 from studio.experiments.run_queue import RunQueue
-from studio.launch.launcher import RunLauncher
 from studio.live.live_panel import LivePanel
 from studio.replay.pane import ReplayPane
 from studio.run_browser.browser import RunBrowser
@@ -38,7 +37,6 @@ class PanelContext:
 
     model: RunModel
     controller: RunController
-    launcher: RunLauncher
     consent: CodeConsent
     session: GroupSession
     queue: RunQueue
@@ -237,10 +235,6 @@ class Panels:
     def specs(self) -> tuple[PanelSpec, ...]:
         """The specs of all panels, including those not made yet."""
         return tuple(self._specs.values())
-
-    def __iter__(self) -> Iterator[tuple[PanelSpec, QWidget]]:
-        """Iterate over the panels made so far, each with its spec."""
-        return ((self._specs[name], panel) for name, panel in self._made.items())
 
     def get(self, kind: type[P]) -> P:
         """Return the panel of a class.

@@ -158,7 +158,7 @@ class StatusBar(QStatusBar):
     def _show_no_run(self) -> None:
         self._bar.setRange(0, 1)
         self._bar.setValue(0)
-        self._numbers.setText(str(self._model.preparing))
+        self._numbers.setText(self._model.preparing)
 
     def _state_text(self) -> str:
         theme, state = self._theme, self._state

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolBu
 
 from studio.session.controller import SessionState
 from studio.theme.theme import Theme
-from studio.widgets.controls import MANUAL
-from studio.widgets.labels import ElidedLabel, plain_tip, shortened
+from studio.widgets.controls import MANUAL, enable
+from studio.widgets.labels import ElidedLabel, shortened
 from td3core.text import NO_TEXT, Text, tr
 
 _RESUME = Text("Continue a run from where it stopped")
@@ -173,7 +173,7 @@ class Toolbar(QToolBar):
         self._entries[entry.name] = (entry, action)
         if entry.icon:
             self._add_button(entry, action)
-            self._set_tip(entry.name, entry.tip or entry.text)
+            self._enable(entry.name)
 
     def _add_button(self, entry: _Entry, action: QAction) -> None:
         button = QToolButton()
@@ -247,11 +247,6 @@ class Toolbar(QToolBar):
             for tip in [str(entry.tip or entry.text)]
         ]
 
-    def _set_tip(self, name: str, tip: Text) -> None:
-        action = self.action(name)
-        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        action.setToolTip(plain_tip(f"{tip} ({keys})" if keys else str(tip)))
-
     def action(self, name: str) -> QAction:
         """Return the action with a name of the tables above: ``train``, ``pause``, ..."""
         return self._entries[name][1]
@@ -291,9 +286,8 @@ class Toolbar(QToolBar):
         why_not = _NOTHING_TO_RESUME
         if self._resumable:
             why_not = _GROUP_WORKS if self._group_trains else NO_TEXT
-        self.action("resume").setEnabled(not why_not)
         tip = Text("Continue {run} from where it stopped", run=self._resumable)
-        self._set_tip("resume", _not_now(_RESUME, why_not) if why_not else tip)
+        self._enable("resume", why_not, _RESUME if why_not else tip)
 
     def show_state(
         self, state: SessionState, *, following: bool = False, can_give_up: bool = False
@@ -317,23 +311,21 @@ class Toolbar(QToolBar):
 
     def _show_what_is_possible(self) -> None:
         state = self._group_state or self._state
-        steerable = state in (SessionState.RUNNING, SessionState.PAUSED)
         self._paused = state is SessionState.PAUSED
         why = _WHY_NOT.get(state, NO_TEXT)
         if self._group_state:
             why = _WHY_NOT_GROUP.get(state, why)
         self._offer_training()
         self._offer_resuming()
-        self._enable("pause", steerable, why)
+        of_run, of_group = Text("Continue the run"), Text("Continue the group")
+        again = of_group if self._group_state else of_run
+        self._enable("pause", why, again if self._paused else None)
         self.action("pause").setText(str(_CONTINUE if self._paused else _PAUSE))
-        if self._paused:
-            of_run, of_group = Text("Continue the run"), Text("Continue the group")
-            self._set_tip("pause", of_group if self._group_state else of_run)
         if self._can_give_up and not self._group_state:
-            self._enable("stop", True, NO_TEXT, _END_NOW)
+            self._enable("stop", NO_TEXT, _END_NOW)
         else:
-            self._enable("stop", steerable or state is SessionState.STARTING, why)
-        self._enable("save", steerable, why)
+            self._enable("stop", NO_TEXT if state is SessionState.STARTING else why)
+        self._enable("save", why)
         self._update_icons()
 
     def _offer_training(self) -> None:
@@ -341,18 +333,18 @@ class Toolbar(QToolBar):
         why_not = _RUN_TRAINS if occupied else NO_TEXT
         if self._group_trains:
             why_not = _GROUP_TRAINS
-        tip = _TRAIN_GROUP if self._several else _TRAIN
-        self._set_tip("queue", _NEXT if why_not else _NEXT_IDLE)
-        self._enable("train", not why_not, why_not, tip)
+        self._enable("queue", tip=_NEXT if why_not else _NEXT_IDLE)
+        self._enable("train", why_not, _TRAIN_GROUP if self._several else _TRAIN)
 
-    def _enable(self, name: str, enabled: bool, why_not: Text, tip: Text | None = None) -> None:
+    def _enable(self, name: str, why_not: Text = NO_TEXT, tip: Text | None = None) -> None:
         """Enable an action, or disable it with the reason in its tooltip."""
-        self.action(name).setEnabled(enabled)
-        entry = self._entry(name)
-        tip = tip or entry.tip or entry.text
-        if self._group_state:
-            tip = _FOR_GROUP.get(name, tip)
-        self._set_tip(name, tip if enabled else _not_now(tip, why_not))
+        entry, action = self._entries[name]
+        if tip is None:
+            tip = entry.tip or entry.text
+            if self._group_state:
+                tip = _FOR_GROUP.get(name, tip)
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        enable(action, why_not, f"{tip} ({keys})" if keys else tip)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -361,9 +353,6 @@ class Toolbar(QToolBar):
         self._update_icons()
         # The style sheet may have changed the font.
         self._fix_widths()
-
-    def _entry(self, name: str) -> _Entry:
-        return self._entries[name][0]
 
     def _update_icons(self) -> None:
         theme = self._theme
@@ -376,7 +365,3 @@ class Toolbar(QToolBar):
             if entry.icon:
                 colour = theme.on_accent if name == "train" else theme.text
                 action.setIcon(theme.icon(replaced.get(name, entry.icon), colour))
-
-
-def _not_now(tip: Text, reason: Text) -> Text:
-    return Text("{tip}. Not now: {reason}", tip=tip, reason=reason)

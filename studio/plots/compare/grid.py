@@ -14,7 +14,7 @@ from studio.plots.explanation import Explanation
 from studio.plots.grid import CurveGrid
 from studio.plots.x_axis import BY_STEPS, UNPLACED, StepToX, heading_at
 from studio.theme.theme import Theme
-from studio.widgets.controls import describe
+from studio.widgets.controls import make_narrow_combo
 from td3core.analysis.comparison import unplaced
 from td3core.analysis.figure_data import BAND_ABOUT
 from td3core.analysis.results import Metric, is_info
@@ -142,12 +142,8 @@ class CompareGrid(CurveGrid):
 
     def _choice(self, plotted: str, spec: PlotSpec) -> QComboBox:
         """Return the combo box with a plot's choices."""
-        combo = QComboBox()
         name = tr("Shown as {plot}", plot=spec.title)
-        describe(combo, f"{spec.name}_combo", name, str(spec.help))
-        # A narrow plot has little room above it.
-        combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        combo.setMinimumContentsLength(6)
+        combo = make_narrow_combo(f"{spec.name}_combo", name, str(spec.help))
         for column, text in CHOICES[plotted].items():
             combo.addItem(str(text), column)
 

@@ -185,11 +185,6 @@ class CompareSession(QObject):
         single = self.view.single
         self.change(single=single | {path} if visible else single - {path})
 
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The compared runs."""
-        return self._paths
-
     def reported(self) -> list[Path]:
         """Return the runs of a report: those of every group that is drawn, or one of its runs."""
         assert self.shown is not None

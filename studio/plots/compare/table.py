@@ -22,7 +22,7 @@ from studio.plots.compare.run_set import ShownComparison
 from studio.plots.compare.session import CompareSession
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
-from studio.widgets.controls import describe
+from studio.widgets.controls import make_narrow_combo
 from studio.widgets.labels import plain_tip
 from studio.widgets.model_index import Index
 from td3core.analysis.aggregate import Estimate
@@ -98,10 +98,7 @@ class CompareTable(QWidget):
         session.shown_changed.connect(self._show)
 
     def _combo(self, name: str, label: str) -> QComboBox:
-        combo = QComboBox()
-        describe(combo, name, label, str(IMPROVEMENT_ABOUT))
-        combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        combo.setMinimumContentsLength(6)
+        combo = make_narrow_combo(name, label, str(IMPROVEMENT_ABOUT))
         combo.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         combo.activated.connect(self._show_chance)
         return combo

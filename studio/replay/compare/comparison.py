@@ -15,11 +15,12 @@ from studio.replay.newest_agent_tracker import ShownAgent
 from studio.replay.player import Player
 from studio.replay.renderer.protocol import Frame, Loaded
 from studio.replay.timeline.strip import Timeline
+from studio.widgets.controls import enable
 from td3core.playing.compared import ComparedAgent
 from td3core.text import NO_TEXT, Text, tr
 
 _TIP = Text("Play two to four agents side by side")
-NO_AGENT = Text("Choose an agent first")
+NO_AGENT = Text("choose an agent first")
 
 
 class AgentComparison(QObject):
@@ -50,7 +51,6 @@ class AgentComparison(QObject):
         self.action.setObjectName("compare_action")
         self.action.setShortcut(QKeySequence("Ctrl+Shift+M"))
         self.action.setAutoRepeat(False)
-        self.action.setToolTip(str(_TIP))
         self.action.triggered.connect(self.choose)
         # Added to the parent as well, so that the shortcut works while the menu is closed.
         parent.addAction(self.action)
@@ -149,8 +149,7 @@ class AgentComparison(QObject):
         agent = self._player.agent
         # The menu of the list offers it as well.
         for action in (self.action, self._checkpoints.compare_action):
-            action.setEnabled(agent is not None)
-            action.setToolTip(str(NO_AGENT if agent is None else _TIP))
+            enable(action, NO_AGENT if agent is None else NO_TEXT, _TIP)
         if agent is None:
             self._show(False)
 

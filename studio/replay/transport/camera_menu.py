@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QMenu, QWidget
 from studio.replay.frame_view import FrameView
 from studio.replay.player import Player
 from studio.replay.renderer.protocol import FREE, TRACKING, Loaded
-from td3core.text import Text, tr
+from studio.widgets.controls import enable
+from td3core.text import NO_TEXT, Text, tr
 
 _TIP = Text("Drag turns, right-drag or Shift-drag moves, the wheel zooms, a double click resets")
-_NONE = Text("This environment has only its own view")
+_NONE = Text("this environment has only its own view")
 _NAMES = {TRACKING: Text("Tracking"), FREE: Text("Free")}
 """Names of the cameras that the model does not name."""
 
@@ -73,8 +74,7 @@ class CameraMenu(QMenu):
             self._player.look()
 
     def _show(self, names: tuple[str, ...], chosen: str) -> None:
-        self.menuAction().setEnabled(bool(names))
-        self.menuAction().setToolTip(str(_TIP if names else _NONE))
+        enable(self.menuAction(), NO_TEXT if names else _NONE, _TIP)
         for view in self._views:
             view.let_move_camera(bool(names))
         if names != self._names:

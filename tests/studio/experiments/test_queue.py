@@ -251,6 +251,20 @@ def test_looks_tell_of_a_damaged_file_once_and_leave_it(
     assert machine.started == []
 
 
+def test_texts_with_line_breaks_in_the_file_are_shown_in_one_line(runs_dir) -> None:
+    run = queued(1)
+    config = replace(run.config, preset="my\npreset")
+    write_queue(
+        runs_dir,
+        [replace(run, config=config, variant="a\r\nb", series="s\nt", problem="It\nfailed.")],
+    )
+    (read,) = read_queue(runs_dir)
+    assert (read.variant, read.series, read.problem) == ("a b", "s t", "It failed.")
+    assert read.about.startswith("a b · my preset · seed 1 · ")
+    # The settings of the run are those of the file.
+    assert read.config == config
+
+
 def test_an_end_without_a_queue_leaves_no_file(qtbot, open_queue, runs_dir) -> None:
     queue = open_queue()
     queue.start_next()

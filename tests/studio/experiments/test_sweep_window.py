@@ -310,7 +310,7 @@ def test_what_is_asked_of_the_user_or_of_a_sweep_is_said_until_it_is_done(
     status, file = panel.findChild(QLabel, "sweep_status"), tmp_path / "tides.toml"
     for module, stand_in in (
         ("QFileDialog.getSaveFileName", lambda *_: (str(tmp_path / "mine.toml"), "")),
-        ("QDesktopServices.openUrl", lambda _: True),
+        ("open_path", lambda _: None),
     ):
         monkeypatch.setattr(f"studio.experiments.sweep_panel.{module}", stand_in)
     folder = write_sweep(runs_dir, "tides")

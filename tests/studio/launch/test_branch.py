@@ -172,7 +172,7 @@ def test_an_agent_without_all_that_learning_needs_says_why_it_has_no_branch(
     assert "cannot be trained further" in action.toolTip()
     inspect = window.replay.checkpoints.inspect_action
     assert not inspect.isEnabled()
-    assert inspect.toolTip() == "An exported agent has only its networks, and no replay buffer"
+    assert "an exported agent has only its networks, and no replay" in inspect.toolTip()
     menu_at(qtbot, window, parent.last)
     assert inspect.isEnabled()
     bundled = window.replay.checkpoints.model.first()

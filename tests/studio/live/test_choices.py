@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QSlider
 
 from studio.formatting import format_value
+from studio.live import live_panel
 from studio.live.live_panel import LivePanel
 from studio.session import markers
 from studio.session.history import read_history
@@ -19,8 +20,9 @@ from tests.support.live_choices import ChoiceTunables, declare_choices
 
 
 @pytest.fixture
-def panel(qtbot, requests: Requests) -> LivePanel:
-    made = LivePanel(requests, ChoiceTunables)
+def panel(qtbot, requests: Requests, monkeypatch) -> LivePanel:
+    monkeypatch.setattr(live_panel, "Tunables", ChoiceTunables)
+    made = LivePanel(requests)
     qtbot.addWidget(made)
     made.set_theme(load_theme("light"))
     made.set_steered(True)

@@ -187,6 +187,18 @@ def test_every_plot_can_count_in_powers_of_ten(qtbot, plots) -> None:
     assert card.height_of(100.0) == 2.0
 
 
+def test_a_plot_without_a_positive_value_says_why_it_cannot_count_in_powers_of_ten(
+    plots, monkeypatch
+) -> None:
+    monkeypatch.setattr(type(plots.card("plot_return")), "has_positive", False)
+    menu = menu_of(plots, "plot_return")
+    scale = next(each for each in menu.actions() if each.text() == "Logarithmic scale")
+    assert not scale.isEnabled()
+    assert menu.toolTipsVisible()
+    assert scale.toolTip() == "Logarithmic scale. Not now: no value shown is positive"
+    menu.close()
+
+
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
 def test_the_title_of_a_large_plot_explains_it_in_three_sentences(qtbot, plots, find, plot) -> None:
     plots.show_large(plot.name)

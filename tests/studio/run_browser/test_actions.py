@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QMessageBox
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QMessageBox
 
 from studio.run_browser import deletion, dialogs
 from studio.run_browser.deletion import RunDeletion, move_to_trash
@@ -194,6 +195,32 @@ def test_a_running_run_cannot_be_deleted(qtbot, browser, runs_dir, answers) -> N
         assert not action(browser, "delete").isEnabled()
         assert "running" in action(browser, "delete").toolTip()
     assert run.path.exists()
+
+
+def test_an_action_that_is_not_available_says_what_it_does_and_why_not_also_in_the_menu(
+    qtbot, browser, runs_dir
+) -> None:
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    browser.view.clearSelection()
+    rename = action(browser, "rename")
+    tip = "Name it; its folder keeps its own name (F2)"
+    assert (rename.isEnabled(), rename.toolTip()) == (
+        False,
+        f"{tip}. Not now: choose one run first",
+    )
+    at = QPoint(5, 5)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, browser.view.mapToGlobal(at))
+    QApplication.sendEvent(browser.view.viewport(), event)
+    menu = browser.view.findChild(QMenu)
+    assert menu.isVisible()
+    assert menu.toolTipsVisible()
+    # It has no button that could say so.
+    assert action(browser, "verify") in menu.actions()
+    assert "Not now: choose one run first" in action(browser, "verify").toolTip()
+    menu.close()
+    choose(browser, next(iter(browser.model.rows.values())))
+    assert (rename.isEnabled(), rename.toolTip()) == (True, tip)
 
 
 @pytest.mark.parametrize("trash", [True, False], ids=["trash", "no trash"])

@@ -93,6 +93,14 @@ def test_evaluations_are_drawn_for_the_runs_in_view(qtbot, browser, runs_dir: Pa
     browser.view.shutdown()
 
 
+def test_one_evaluation_that_failed_is_seen_in_the_curve_of_a_long_run(tmp_path: Path) -> None:
+    lines = [f"{step},{-900 if step == 555 else 100}" for step in range(1, 1001)]
+    (tmp_path / "evaluations.csv").write_text("\n".join(["env_steps,mean", *lines]) + "\n")
+    drawn = read_means(tmp_path, lambda: False)
+    assert (min(drawn), max(drawn)) == (-900, 100)
+    assert len(drawn) <= 60
+
+
 def test_the_curve_of_a_renamed_run_is_not_read_again(qtbot, runs_dir: Path) -> None:
     run, parent = make_run(runs_dir, reached=1000), QObject()
     model, curves = RunTreeModel(load_theme("light"), parent), Sparklines(parent)

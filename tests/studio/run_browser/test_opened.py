@@ -169,15 +169,12 @@ def test_the_settings_of_a_run_are_shown_with_those_changed_in_bold(
     dialog.close()
 
 
-def test_resuming_is_offered_only_once_it_is_available(qtbot, browser, runs_dir) -> None:
+def test_a_run_that_does_not_run_can_be_resumed_from_its_button(qtbot, browser, runs_dir) -> None:
     cut = make_run(runs_dir, stopped=None)
     done = make_run(runs_dir, seed=1)
     read_again(qtbot, browser)
     choose(browser, cut)
     button = browser.findChild(QToolButton, "runs_resume_button")
-    assert not action(browser, "resume").isVisible()
-    assert not button.isVisible()
-    browser.set_resume_available(True)
     assert button.isVisible()
     with qtbot.waitSignal(browser.run_actions.resume_requested) as said:
         action(browser, "resume").trigger()
@@ -197,7 +194,7 @@ def test_interrupted_runs_are_pointed_out_once_and_the_message_leads_to_them(
 ) -> None:
     for seed in range(2):
         make_run(runs_dir, seed=seed, stopped=None)
-    window.runs.set_resume_available(True)
+    window.runs.look_for_interrupted()
     qtbot.waitUntil(lambda: window.banner.isVisible())
     assert "2 runs were interrupted" in window.banner.text
     assert not find("runs_view").isVisible()
@@ -213,7 +210,7 @@ def test_a_run_that_is_interrupted_later_is_not_one_of_those_found_at_the_start(
 ) -> None:
     said: list[int] = []
     browser.interrupted_found.connect(said.append)
-    browser.set_resume_available(True)
+    browser.look_for_interrupted()
     wait_until_read(qtbot, browser)
     make_run(runs_dir, stopped=None)
     read_again(qtbot, browser)
@@ -225,7 +222,7 @@ def test_the_message_about_interrupted_runs_goes_with_the_last_of_them(
     qtbot, window, runs_dir
 ) -> None:
     run = make_run(runs_dir, stopped=None)
-    window.runs.set_resume_available(True)
+    window.runs.look_for_interrupted()
     qtbot.waitUntil(lambda: window.banner.isVisible())
     run.write_ending({"stopped": "user", "env_steps": 1000, "wall_s": 7.0})
     read_again(qtbot, window.runs)

@@ -59,7 +59,8 @@ DATA = {
     *("TD", "Studio", "DDPG", "SVG", "PNG", "PDF", "CSV", "EGL", "Mesa"),
     *("xml", "file", "path", "to", "ant", "toml", "safetensors", "mp", "gif", "png", "pip", "none"),
     # Keys.
-    *("Ctrl", "Shift", "Alt", "Esc", "Tab", "Del", "Enter", "Space", "Home", "Left", "Right"),
+    *("Ctrl", "Shift", "Alt", "Esc", "Tab", "Del", "Enter", "Return", "Space"),
+    *("Home", "Left", "Right"),
     # What the tests call their runs and modules.
     *("my", "run", "walker", "note", "name", "seed", "theirs", "py", "td", "cpu", "details"),
     f"{datetime.now():%b}",
