@@ -39,18 +39,18 @@ class CardExport(QObject):
         self,
         card: PlotToWrite,
         subject: Callable[[], str],
-        writer: Callable[[Path], None] | None = None,
+        export: Callable[[Path], None] | None = None,
     ) -> None:
         """Export ``card``.
 
         Args:
             card: the plot.
             subject: returns environment and run, for the titles of pictures.
-            writer: writes the plot to a file in place of this class; raises OSError if it cannot.
+            export: writes the plot in place of :meth:`export`, and reports how that ended.
         """
         super().__init__(card.plot)
         self._card, self._subject = card, subject
-        self._writer = writer or self._write
+        self._export = export or self.export
 
     @Slot(str)
     def ask(self, kind: str) -> None:
@@ -59,12 +59,12 @@ class CardExport(QObject):
         title = tr("Export {what}", what=self._card.title)
         path = choose_file(self._card.plot, title, name, kind, self.failed.emit)
         if path is not None:
-            self.export(path)
+            self._export(path)
 
     def export(self, path: Path) -> None:
         """Write the plot as .png or .svg, or all of its points as .csv."""
         try:
-            self._writer(path)
+            self._write(path)
         except OSError as problem:
             self.failed.emit(unwritable(path, problem).message)
             return
