@@ -24,6 +24,7 @@ from studio.widgets.controls import describe
 from studio.widgets.forms import make_dialog_column, resize_within_screen
 from studio.widgets.labels import ElidedLabel, plain_label
 from studio.widgets.number_box import WholeNumberBox
+from studio.widgets.setting_names import in_labels
 from td3core.analysis.inspection import MOST, Inspection, Landscape, inspect
 from td3core.text import Text, tr
 
@@ -180,7 +181,7 @@ class InspectionDialog(QDialog):
 
     @Slot(object)
     def _show_problem(self, sentence: Text) -> None:
-        self.about.setText(str(sentence))
+        self.about.setText(in_labels(sentence))
 
     # The landscape ------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from studio.widgets.controls import describe
 from studio.widgets.file_question import ask_for_file
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
+from studio.widgets.setting_names import in_labels
 from td3core.text import Text, tr
 
 _PREVIEW = QSize(440, 300)
@@ -126,7 +127,7 @@ class PictureDialog(QDialog):
         self.folder_button.show_file(None if problem else path)
 
     def _show_status(self, text: Text) -> None:
-        self.status.setText(breakable(str(text)))
+        self.status.setText(breakable(in_labels(text)))
 
 
 def _write(image: QImage, path: Path) -> Text | None:

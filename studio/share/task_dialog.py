@@ -187,7 +187,7 @@ class TaskDialog(QDialog):
             self._check_files()
             found = self.words()
         except RequestError as problem:
-            self.job.show_status(str(problem))
+            self.job.show_status(problem.message)
             return
         if found is not None:
             self.job.run(*found)
