@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.share.folder_button import FolderButton
-from studio.share.job import CommandJob
+from studio.widgets.command_job import CommandJob
 from studio.widgets.controls import describe
 from studio.widgets.file_question import ask_for_file
 from studio.widgets.forms import grow_with_texts, make_dialog_column
