@@ -4,12 +4,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QEvent, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from studio.formatting import format_count
 from studio.widgets.command_job import CommandJob
-from studio.widgets.forms import make_dialog_column
+from studio.widgets.forms import grow_with_texts, make_dialog_column
 from studio.widgets.labels import plain_label
 from td3core.text import Text, tr
 
@@ -38,7 +38,7 @@ class VerifyDialog(QDialog):
         self.verdict.setObjectName("verify_verdict")
         self.buttons = QDialogButtonBox()
         self.buttons.rejected.connect(self.reject)
-        layout = make_dialog_column(self, 460)
+        self._column = layout = make_dialog_column(self, 460)
         for part in (about, self.job):
             layout.addWidget(part)
         layout.addStretch(1)
@@ -67,6 +67,13 @@ class VerifyDialog(QDialog):
         """End the check, if one is running."""
         self.job.cancel()
 
+    def event(self, event: QEvent) -> bool:
+        """Grow after a change of the layout: only then are the heights of wrapped texts known."""
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            grow_with_texts(self, self._column)
+        return handled
+
     @Slot(object)
     def _on_answered(self, found: dict[str, Any]) -> None:
         self.job.show_status(in_words(self._name, found))
@@ -78,7 +85,6 @@ class VerifyDialog(QDialog):
             why = self.verdict.text()
             text = tr("{run} could not be verified. {why}", run=self._name, why=why)
             self.job.show_status(text)
-        self.adjustSize()
 
     @Slot(bool)
     def _on_busy(self, busy: bool) -> None:

@@ -102,6 +102,15 @@ def test_a_check_shows_how_far_it_is(dialog) -> None:
     assert dialog.findChild(QProgressBar, "verify_progress").value() == 50
 
 
+def test_the_dialog_grows_with_its_verdict(qtbot, dialog) -> None:
+    dialog.show()
+    found = START | {"exact": False, "differences": ["A file differs."] * 9}
+    dialog.job.command.answered.emit(found)
+    verdict = dialog.verdict
+    qtbot.waitUntil(lambda: verdict.height() >= verdict.heightForWidth(verdict.width()))
+    assert verdict.text().count("A file differs.") == 9
+
+
 def test_what_differs_is_listed(dialog):
     found = START | {"exact": False, "differences": ["The counters differ.", "a.csv differs."]}
     text = verify_dialog.in_words("walk", json.loads(json.dumps(found)))
