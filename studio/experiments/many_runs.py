@@ -16,6 +16,7 @@ from studio.session.controller import RunController, SessionState
 from studio.session.group_record import GroupRecord
 from studio.session.history import RunHistory, read_history
 from studio.tasks.background_task import BackgroundTask
+from studio.widgets.setting_names import in_labels
 from td3core.config import RunConfig, Tunables
 from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.watch import training_groups
@@ -279,7 +280,7 @@ class ManyRuns(QObject):
         run, self._claimed = self._claimed, None
         if run is None:
             return
-        self.queue.put_back(replace(run, problem=str(reason)))
+        self.queue.put_back(replace(run, problem=in_labels(reason)))
         if reason:
             name = f"{run.config.env} · {run.about}"
             text = Text("{run} could not start. {reason}", run=name, reason=reason)

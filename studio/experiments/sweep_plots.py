@@ -29,12 +29,12 @@ from studio.widgets.controls import make_label
 from studio.widgets.figure_export import (
     FigureHeading,
     choose_file,
+    export_figure,
     fill_export_menu,
     large_enough,
     write_picture,
 )
 from td3core.config import label_of
-from td3core.errors import unwritable
 from td3core.experiments.sweeps.folder import SweepState, TrialState
 from td3core.protocol.importance import about_importance, too_few_trials
 from td3core.protocol.trial_status import TrialStatus
@@ -72,7 +72,7 @@ _SYMBOL = {"symbol": "o", "symbolSize": 6, "symbolPen": None, "pen": None}
 
 
 class _Axis(pg.AxisItem):  # type: ignore[misc]
-    """An axis with typographic minus signs."""
+    """An axis with typographic minus signs, and with every name that is set as its tick."""
 
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float
@@ -209,10 +209,10 @@ class SweepPlots(QWidget):
         plot = self.area.addPlot(**place, axisItems=axes)
         plot.hideButtons()
         plot.setMenuEnabled(False)
-        for name in ("left", "bottom"):
-            plot.getAxis(name).setPen(self._theme.border)
-            plot.getAxis(name).setTextPen(self._theme.muted)
-            plot.getAxis(name).enableAutoSIPrefix(False)
+        for axis in axes.values():
+            axis.setPen(self._theme.border)
+            axis.setTextPen(self._theme.muted)
+            axis.enableAutoSIPrefix(False)
         box = plot.getViewBox()
         box.sigRangeChangedManually.connect(partial(self._on_zoom, len(self._boxes)))
         self._boxes.append(box)
@@ -252,21 +252,19 @@ class SweepPlots(QWidget):
         if state is None or not self.drawn:
             self.export_failed.emit(Text("There is nothing to export."))
             return
+        picture = partial(self._write_picture, state)
+        table = partial(write_trials, state)
+        if self._view is View.IMPORTANCE:
+            table = partial(write_importance, self._importance or {})
+        if export_figure(path, picture, table, self.export_failed.emit):
+            self.exported.emit()
+
+    def _write_picture(self, state: SweepState, path: Path) -> None:
         name = tr("sweep {name}", name=state.name)
         title = f"{VIEWS[self._view]} · {state.environment} · {name}"
-        try:
-            if path.suffix.lower() != ".csv":
-                caption = FigureHeading(title=title, legend=self._legend, theme=self._theme)
-                with large_enough(self.area):
-                    write_picture(self.area, path, caption)
-            elif self._view is View.IMPORTANCE:
-                write_importance(self._importance or {}, path)
-            else:
-                write_trials(state, path)
-        except OSError as problem:
-            self.export_failed.emit(unwritable(path, problem).message)
-            return
-        self.exported.emit()
+        caption = FigureHeading(title=title, legend=self._legend, theme=self._theme)
+        with large_enough(self.area):
+            write_picture(self.area, path, caption)
 
     # Views --------------------------------------------------------------------------------------
 

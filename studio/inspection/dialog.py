@@ -19,11 +19,11 @@ from studio.formatting import format_count, format_number
 from studio.inspection.batch_table import BatchModel, make_batch_view, width_needed
 from studio.inspection.landscape_view import LandscapeView, in_words
 from studio.tasks.background_task import BackgroundTask
-from studio.theme.theme import Theme
 from studio.widgets.controls import describe
 from studio.widgets.forms import make_dialog_column, resize_within_screen
 from studio.widgets.labels import ElidedLabel, plain_label
 from studio.widgets.number_box import WholeNumberBox
+from studio.widgets.setting_names import in_labels
 from td3core.analysis.inspection import MOST, Inspection, Landscape, inspect
 from td3core.text import Text, tr
 
@@ -35,7 +35,7 @@ _COUNT = 256
 class InspectionDialog(QDialog):
     """Shows one checkpoint; everything is read and computed in the background."""
 
-    def __init__(self, path: Path, title: str, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, path: Path, title: str, parent: QWidget | None = None) -> None:
         """Inspect a checkpoint; ``title`` is the name of its run."""
         super().__init__(parent)
         self.setObjectName("inspection_dialog")
@@ -52,7 +52,7 @@ class InspectionDialog(QDialog):
         self.heading.setProperty("role", "title")
         self.model = BatchModel()
         self.table = make_batch_view(self.model, tr("Transitions of the batch"))
-        self.landscape = LandscapeView(theme)
+        self.landscape = LandscapeView()
         self.sentence = plain_label()
         self.sentence.setObjectName("inspection_sentence")
         self.about = plain_label()
@@ -180,7 +180,7 @@ class InspectionDialog(QDialog):
 
     @Slot(object)
     def _show_problem(self, sentence: Text) -> None:
-        self.about.setText(str(sentence))
+        self.about.setText(in_labels(sentence))
 
     # The landscape ------------------------------------------------------------------------------
 

@@ -3,13 +3,12 @@
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QRectF
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QRectF
 
 from studio.formatting import format_number, typographic
 from studio.plots.axis import ShortAxis
+from studio.plots.small_plot import SmallPlot
 from studio.theme.sizes import scaled
-from studio.theme.theme import Theme, theme_of
 from td3core.analysis.inspection import Landscape
 from td3core.text import Text, tr
 
@@ -27,19 +26,11 @@ class _ColourBar(pg.ColorBarItem):  # type: ignore[misc]
         super().setAxisItems({"right": ShortAxis("right"), **(axisItems or {})})
 
 
-class LandscapeView(QWidget):
+class LandscapeView(SmallPlot):
     """Two dimensions are an image with a colour bar, one is a curve."""
 
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        axes = {side: ShortAxis(side) for side in ("bottom", "left")}
-        self.plot = pg.PlotWidget(axisItems=axes)
-        self.plot.setObjectName("inspection_landscape")
-        self.plot.setAccessibleName(tr("Q₁ over the actions"))
-        self.plot.setMenuEnabled(False)
-        self.plot.hideButtons()
-        self.plot.setMouseEnabled(x=False, y=False)
+    def __init__(self) -> None:
+        super().__init__("inspection_landscape", tr("Q₁ over the actions"))
         self.image = pg.ImageItem()
         self.plot.addItem(self.image)
         self.bar = _ColourBar(
@@ -50,27 +41,15 @@ class LandscapeView(QWidget):
         self.plot.addItem(self._curve)
         self.marks = pg.ScatterPlotItem()
         self.plot.addItem(self.marks)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.plot)
-        self.set_theme(theme)
+        self.follow_theme()
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """Follow the theme of the window."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.StyleChange):
-            theme = theme_of(self)
-            if theme != self._theme:
-                self.set_theme(theme)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of a theme."""
-        self._theme = theme
-        self.plot.setBackground(theme.panel)
-        for axis in (*(self.plot.getAxis(side) for side in ("bottom", "left")), self.bar.axis):
-            axis.setPen(theme.border)
-            axis.setTextPen(theme.muted)
-        self._curve.setPen(theme.curve_1, width=2)
+    def follow_theme(self) -> None:
+        """Apply the colours of the window's theme, also to the bar of colours and the curve."""
+        super().follow_theme()
+        # Not those of the axes: its ticks are drawn on its colours.
+        self.bar.axis.setPen(self.theme.border)
+        self.bar.axis.setTextPen(self.theme.muted)
+        self._curve.setPen(self.theme.curve_1, width=2)
 
     def show_landscape(self, found: Landscape) -> None:
         """Show Q₁, the policy's action (a circle) and the best one (a cross)."""

@@ -8,6 +8,7 @@ from studio.live.schedule_curve import ScheduleCurve
 from studio.widgets.controls import MANUAL
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import plain_label
+from studio.widgets.setting_names import in_labels
 from td3core.config import Spec, Tunables, given, schedule_of, with_values
 from td3core.errors import RequestError
 from td3core.text import tr
@@ -67,7 +68,7 @@ class ScheduleDialog(QDialog):
             wanted = with_values(self._kind(), {self._name: self.schedule})
             schedule = schedule_of(wanted, self._name)
         except RequestError as refusal:
-            problem = str(refusal)
+            problem = in_labels(refusal.message)
         self._problem.setText(problem)
         self._curve.show_schedule(schedule, self._step, self._steps)
         ok = self._buttons.button(QDialogButtonBox.StandardButton.Ok)

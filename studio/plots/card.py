@@ -81,7 +81,7 @@ class PlotCard(QWidget):
         *,
         subject: Callable[[], str] = str,
         heading: Callable[[float], str] | None = None,
-        writer: Callable[[Path], None] | None = None,
+        export: Callable[[Path], None] | None = None,
     ) -> None:
         """Draw ``layers``.
 
@@ -91,7 +91,7 @@ class PlotCard(QWidget):
             theme: the colours.
             subject: returns environment and run, for the titles of exported pictures.
             heading: returns the heading of the readout at a position on the x axis.
-            writer: writes the plot to a file; raises OSError if it cannot.
+            export: writes the plot to a file, and reports how that ended.
         """
         super().__init__()
         self.setObjectName("card")
@@ -128,7 +128,7 @@ class PlotCard(QWidget):
         self.set_legend_lines(1)
         self.menu = CardMenu(self, self._header)
         self.menu.quantities_changed.connect(self._refit)
-        self.exporter = CardExport(self, subject, writer)
+        self.exporter = CardExport(self, subject, export)
         self._header.log_toggled.connect(self._set_log)
         self._header.reset_requested.connect(self.reset_requested)
         self._header.chosen.connect(self.chosen)

@@ -1,6 +1,6 @@
 """Writes a plot to a file: its picture, or all of its points as a table."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -8,10 +8,15 @@ from typing import Protocol
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.plots.canvas import PlotCanvas
-from studio.plots.layers.layer import Layer, Points
+from studio.plots.layers.layer import Layer
 from studio.theme.theme import Theme
-from studio.widgets.figure_export import FigureHeading, choose_file, large_enough, write_picture
-from td3core.errors import unwritable
+from studio.widgets.figure_export import (
+    FigureHeading,
+    choose_file,
+    export_figure,
+    large_enough,
+    write_picture,
+)
 from td3core.system.files import write_csv
 from td3core.text import tr
 
@@ -39,18 +44,18 @@ class CardExport(QObject):
         self,
         card: PlotToWrite,
         subject: Callable[[], str],
-        writer: Callable[[Path], None] | None = None,
+        export: Callable[[Path], None] | None = None,
     ) -> None:
         """Export ``card``.
 
         Args:
             card: the plot.
             subject: returns environment and run, for the titles of pictures.
-            writer: writes the plot to a file in place of this class; raises OSError if it cannot.
+            export: writes the plot in place of :meth:`export`, and reports how that ended.
         """
         super().__init__(card.plot)
         self._card, self._subject = card, subject
-        self._writer = writer or self._write
+        self._export = export or self.export
 
     @Slot(str)
     def ask(self, kind: str) -> None:
@@ -59,22 +64,12 @@ class CardExport(QObject):
         title = tr("Export {what}", what=self._card.title)
         path = choose_file(self._card.plot, title, name, kind, self.failed.emit)
         if path is not None:
-            self.export(path)
+            self._export(path)
 
     def export(self, path: Path) -> None:
         """Write the plot as .png or .svg, or all of its points as .csv."""
-        try:
-            self._writer(path)
-        except OSError as problem:
-            self.failed.emit(unwritable(path, problem).message)
-            return
-        self.exported.emit()
-
-    def _write(self, path: Path) -> None:
-        if path.suffix.lower() == ".csv":
-            _write_numbers([each for layer in self._card.layers for each in layer.points()], path)
-        else:
-            self._write_picture(path)
+        if export_figure(path, self._write_picture, self._write_numbers, self.failed.emit):
+            self.exported.emit()
 
     def _write_picture(self, path: Path) -> None:
         card = self._card
@@ -86,18 +81,15 @@ class CardExport(QObject):
             caption = FigureHeading(title=title, legend=legend, theme=card.theme)
             write_picture(card.plot, path, caption)
 
+    def _write_numbers(self, path: Path) -> None:
+        """Write every point of every curve.
 
-def _write_numbers(curves: Iterable[Points], path: Path) -> None:
-    """Write every point of every curve as .csv.
-
-    A series longer than its capacity holds means; only the run's own tables hold every row.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    rows = (
-        (label, int(step), float(value))
-        for label, steps, values in curves
-        for step, value in zip(steps, values, strict=True)
-    )
-    write_csv(path, ("curve", "env_steps", "value"), rows)
+        A series longer than its capacity holds means; only the run's own tables hold every row.
+        """
+        rows = (
+            (label, int(step), float(value))
+            for layer in self._card.layers
+            for label, steps, values in layer.points()
+            for step, value in zip(steps, values, strict=True)
+        )
+        write_csv(path, ("curve", "env_steps", "value"), rows)

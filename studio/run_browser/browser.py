@@ -26,6 +26,7 @@ from studio.tasks.background_task import BackgroundTask
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.labels import ElidedLabel
+from studio.widgets.setting_names import in_labels
 from studio.widgets.sight import Sight
 from td3core.runs.metadata import RunLabel
 from td3core.text import Text, tr
@@ -233,7 +234,7 @@ class RunBrowser(QWidget):
     @Slot(object)
     def _on_failed(self, problem: Text) -> None:
         """Show the problem in place of the list; a list read before stays, with a message."""
-        known, self._problem = self._problem, str(problem)
+        known, self._problem = self._problem, in_labels(problem)
         # The folder is read again every few seconds while runs are training.
         if self.model.rows and self._problem != known:
             self.refused.emit(problem)

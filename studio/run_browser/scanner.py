@@ -7,7 +7,8 @@ from pathlib import Path
 
 from studio.run_browser.rows import Found, RunRow, load, save
 from studio.tasks.background_task import Report, Stopped
-from td3core.errors import RequestError
+from studio.widgets.setting_names import in_labels
+from td3core.errors import RequestError, message_of
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.layout import CHECKPOINTS, DESCRIPTION
 from td3core.runs.listing import open_once, run_folders, summarise
@@ -69,7 +70,7 @@ def _changed(path: Path, known: RunRow | None, usual: Usual) -> RunRow | None:
         row = RunRow(path=path, stamp=stamp, summary=summarise(open_once(path), usual))
     except (RequestError, OSError) as problem:
         # A folder may also change or disappear while it is read.
-        row = RunRow(path=path, stamp=stamp, problem=str(problem))
+        row = RunRow(path=path, stamp=stamp, problem=in_labels(message_of(problem)))
     return row if row != known else None
 
 

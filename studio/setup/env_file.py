@@ -7,12 +7,13 @@ from typing import NamedTuple
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QToolButton
 
+from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
 from studio.widgets.controls import describe
-from td3core.errors import unreadable
+from td3core.errors import RequestError, unreadable
 from td3core.system.import_path import search_last
 from td3core.system.regular_files import read_text
-from td3core.text import Text, tr
+from td3core.text import tr
 
 
 class EnvFile(NamedTuple):
@@ -42,6 +43,8 @@ class BrowseButton(QToolButton):
         )
         self.setProperty("role", "small")
         self.setProperty("icon_px", 18)
+        self._reader = BackgroundTask("read-env-file", self)
+        self._reader.failed.connect(self.refused)
         self.clicked.connect(self._ask)
 
     def set_theme(self, theme: Theme) -> None:
@@ -53,17 +56,10 @@ class BrowseButton(QToolButton):
         name, _ = QFileDialog.getOpenFileName(
             self, tr("Choose an environment"), "", tr("Python (*.py)")
         )
-        if not name:
-            return
-        try:
-            found = read_env_file(Path(name))
-        except (OSError, ValueError, SyntaxError) as problem:
-            self.refused.emit(unreadable(Path(Path(name).name), problem).message)
-            return
-        if not found.classes:
-            none = Text("{file} defines no class derived from gymnasium.Env.", file=Path(name).name)
-            self.refused.emit(none)
-            return
+        if name:
+            self._reader.read(lambda _: read_env_file(Path(name)), self._choose)
+
+    def _choose(self, found: EnvFile) -> None:
         search_last(found.folder)
         self.chosen.emit([f"{found.module}:{each}" for each in found.classes])
 
@@ -72,20 +68,26 @@ def read_env_file(path: Path) -> EnvFile:
     """Find the environments in a file without running it.
 
     Raises:
-        OSError, ValueError, SyntaxError: it is not a Python file.
+        RequestError: it is not a Python file, or defines no environment.
     """
     path = path.absolute()
+    try:
+        tree = ast.parse(read_text(path))
+    except (OSError, ValueError, SyntaxError) as problem:
+        raise unreadable(Path(path.name), problem) from problem
     names = [] if path.stem == "__init__" else [path.stem]
     folder = path.parent
     while (folder / "__init__.py").is_file():
         names.insert(0, folder.name)
         folder = folder.parent
     classes: list[str] = []
-    for node in ast.walk(ast.parse(read_text(path))):
+    for node in ast.walk(tree):
         bases = {_last_name(base) for base in node.bases} if isinstance(node, ast.ClassDef) else ()
         if any(base.endswith("Env") or base in classes for base in bases):
             assert isinstance(node, ast.ClassDef)
             classes.append(node.name)
+    if not classes:
+        raise RequestError("{file} defines no class derived from gymnasium.Env.", file=path.name)
     return EnvFile(str(folder), ".".join(names), tuple(classes))
 
 

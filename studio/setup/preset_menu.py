@@ -7,6 +7,8 @@ from pathlib import Path
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton
 
+from studio.tasks.background_queue import BackgroundQueue
+from studio.tasks.background_task import BackgroundTask
 from studio.widgets.file_question import ask_for_file
 from studio.widgets.messages import choose
 from td3core.config import RunConfig, Tunables, make_settings
@@ -20,6 +22,7 @@ from td3core.config.presets import (
     save_preset,
 )
 from td3core.errors import RequestError, unreadable, unwritable
+from td3core.system.files import write_atomically
 from td3core.system.regular_files import read_text
 from td3core.text import tr
 
@@ -37,6 +40,10 @@ class PresetMenu(QToolButton):
         """Take ``settings``, which returns what to save, and ``chosen``, the selected preset."""
         super().__init__()
         self._settings, self._chosen = settings, chosen
+        self._reader = BackgroundTask("read-preset", self)
+        self._writer = BackgroundQueue("write-preset", self)
+        for worker in (self._reader, self._writer):
+            worker.failed.connect(self.refused)
         self.setObjectName("preset_menu_button")
         self.setProperty("role", "small")
         self.setAccessibleName(tr("Save, import, export or delete a preset"))
@@ -56,11 +63,11 @@ class PresetMenu(QToolButton):
 
     def import_from(self, path: Path) -> None:
         """Import a preset file."""
-        self._attempt(partial(self._import, path))
+        self._reader.read(lambda _: _read_preset(path), self._save_imported)
 
     def export_to(self, path: Path) -> None:
         """Write the current settings to a preset file."""
-        self._attempt(partial(self._export, path), changed=False)
+        self._attempt(partial(self._export, path))
 
     def _save(self, name: str, config: RunConfig, tunables: Tunables) -> str | None:
         """Save a preset, unless the user keeps one of that name; return the name."""
@@ -90,23 +97,12 @@ class PresetMenu(QToolButton):
         )
         return way == "delete"
 
-    def _import(self, path: Path) -> str | None:
-        try:
-            preset = parse_preset(read_text(path))
-        except (OSError, UnicodeDecodeError) as problem:
-            raise unreadable(Path(path.name), problem) from problem
-        if not preset.env:
-            raise RequestError("{file} does not name an environment.", file=path.name)
-        settings = make_settings({**preset.values, "env": preset.env})
-        return self._save(preset.name.strip(), *settings)
+    def _save_imported(self, found: tuple[str, RunConfig, Tunables]) -> None:
+        self._attempt(lambda: self._save(*found))
 
-    def _export(self, path: Path) -> str:
-        config, tunables = self._settings()
-        try:
-            path.write_text(preset_text(preset_of(path.stem, config, tunables)), "utf-8")
-        except OSError as problem:
-            raise unwritable(path, problem) from problem
-        return path.stem
+    def _export(self, path: Path) -> None:
+        preset = preset_of(path.stem, *self._settings())
+        self._writer.add(partial(_write_preset, path, preset))
 
     @Slot()
     def _offer_deletion(self) -> None:
@@ -122,14 +118,14 @@ class PresetMenu(QToolButton):
 
         self._attempt(delete)
 
-    def _attempt(self, act: Callable[[], str | None], *, changed: bool = True) -> None:
-        """Report a refusal, or the name that ``act`` returns; None if the user declined."""
+    def _attempt(self, act: Callable[[], str | None]) -> None:
+        """Report a refusal, or the name that ``act`` returns; None if no preset has changed."""
         try:
             name = act()
         except RequestError as problem:
             self.refused.emit(problem.message)
             return
-        if changed and name is not None:
+        if name is not None:
             self.presets_changed.emit(name)
 
     def _ask_save(self) -> None:
@@ -148,3 +144,20 @@ class PresetMenu(QToolButton):
         path = ask_for_file(self, tr("Export preset"), first, kinds, self.refused.emit)
         if path is not None:
             self.export_to(path)
+
+
+def _read_preset(path: Path) -> tuple[str, RunConfig, Tunables]:
+    try:
+        preset = parse_preset(read_text(path))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise unreadable(Path(path.name), problem) from problem
+    if not preset.env:
+        raise RequestError("{file} does not name an environment.", file=path.name)
+    return preset.name.strip(), *make_settings({**preset.values, "env": preset.env})
+
+
+def _write_preset(path: Path, preset: Preset) -> None:
+    try:
+        write_atomically(path, preset_text(preset).encode())
+    except OSError as problem:
+        raise unwritable(path, problem) from problem

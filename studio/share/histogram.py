@@ -4,20 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
 
-from studio.plots.axis import ShortAxis
-from studio.theme.theme import theme_of
+from studio.plots.small_plot import SmallPlot
 from studio.widgets.figure_export import (
     FigureHeading,
     choose_file,
+    export_figure,
     large_enough,
     make_export_button,
     write_picture,
 )
 from td3core.arrays import Doubles
-from td3core.errors import unwritable
 from td3core.system.files import write_csv
 from td3core.text import Text, tr
 
@@ -26,7 +24,7 @@ _HEIGHT = 150
 _LARGEST = 10_000
 
 
-class ReturnHistogram(QWidget):
+class ReturnHistogram(SmallPlot):
     """Shows the distribution of returns; exported like any plot."""
 
     failed = Signal(object)
@@ -34,17 +32,10 @@ class ReturnHistogram(QWidget):
 
     def __init__(self, title: str) -> None:
         """Make an empty histogram; ``title`` is above an exported picture."""
-        super().__init__()
+        super().__init__("evaluate_histogram", tr("Histogram of the returns"))
         self._title = title
         self._returns: Doubles = np.empty(0)
-        axes = {side: ShortAxis(side) for side in ("bottom", "left")}
-        self.plot = pg.PlotWidget(axisItems=axes)
-        self.plot.setObjectName("evaluate_histogram")
-        self.plot.setAccessibleName(tr("Histogram of the returns"))
         self.plot.setFixedHeight(_HEIGHT)
-        self.plot.setMouseEnabled(x=False, y=False)
-        self.plot.hideButtons()
-        self.plot.setMenuEnabled(False)
         self.plot.setLabel("bottom", tr("Return"))
         self.plot.setLabel("left", tr("Episodes"))
         self.export_button = make_export_button(
@@ -53,12 +44,9 @@ class ReturnHistogram(QWidget):
         self.export_button.setProperty("role", "menu")
         self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.plot.customContextMenuRequested.connect(self._show_menu)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addWidget(self.plot)
-        layout.addWidget(self.export_button, 0, Qt.AlignmentFlag.AlignRight)
-        self._follow_theme()
+        self.column.setSpacing(4)
+        self.column.addWidget(self.export_button, 0, Qt.AlignmentFlag.AlignRight)
+        self.follow_theme()
 
     def show_returns(self, returns: Doubles) -> None:
         """Draw the returns of all episodes."""
@@ -67,28 +55,11 @@ class ReturnHistogram(QWidget):
 
     def export(self, path: Path) -> None:
         """Write the histogram as .png or .svg, or every return as .csv."""
-        try:
-            if path.suffix.lower() == ".csv":
-                rows = enumerate(map(float, self._returns), start=1)
-                write_csv(path, ("episode", "return"), rows)
-            else:
-                self._write_picture(path)
-        except OSError as problem:
-            self.failed.emit(unwritable(path, problem).message)
+        export_figure(path, self._write_picture, self._write_returns, self.failed.emit)
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
-        """Follow the theme of the window."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.StyleChange):
-            self._follow_theme()
-
-    def _follow_theme(self) -> None:
-        theme = self._theme = theme_of(self)
-        self.plot.setBackground(theme.panel)
-        for side in ("bottom", "left"):
-            axis = self.plot.getAxis(side)
-            axis.setPen(theme.border)
-            axis.setTextPen(theme.muted)
+    def follow_theme(self) -> None:
+        """Apply the colours of the window's theme, also to the bars."""
+        super().follow_theme()
         self._draw()
 
     def _draw(self) -> None:
@@ -97,8 +68,9 @@ class ReturnHistogram(QWidget):
             return
         count = int(min(_MOST_BARS, max(5, round(len(self._returns) ** 0.5) * 2)))
         counts, edges = np.histogram(self._returns, bins=count)
+        brush = self.theme.curve_1
         bars = pg.BarGraphItem(
-            x0=edges[:-1], x1=edges[1:], height=counts, y0=0, brush=self._theme.curve_1, pen=None
+            x0=edges[:-1], x1=edges[1:], height=counts, y0=0, brush=brush, pen=None
         )
         self.plot.addItem(bars)
 
@@ -111,6 +83,10 @@ class ReturnHistogram(QWidget):
         if path is not None:
             self.export(path)
 
+    def _write_returns(self, path: Path) -> None:
+        rows = enumerate(map(float, self._returns), start=1)
+        write_csv(path, ("episode", "return"), rows)
+
     def _write_picture(self, path: Path) -> None:
         self.plot.setMaximumHeight(_LARGEST)
         try:
@@ -118,8 +94,7 @@ class ReturnHistogram(QWidget):
                 self.plot.getPlotItem().layout.activate()
                 count = Text.counted("{n} episode", "{n} episodes", n=len(self._returns))
                 title = f"{self._title} · {count}"
-                write_picture(
-                    self.plot, path, FigureHeading(title=title, legend=(), theme=self._theme)
-                )
+                caption = FigureHeading(title=title, legend=(), theme=self.theme)
+                write_picture(self.plot, path, caption)
         finally:
             self.plot.setFixedHeight(_HEIGHT)

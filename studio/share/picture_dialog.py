@@ -21,6 +21,7 @@ from studio.widgets.controls import describe
 from studio.widgets.file_question import ask_for_file
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import breakable, plain_label
+from studio.widgets.setting_names import in_labels
 from td3core.errors import RequestError
 from td3core.text import Text, tr
 
@@ -128,7 +129,7 @@ class PictureDialog(QDialog):
 
     @Slot(object)
     def _show_status(self, text: Text) -> None:
-        self.status.setText(breakable(str(text)))
+        self.status.setText(breakable(in_labels(text)))
 
 
 def _write(image: QImage, path: Path) -> None:

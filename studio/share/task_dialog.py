@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.share.folder_button import FolderButton
-from studio.share.job import CommandJob
+from studio.widgets.command_job import CommandJob
 from studio.widgets.controls import describe
 from studio.widgets.file_question import ask_for_file
 from studio.widgets.forms import grow_with_texts, make_dialog_column
@@ -188,7 +188,7 @@ class TaskDialog(QDialog):
             self._check_files()
             found = self.words()
         except RequestError as problem:
-            self.job.show_status(str(problem))
+            self.job.show_status(problem.message)
             return
         if found is not None:
             self.job.run(*found)

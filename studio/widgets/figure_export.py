@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QGraphicsView, QMenu, QToolButton, QWidget
 from studio.theme.sizes import scale, scaled, sized_font
 from studio.theme.theme import Theme
 from studio.widgets.file_question import ask_for_file
+from td3core.errors import unwritable
 from td3core.system.files import write_atomically
 from td3core.text import Text, tr
 
@@ -139,6 +140,28 @@ def choose_file(
     ``name`` is the proposed name without its suffix, ``kind`` the suffix without its dot.
     """
     return ask_for_file(parent, title, f"{name}.{kind}", {f"*.{kind}": (f".{kind}",)}, refuse)
+
+
+def export_figure(
+    path: Path,
+    picture: Callable[[Path], object],
+    table: Callable[[Path], object],
+    refuse: Callable[[Text], object],
+) -> bool:
+    """Write a file as a table if it is a .csv, else as a picture; return whether that succeeded.
+
+    Args:
+        path: the file.
+        picture: writes the picture; may raise OSError, as may ``table``.
+        table: writes the table.
+        refuse: called with the reason of a failure.
+    """
+    try:
+        (table if path.suffix.lower() == ".csv" else picture)(path)
+    except OSError as problem:
+        refuse(unwritable(path, problem).message)
+        return False
+    return True
 
 
 def fill_export_menu(

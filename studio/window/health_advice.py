@@ -167,7 +167,7 @@ class HealthAdvice(QObject):
             header.counters.env_steps,
             header.config.steps,
             self._parts.window,
-            steps_per_s=_speed(record),
+            steps_per_s=speed_of(record),
             free_cores=self.paired_tests.free_cores,
         )
 
@@ -328,14 +328,15 @@ def thresholds_page(board: AdviceBoard, window: QWidget) -> PreferencesPage:
     )
 
 
-def _speed(record: RunRecord) -> float | None:
+def speed_of(record: RunRecord) -> float | None:
     """Return the steps per second of a run; None if unknown."""
     now = record.progress
-    if now is None or not now.env_steps:
-        return None
-    if now.steps_per_s > 0.0:
+    if now is not None and now.steps_per_s > 0.0:
         return now.steps_per_s
-    return now.env_steps / now.wall_s if now.wall_s > 0.0 else None
+    # Between two times of its own: the steps of a branch count from its parent's first.
+    timed = record.curves.clock[1:]
+    steps, seconds = timed[-1] - timed[0] if len(timed) else (0.0, 0.0)
+    return float(steps / seconds) if seconds > 0.0 else None
 
 
 def _newest(run: Path, _: object) -> Path:
@@ -344,10 +345,6 @@ def _newest(run: Path, _: object) -> Path:
     Raises:
         RequestError: the run has no checkpoint.
     """
-    found = RunDirectory.open(run)
-    saved = found.saved()
-    if found.last in saved:
-        return found.last
-    if not saved:
-        raise RequestError("{run} has no checkpoint to branch off.", run=run.name)
-    return saved[-1]
+    for path in RunDirectory.open(run).newest_first():
+        return path
+    raise RequestError("{run} has no checkpoint to branch off.", run=run.name)

@@ -1,6 +1,5 @@
 """Opens the inspection of a checkpoint's replay buffer from a plot or the list of agents."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from PySide6.QtWidgets import QWidget
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask
-from studio.theme.theme import Theme
 from studio.widgets.controls import bring_to_front
 from td3core.runs.layout import run_of
 from td3core.runs.naming import full_name_of
@@ -19,16 +17,9 @@ from td3core.runs.naming import full_name_of
 class Inspecting(QObject):
     """Opens the dialog for a checkpoint; finds the one of the current run nearest to a step."""
 
-    def __init__(
-        self,
-        model: RunModel,
-        agents: CheckpointPanel,
-        theme: Callable[[], Theme],
-        window: QWidget,
-    ) -> None:
+    def __init__(self, model: RunModel, agents: CheckpointPanel, window: QWidget) -> None:
         super().__init__(window)
-        self._model, self._agents = model, agents
-        self._theme, self._window = theme, window
+        self._model, self._agents, self._window = model, agents, window
         self._naming = BackgroundTask("name-run", self)
         agents.inspect_requested.connect(self.show)
 
@@ -56,4 +47,4 @@ class Inspecting(QObject):
 
         for dialog in self._window.findChildren(InspectionDialog):
             dialog.close()
-        bring_to_front(InspectionDialog(path, title, self._theme(), self._window))
+        bring_to_front(InspectionDialog(path, title, self._window))

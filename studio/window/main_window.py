@@ -304,7 +304,7 @@ class MainWindow(QMainWindow):
         controls.add_option(self.docks.dock("instruments").toggleViewAction())
         self.runs.run_actions.deleted.connect(agents.refresh_runs)
         agents.branch_requested.connect(self.launcher.branch)
-        inspecting = Inspecting(self.model, agents, lambda: self._theme, self)
+        inspecting = Inspecting(self.model, agents, self)
         self.plots.offer_checkpoints(inspecting.nearest, inspecting.show)
         controls.large_clicked.connect(self.stage.toggle_large)
         controls.full_screen_clicked.connect(self.stage.toggle_full)

@@ -450,10 +450,18 @@ class RunDirectory:
         """Return the agents with a pending evaluation, by step."""
         return by_step(glob(self.checkpoints, f"{_PENDING}*{SUFFIX}"))
 
+    def step_files(self) -> list[Path]:
+        """Return the checkpoints named after their step, by step."""
+        return by_step(glob(self.checkpoints, f"step_*{SUFFIX}"))
+
     def saved(self) -> list[Path]:
         """Return all checkpoints: by step, then best, then last."""
-        steps = by_step(glob(self.checkpoints, f"step_*{SUFFIX}"))
-        return steps + [path for path in (self.best, self.last) if exists(path)]
+        return self.step_files() + [path for path in (self.best, self.last) if exists(path)]
+
+    def newest_first(self) -> list[Path]:
+        """Return all checkpoints: last, then from the highest step down, then best."""
+        ordered = (self.last, *reversed(self.step_files()), self.best)
+        return [path for path in ordered if path.exists()]
 
     def evaluations(self) -> list[tuple[int, float]]:
         """Return (env_steps, mean return) of every evaluation on record."""

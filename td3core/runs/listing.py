@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from td3core.arrays import Doubles
-from td3core.checkpoint import SUFFIX, read_header
+from td3core.checkpoint import read_header
 from td3core.config import title_of
 from td3core.config.algorithms import ALGORITHMS, TD3
 from td3core.errors import RequestError, message_of, unreadable
@@ -21,7 +21,7 @@ from td3core.runs.layout import DESCRIPTION, step_in_name
 from td3core.runs.metadata import MOST_STEPS, Ending, Parent
 from td3core.runs.naming import Usual, changes_in_words, describe, with_env
 from td3core.runs.tables import number, read_last_row, read_means
-from td3core.system.regular_files import exists, glob
+from td3core.system.regular_files import exists
 from td3core.text import NO_TEXT, Text
 
 _MOST_BYTES = 8 * 2**20
@@ -245,7 +245,7 @@ def has_reached(run: RunDirectory, last_step: int) -> bool:
 
 def steps_saved(run: RunDirectory) -> int:
     """Return the last step with a checkpoint, by file names and by the header of ``last``."""
-    named = (step_in_name(path) for path in glob(run.checkpoints, f"step_*{SUFFIX}"))
+    named = (step_in_name(path) for path in run.step_files())
     return max(steps_of_last(run), *(step for step in named if step is not None), 0)
 
 

@@ -73,10 +73,8 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
         RequestError: there are checkpoints, but a run cannot resume from any of them; or only
             curves were imported.
     """
-    steps = [path for path in run.saved() if path not in (run.best, run.last)]
-    candidates = [path for path in (run.last, *reversed(steps), run.best) if path.exists()]
     refusals: list[Text] = []
-    for path in candidates:
+    for path in run.newest_first():
         try:
             saved = load_complete(path)
             _require_same_settings(run, path, saved)

@@ -27,7 +27,7 @@ def expired_checkpoints(run: RunDirectory, requested: Iterable[int] = ()) -> lis
     whose evaluation may be pending is kept until the result is known.
     """
     config = run.config
-    steps = {step_in_name(path): path for path in run.saved() if path not in (run.best, run.last)}
+    steps = {step_in_name(path): path for path in run.step_files()}
     steps.pop(None, None)
     means = run.evaluations() if config.keep_best else []
     judged = max((step for step, _ in means), default=-1)

@@ -123,7 +123,7 @@ class CompareGrid(CurveGrid):
                 [layer],
                 theme,
                 heading=self._heading,
-                writer=partial(session.export, plotted),
+                export=partial(session.export, plotted),
             )
             card.set_legend_lines(_LEGEND_LINES)
             card.chosen.connect(partial(self._explain, card))

@@ -25,6 +25,7 @@ from studio.theme.theme import Theme
 from studio.widgets.controls import make_narrow_combo
 from studio.widgets.labels import plain_tip
 from studio.widgets.model_index import Index
+from studio.widgets.setting_names import in_labels
 from td3core.analysis.aggregate import Estimate
 from td3core.analysis.comparison import GroupResult, improvement
 from td3core.analysis.groups import HISTORY
@@ -256,7 +257,7 @@ class CompareTable(QWidget):
         if all(problems):
             _strike_out(item)
         titles = "\n".join(run.title for run in each.group.runs)
-        titles = "\n\n".join([titles, *(str(problem) for problem in problems if problem)])
+        titles = "\n\n".join([titles, *(in_labels(problem) for problem in problems if problem)])
         if shown.view.grouped:
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
             titles = f"{titles}\n\n{_RENAME}"
@@ -355,7 +356,7 @@ class CompareTable(QWidget):
         try:
             found = improvement(groups[first], groups[second])
         except RequestError as problem:
-            self._chance.setText(str(problem))
+            self._chance.setText(in_labels(problem.message))
         else:
             self._chance.setText(f"= {typographic(estimate_text(found, 2))}")
 

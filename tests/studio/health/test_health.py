@@ -1,5 +1,6 @@
 """The window says what is wrong with a run, and tries the change that it advises."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,9 +23,10 @@ from studio.health.paired_test_dialog import PairedTestDialog
 from studio.health.table import HealthColumn
 from studio.health.thresholds_dialog import ThresholdsDialog
 from studio.session.model import RunModel
+from studio.session.record import RunRecord
 from studio.tasks.background_task import BackgroundTask
 from studio.widgets.number_box import NumberBox, WholeNumberBox
-from studio.window.health_advice import thresholds_page
+from studio.window.health_advice import speed_of, thresholds_page
 from studio.window.main_window import MainWindow
 from td3core.analysis.advice import SettingChange, load_rules
 from td3core.config import make_settings
@@ -264,6 +266,35 @@ def test_a_paired_test_is_named_after_the_run_of_its_advice_though_another_one_b
     qtbot.waitUntil(lambda: bool(tried), timeout=20_000)
     assert tried[0].series.endswith(f" · {title}")
     assert tried[0].run == run
+
+
+def test_a_change_is_tried_from_the_newest_agent_not_from_the_best(
+    qtbot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[KeptTest] = []
+    monkeypatch.setattr(window.health.paired_tests, "start", tried.append)
+    run = RunDirectory.open(finish(runs_dir, "Pendulum-v1", steps=60, checkpoint_interval=20).run)
+    newest = run.step_files()[-1]
+    shutil.copy(run.step_files()[0], run.best)
+    run.last.unlink()
+    open_run(qtbot, window, run)
+    break_it(window)
+    window.health.ask(window.health.board.advice[0])
+    qtbot.waitUntil(lambda: window.findChild(QDialog, "trial_dialog") is not None, timeout=20_000)
+    window.findChild(QDialog, "trial_dialog").accept()
+    qtbot.waitUntil(lambda: bool(tried), timeout=20_000)
+    assert tried[0].test.checkpoint == newest
+
+
+def test_the_speed_of_an_ended_branch_is_that_of_its_own_steps() -> None:
+    record = RunRecord()
+    record.take(started(CONFIG, TUNABLES, env_steps=100_000))
+    assert speed_of(record) is None
+    for step, seconds in ((101_000, 10.0), (102_000, 20.0)):
+        report = progress(TUNABLES, row(step)[None])
+        times = np.array([(step, seconds)])
+        record.take(replace(report, wall_s=seconds, training_times=times, steps_per_s=0.0))
+    assert speed_of(record) == 100.0
 
 
 def test_a_paired_test_is_planned_from_no_save_of_another_run(qtbot, broken: MainWindow) -> None:

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QSplitter
 
 from studio.inspection.dialog import InspectionDialog
 from studio.inspection.landscape_view import in_words
-from studio.theme.theme import load_theme
 from td3core.analysis.inspection import Landscape, inspect
 from tests.td3core.helpers import finish
 
@@ -28,7 +27,7 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def dialog(qtbot, agent: Path) -> Iterator[InspectionDialog]:
-    made = InspectionDialog(agent, "my run", load_theme("dark"))
+    made = InspectionDialog(agent, "my run")
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(made)
     made.show()
@@ -141,7 +140,7 @@ def test_an_agent_without_a_replay_buffer_says_so(qtbot, tmp_path: Path, agent: 
     alone = tmp_path / "checkpoints" / agent.name
     alone.parent.mkdir()
     alone.write_bytes(agent.read_bytes())
-    made = InspectionDialog(alone, "my run", load_theme("light"))
+    made = InspectionDialog(alone, "my run")
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(made)
     qtbot.waitUntil(lambda: "cannot be read" in made.about.text(), timeout=PATIENCE_MS)

@@ -132,7 +132,7 @@ def test_a_schedule_is_entered_in_a_dialog_that_says_what_is_wrong(panel, look, 
 
     QTimer.singleShot(0, enter)
     panel.row("gamma").schedule_wanted.emit()
-    assert seen == ["0.99@0", "gamma cannot be 7.0; it must be a number from 0 to 1."]
+    assert seen == ["0.99@0", "Discount cannot be 7.0; it must be a number from 0 to 1."]
     assert given(requests.made[-1], "gamma") == "0.9@0, 0.99@100%"
     assert look("schedule_gamma").isVisible()
 

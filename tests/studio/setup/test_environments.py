@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from pathlib import Path
 
 import gymnasium as gym
@@ -107,7 +108,7 @@ def test_an_own_environment_is_chosen_by_its_file(
     (folder / "__init__.py").write_text("")
     (folder / "slide.py").write_text(OWN)
     choose_file(folder / "slide.py")
-    assert picker.currentText() == "parts.slide:Slide"
+    qtbot.waitUntil(lambda: picker.currentText() == "parts.slide:Slide")
     assert {"parts.slide:Slide", "parts.slide:Hanging"} <= rows(picker).keys()
     qtbot.waitUntil(lambda: facts(find).startswith("3 observations"), timeout=60_000)
     assert "parts" not in sys.modules
@@ -132,13 +133,28 @@ def test_a_file_that_was_mended_is_chosen_again(
     ("text", "says"), [("class Slide: pass", "no class derived from"), ("class", "cannot be read")]
 )
 def test_a_file_without_an_environment_is_refused(
-    picker, find, tmp_path: Path, choose_file, text: str, says: str
+    qtbot, picker, find, tmp_path: Path, choose_file, text: str, says: str
 ) -> None:
     (tmp_path / "slide.py").write_text(text)
     before = picker.currentText()
     choose_file(tmp_path / "slide.py")
-    assert says in facts(find)
+    qtbot.waitUntil(lambda: says in facts(find))
     assert picker.currentText() == before
+
+
+def test_the_file_of_an_environment_is_read_outside_the_gui_thread(
+    qtbot, find, tmp_path: Path, choose_file, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    def note(_: Path) -> str:
+        threads.append(threading.current_thread())
+        return ""
+
+    monkeypatch.setattr("studio.setup.env_file.read_text", note)
+    choose_file(tmp_path / "slide.py")
+    qtbot.waitUntil(lambda: bool(threads))
+    assert threads[0] is not threading.main_thread()
 
 
 TYPED = "own_envs:Typed"
@@ -180,10 +196,11 @@ def test_an_environment_that_is_being_typed_is_trained_with_its_own_settings(
 
 
 def test_a_preset_of_an_environment_that_is_being_typed_has_nothing_of_the_one_before(
-    window, being_typed, tmp_path: Path
+    qtbot, window, being_typed, tmp_path: Path
 ) -> None:
     path = tmp_path / "typed.toml"
     window.setup.findChild(PresetMenu, "preset_menu_button").export_to(path)
+    qtbot.waitUntil(path.is_file)
     preset = parse_preset(path.read_text())
     assert (preset.env, preset.values) == (TYPED, {})
 

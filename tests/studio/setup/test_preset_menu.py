@@ -1,5 +1,8 @@
 """Presets of the user's own: saved, imported, exported and deleted from the Setup panel."""
 
+import resource
+import threading
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
@@ -60,17 +63,51 @@ def test_the_command_line_knows_a_preset_saved_in_the_window(find, menu):
     assert (config.steps, tunables.tau) == (4321, 0.03)
 
 
-def test_a_preset_goes_out_to_a_file_and_comes_in_again(window, find, menu, tmp_path):
+def test_a_preset_goes_out_to_a_file_and_comes_in_again(qtbot, window, find, menu, tmp_path):
     change_settings(find)
     expected = window.setup.settings(window.live.tunables())
     menu.export_to(tmp_path / "shared.toml")
+    qtbot.waitUntil((tmp_path / "shared.toml").is_file)
     find("env_combo").setCurrentText("BipedalWalker-v3")
     menu.import_from(tmp_path / "shared.toml")
+    qtbot.waitUntil(lambda: find("preset_combo").currentText() == "shared")
     assert find("env_combo").currentText() == "Pendulum-v1"
-    assert find("preset_combo").currentText() == "shared"
     config, tunables = window.setup.settings(window.live.tunables())
     assert tunables == expected[1]
     assert (config.steps, config.actor_hidden) == (4321, (32, 16))
+
+
+def test_an_export_that_fails_keeps_the_earlier_file(qtbot, window, find, menu, tmp_path) -> None:
+    path = tmp_path / "shared.toml"
+    path.write_text("earlier")
+    change_settings(find)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4, limits[1]))
+    try:
+        menu.export_to(path)
+        qtbot.waitUntil(window.banner.isVisible)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "shared.toml cannot be written: File too large." in window.banner.text
+    assert path.read_text() == "earlier"
+
+
+@pytest.mark.parametrize("way", ["import_from", "export_to"])
+def test_a_preset_file_is_read_and_written_outside_the_gui_thread(
+    qtbot, find, menu, tmp_path, monkeypatch, way: str
+) -> None:
+    threads = []
+
+    def note(*_: object) -> str:
+        threads.append(threading.current_thread())
+        return ""
+
+    for name in ("read_text", "write_atomically"):
+        monkeypatch.setattr(f"studio.setup.preset_menu.{name}", note)
+    change_settings(find)
+    getattr(menu, way)(tmp_path / "shared.toml")
+    qtbot.waitUntil(lambda: bool(threads))
+    assert threads[0] is not threading.main_thread()
 
 
 def choose(menu: PresetMenu, entry: str) -> None:
@@ -112,12 +149,13 @@ def test_only_an_own_preset_can_be_deleted(find, menu) -> None:
 
 
 def test_a_preset_is_exported_under_a_name_that_import_lists(
-    find, menu, tmp_path, monkeypatch
+    qtbot, find, menu, tmp_path, monkeypatch
 ) -> None:
     typed = str(tmp_path / "tau_0.005")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (typed, "Presets (*.toml)"))
     change_settings(find)
     choose(menu, "Export…")
+    qtbot.waitUntil(lambda: bool([*tmp_path.glob("tau*")]))
     (written,) = tmp_path.glob("tau*")
     assert written.name == "tau_0.005.toml"
     assert parse_preset(written.read_text("utf-8")).name == "tau_0.005"
@@ -133,21 +171,23 @@ def test_a_name_that_cannot_be_used_is_refused_with_a_sentence(window, find, men
     assert window.banner.isVisible()
 
 
-def test_a_file_that_is_no_preset_is_refused_and_the_form_stays(window, find, menu, tmp_path):
+def test_a_file_that_is_no_preset_is_refused_and_the_form_stays(
+    qtbot, window, find, menu, tmp_path
+):
     change_settings(find)
     path = tmp_path / "bad.toml"
     path.write_text("name = 'x'\nenv = 'Pendulum-v1'\n[settings]\ntau = 7\n")
     menu.import_from(path)
-    assert "Target averaging cannot be 7" in window.banner.text
+    qtbot.waitUntil(lambda: "Target averaging cannot be 7" in window.banner.text)
     assert find("steps_spin").value() == 4321
     menu.import_from(tmp_path / "missing.toml")
-    assert "cannot be read" in window.banner.text
+    qtbot.waitUntil(lambda: "cannot be read" in window.banner.text)
 
 
 @pytest.mark.parametrize("way", ["save", "import"])
 @pytest.mark.parametrize("answer", ["replace", ""])
 def test_a_preset_replaces_one_of_its_name_only_if_the_user_agrees(
-    window, find, menu, tmp_path, monkeypatch, way: str, answer: str
+    qtbot, window, find, menu, tmp_path, monkeypatch, way: str, answer: str
 ) -> None:
     asked = []
 
@@ -164,7 +204,9 @@ def test_a_preset_replaces_one_of_its_name_only_if_the_user_agrees(
         menu.save(" fast ")
     else:
         menu.export_to(tmp_path / "fast.toml")
+        qtbot.waitUntil((tmp_path / "fast.toml").is_file)
         menu.import_from(tmp_path / "fast.toml")
+    qtbot.waitUntil(lambda: bool(asked))
     assert asked == [
         "There is a preset fast already. It is one of Pendulum-v1. Replacing it cannot be undone."
     ]

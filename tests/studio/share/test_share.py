@@ -29,10 +29,12 @@ from td3core import checkpoint
 from td3core.cli import app
 from td3core.cli.progress_line import CommandProgress
 from td3core.envs.make import check_env
+from td3core.errors import RequestError
 from td3core.exporters.registry import EXPORTERS
 from td3core.playing.compared import ComparedAgent
 from td3core.playing.disturbance import Variant
 from td3core.runs.layout import BEST, LAST
+from td3core.text import SettingName
 from tests.studio.replay.scenes import PENDULUM, WAIT_MS, load, played, renderers, write_agent
 
 D = TypeVar("D", bound=TaskDialog)
@@ -115,6 +117,19 @@ def test_an_agent_that_its_file_no_longer_holds_is_not_taken_from_it(
     assert actions["share_picture_action"].isEnabled()
     load(qtbot, shown.player, agent)
     assert actions["share_evaluate_action"].isEnabled()
+
+
+def test_a_refusal_names_a_setting_as_the_forms_do(
+    qtbot: QtBot, shown: ReplayPane, share: ShareButton, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialog = opened(share, "evaluate", EvaluateDialog)
+
+    def refuse() -> None:
+        raise RequestError("{setting} cannot be 7.", setting=SettingName("tau"))
+
+    monkeypatch.setattr(dialog, "words", refuse)
+    qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    assert status(dialog) == "Target averaging cannot be 7."
 
 
 def test_no_growth_is_filmed_of_a_run_whose_checkpoints_were_all_deleted(

@@ -47,7 +47,6 @@ from studio.share.import_dialog import ImportDialog
 from studio.share.picture_dialog import PictureDialog
 from studio.share.report_dialog import ReportDialog, ReportSubject
 from studio.share.screenshot import Screenshot
-from studio.theme.theme import load_theme
 from studio.window.crash_reporter import CrashDialog
 from studio.window.main_window import MainWindow
 from studio.window.preferences.dialog import PreferencesDialog
@@ -107,7 +106,7 @@ def dialogs(window: MainWindow, runs_dir: Path) -> Iterator[tuple[str, QDialog]]
         yield "", VerifyDialog(window)
         yield "Close", EnvCheckDialog(window)
         yield "OK", InfoDialog(window)
-        yield "Close", InspectionDialog(run.last, "my run", load_theme("dark"), window)
+        yield "Close", InspectionDialog(run.last, "my run", window)
         yield "Close", SettingsDialog(run, "my run", window)
         yield "Close", ShortcutsDialog([("Ctrl+T", "Train")], window)
         yield "Close", PreferencesDialog((), "dark", print, runs_dir, window)

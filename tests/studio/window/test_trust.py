@@ -13,8 +13,8 @@ from studio.run_browser.columns import RunColumn
 from studio.session.controller import SessionState
 from studio.session.history import read_history
 from studio.share.film_dialogs import GrowthFilmDialog
-from studio.share.job import CommandJob
 from studio.widgets import messages
+from studio.widgets.command_job import CommandJob
 from studio.window import docks, main_window, start_request
 from td3core.protocol import events
 from tests.studio.fake_runs import make_run

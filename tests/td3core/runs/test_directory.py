@@ -327,13 +327,19 @@ def test_of_steps_that_were_taken_again_the_later_evaluations_count(runs_dir: Pa
     assert summarise(run).best_eval_return == 2.5
 
 
-def test_checkpoints_are_told_by_step_then_best_then_last(runs_dir: Path) -> None:
+def test_checkpoints_are_told_by_step_then_best_then_last_or_the_newest_first(
+    runs_dir: Path,
+) -> None:
     run = create(runs_dir)
     # Longer than the nine digits of most names.
     steps = (20, 1_000_000, 999_999_999, 1_000_000_000, 9_999_999_999, 10_000_000_000)
     for path in (run.last, *map(run.step_checkpoint, reversed(steps)), run.best):
         path.write_bytes(b"")
-    assert run.saved() == [*map(run.step_checkpoint, steps), run.best, run.last]
+    by_step = [*map(run.step_checkpoint, steps)]
+    assert run.saved() == [*by_step, run.best, run.last]
+    assert run.newest_first() == [run.last, *reversed(by_step), run.best]
+    run.last.unlink()
+    assert run.newest_first() == [*reversed(by_step), run.best]
     for path in map(run.pending_checkpoint, steps):
         path.write_bytes(b"")
     assert run.pending() == [run.pending_checkpoint(step) for step in steps]

@@ -499,6 +499,8 @@ def test_the_figure_is_exported_with_its_labels(
     qtbot, alone, groups, tmp_path, monkeypatch
 ) -> None:
     alone.start(qtbot, groups)
+    early = []
+    alone.comparison.plots.exported.connect(lambda: early.append(True))
     for kind in ("svg", "csv"):
         target = tmp_path / f"figure.{kind}"
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, name=str(target): (name, ""))
@@ -509,6 +511,13 @@ def test_the_figure_is_exported_with_its_labels(
         )
         with qtbot.waitSignal(alone.comparison.session.exported, timeout=30_000):
             export.trigger()
+    plot = alone.comparison.plots.card("compare_q")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "q.csv"), ""))
+    with qtbot.waitSignal(alone.comparison.session.exported, timeout=30_000):
+        plot.exporter.ask("csv")
+    assert (tmp_path / "q.csv").is_file()
+    # A plot reports no export of its own: its session does once the file is written.
+    assert early == []
     svg = (tmp_path / "figure.svg").read_text()
     for text in ("Pendulum-v1", "Environment steps", "Evaluation return", "TD3 τ 0.01 (n = 3)"):
         assert text in svg

@@ -70,15 +70,21 @@ class CommandJob(QWidget):
         self.bar.setRange(0, 0)
         self.bar.show()
         self.command.run(words, self._variables)
-        self.busy_changed.emit(True)
+        # A process that cannot be started may have said so already.
+        self.busy_changed.emit(self.busy)
 
     def cancel(self) -> None:
         """End a running command, and remove the unfinished file."""
         if self.command.busy:
             self.command.cancel()
-            if self._unfinished is not None:
-                self._cleaner.add(partial(_remove, self._unfinished))
+            self.discard()
             self._end(tr("Cancelled."))
+
+    def discard(self) -> None:
+        """Remove the file or folder named to :meth:`run`."""
+        unfinished, self._unfinished = self._unfinished, None
+        if unfinished is not None:
+            self._cleaner.add(partial(_remove, unfinished))
 
     def shutdown(self) -> None:
         """End the command and wait until its file is removed."""
