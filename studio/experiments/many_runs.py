@@ -19,6 +19,7 @@ from studio.tasks.background_task import BackgroundTask
 from td3core.config import RunConfig, Tunables
 from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.watch import training_groups
+from td3core.experiments.jobs import NewRun
 from td3core.protocol.events import Failed, Started
 from td3core.protocol.steering import Verb
 from td3core.system.allowed_code import LocatedModule
@@ -244,7 +245,9 @@ class ManyRuns(QObject):
                 run.variant,
             )
         else:
-            self._controller.start(run.config, run.tunables, self._runs_dir)
+            self._controller.begin(
+                NewRun(config=run.config, tunables=run.tunables, runs_dir=self._runs_dir)
+            )
 
     def add(self, run: QueuedRun) -> None:
         """Add a run to the queue, and show the queue."""
