@@ -17,6 +17,8 @@ from td3core.runs.reader import RunReader
 from td3core.system.numerics import needs_other_process
 from td3core.text import Text
 
+RUN_BUSY = Text("A run is training. Wait for its end, or stop it first.")
+
 _PATIENCE_MS = 2000
 """How long a run may take to stop before it can be killed: it may hang, or have a lot to save."""
 

@@ -142,8 +142,9 @@ class RunModel(QObject):
         if not resumed:
             parent_curves = self._parent_curves if event.env_steps else None
             self._show(RunRecord(parent_curves=parent_curves or RunCurves()))
-        for each in (event, *self._early):
-            self._record.take(each)
+        self._record.take(event)
+        for early in self._early:
+            self._record.take(early)
         self._training, self._parent_curves, self._preparing = True, None, ""
         self._early.clear()
         self._log("info", _start_in_words(event, self._record.title, resumed=resumed))
